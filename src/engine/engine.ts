@@ -1,0 +1,154 @@
+/**
+ * DuckDB in-process: a bounded pool of connections over the views of open releases.
+ *
+ * In: statements as values and verified releases. Out: JSON rows. DuckDB has no statement time-out, so each run is
+ * interrupted when its time is over or its client has left. The instance may read the releases folder and nothing else:
+ * no other file, no network, no extension, and its configuration is locked before the first request.
+ */
+
+import { resolve } from 'node:path'
+import {
+  BIGINT,
+  BOOLEAN,
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api'
+import { AppError } from '../errors.ts'
+import type { ReleaseView } from '../release/view.ts'
+import { print, type Sql, type SqlValue } from '../sql.ts'
+import { decodeRows } from './decode.ts'
+import type { Engine, Row, RunOptions } from './types.ts'
+import { createViewStatements, viewName } from './views.ts'
+
+export interface EngineOptions {
+  readonly releasesDir: string
+  /** DuckDB's memory_limit, e.g. '1GB'. */
+  readonly memory: string
+  readonly threads: number
+  readonly timeoutMs: number
+  /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
+  readonly concurrency: number
+  readonly queue: number
+}
+
+/** @returns an engine with nothing open; @throws when DuckDB cannot start */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const releasesDir = resolve(options.releasesDir)
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: options.memory,
+    threads: String(options.threads),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    temp_directory: '',
+  })
+  const setup = await instance.connect()
+  await setup.run(`SET allowed_directories = ['${releasesDir.replaceAll("'", "''")}/']`)
+  await setup.run('SET enable_external_access = false')
+  await setup.run('SET lock_configuration = true')
+
+  const idle: DuckDBConnection[] = []
+  const connections: DuckDBConnection[] = []
+  for (let index = 0; index < options.concurrency; index += 1) {
+    const connection = await instance.connect()
+    idle.push(connection)
+    connections.push(connection)
+  }
+  const waiting: ((connection: DuckDBConnection) => void)[] = []
+  const schemas = new Map<string, Promise<string>>()
+  let opened = 0
+
+  const acquire = (): Promise<DuckDBConnection> => {
+    const connection = idle.pop()
+    if (connection !== undefined) return Promise.resolve(connection)
+    if (waiting.length >= options.queue) throw new AppError('overloaded', { headers: { 'Retry-After': '1' } })
+    return new Promise((resolveWait) => waiting.push(resolveWait))
+  }
+  const giveBack = (connection: DuckDBConnection): void => {
+    const next = waiting.shift()
+    if (next === undefined) idle.push(connection)
+    else next(connection)
+  }
+
+  const openSchema = async (release: ReleaseView): Promise<string> => {
+    opened += 1
+    const schema = `r${opened}`
+    // DDL runs on the setup connection one statement after another: schemas never race each other.
+    for (const statement of createViewStatements(schema, release, releasesDir)) await setup.run(statement)
+    return schema
+  }
+  const schemaOf = (release: ReleaseView): Promise<string> => {
+    let schema = schemas.get(release.id)
+    if (schema === undefined) {
+      schema = openSchema(release)
+      schemas.set(release.id, schema)
+      schema.catch(() => schemas.delete(release.id))
+    }
+    return schema
+  }
+
+  const run = async (statement: Sql, release: ReleaseView, { signal }: RunOptions = {}): Promise<Row[]> => {
+    const schema = await schemaOf(release)
+    const { text, values } = print(statement, (dataset, period) => viewName(schema, dataset, period))
+    const connection = await acquire()
+    let timedOut = false
+    const interrupt = (): void => connection.interrupt()
+    const timer = setTimeout(() => {
+      timedOut = true
+      interrupt()
+    }, options.timeoutMs)
+    try {
+      if (signal?.aborted === true) throw new AppError('query_timeout', { detail: 'The client has left.' })
+      signal?.addEventListener('abort', interrupt, { once: true })
+      const reader = await connection.runAndReadAll(text, values.map(bindValue), values.map(bindType))
+      return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+    } catch (error) {
+      if (timedOut) throw new AppError('query_timeout', { cause: error })
+      if (error instanceof AppError) throw error
+      throw new AppError('internal', { cause: error })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', interrupt)
+      giveBack(connection)
+    }
+  }
+
+  return {
+    run,
+    async open(release) {
+      await schemaOf(release)
+    },
+    async release(id) {
+      const schema = schemas.get(id)
+      if (schema === undefined) return
+      schemas.delete(id)
+      await setup.run(`DROP SCHEMA "${await schema}" CASCADE`)
+    },
+    async close() {
+      for (const connection of [...connections, setup]) connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+/** Statements carry exact values only: text, integers, flags and lists of them. */
+function bindValue(value: SqlValue): DuckDBValue {
+  if (typeof value === 'number' && !Number.isInteger(value)) throw new TypeError('parameters are integers')
+  if (Array.isArray(value)) return listValue([...(value as readonly (string | number)[])])
+  return value as DuckDBValue
+}
+
+function bindType(value: SqlValue): DuckDBType {
+  if (typeof value === 'string') return VARCHAR
+  if (typeof value === 'boolean') return BOOLEAN
+  // INTEGER where it fits: a wider parameter would cast the column and lose the row-group statistics.
+  if (typeof value === 'number') return Math.abs(value) < 2 ** 31 ? INTEGER : BIGINT
+  if (typeof value === 'bigint') return BIGINT
+  if (value === null) return VARCHAR
+  return LIST(typeof value[0] === 'number' ? INTEGER : VARCHAR)
+}

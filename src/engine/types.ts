@@ -1,0 +1,44 @@
+/** What the engine promises to the routes. Types only, so that plans can be tested without DuckDB. */
+import type { ReleaseView } from '../release/view.ts'
+import type { Sql } from '../sql.ts'
+
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+export type Row = Readonly<Record<string, JsonValue>>
+
+export interface RunOptions {
+  /** Aborted when the client leaves: the running statement is interrupted. */
+  readonly signal?: AbortSignal
+}
+
+export interface Engine {
+  /**
+   * Runs one statement on one release.
+   * Integers come back as numbers (an integer beyond 2^53−1 is an `internal` error, never a rounded number), DECIMAL as
+   * exact decimal text, DATE as YYYY-MM-DD, a column named reference_period as YYYY-MM, structs and lists as JSON.
+   * @throws AppError 'query_timeout', 'overloaded'
+   */
+  run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
+  /** Opens a verified release; running it twice is free. */
+  open(release: ReleaseView): Promise<void>
+  /** Frees what an open release holds once its running statements have ended. */
+  release(id: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where verified releases come from. Implemented by release/store.ts. */
+export interface ReleaseSource {
+  /** The promoted release, or null when there is none that verifies. */
+  current(): ReleaseView | null
+  /** An analytics release by its own id, or by the id of a component it joins (the current one preferred). */
+  pin(id: string): Promise<ReleaseView | null>
+  /** Every verified release in the folder. */
+  list(): Promise<readonly { readonly release_id: string; readonly promoted: boolean }[]>
+  /** Releases that were refused, and why, in public words. */
+  problems(): readonly { readonly release_id: string; readonly reason: string }[]
+}

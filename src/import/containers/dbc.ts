@@ -1,0 +1,62 @@
+/**
+ * DATASUS .dbc container → dBase bytes: a plain header, a CRC-32, the records as a PKWARE DCL "implode" stream.
+ *
+ * In: the file's bytes. Out: header and records, checked against the CRC the file carries. node-pkware unpacks; its
+ * streaming interface with 4 KiB chunks is used because the one-call interface takes time that grows with the square.
+ */
+import { PassThrough, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { crc32 } from 'node:zlib'
+import { explode, stream } from 'node-pkware'
+import { ImportError } from '../import-error.ts'
+
+const CHUNK_BYTES = 4096
+const MAX_BYTES = 2 ** 31
+const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
+
+/**
+ * @returns dBase bytes: header then records, without the final 0x1A
+ * @throws ImportError when the bytes are no .dbc, are cut, or do not have the CRC-32 of the header
+ */
+export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
+  if (bytes.length < 40 || bytes[0] !== 0x03) throw new ImportError(file, 'is not a .dbc file', REMEDY)
+  const records = bytes.readUInt32LE(4)
+  const headerLength = bytes.readUInt16LE(8)
+  const recordLength = bytes.readUInt16LE(10)
+  const bodyLength = records * recordLength
+  if (headerLength < 33 || recordLength < 2 || headerLength + 4 >= bytes.length || bodyLength > MAX_BYTES)
+    throw new ImportError(file, 'has a header that cannot be true', REMEDY)
+  const header = bytes.subarray(0, headerLength)
+  const expected = bytes.readUInt32LE(headerLength)
+  const body = await explodeStream(bytes.subarray(headerLength + 4), bodyLength + 1, file)
+  if (body.length !== bodyLength && !(body.length === bodyLength + 1 && body[bodyLength] === 0x1a))
+    throw new ImportError(file, `unpacks to ${body.length} bytes where its header says ${bodyLength}`, REMEDY)
+  // The CRC covers the records as they were packed, the final 0x1A included where there is one.
+  const checks = [body, body.subarray(0, bodyLength)].map((part) => crc32(part, crc32(header)))
+  if (!checks.includes(expected))
+    throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY)
+  return Buffer.concat([header, body.subarray(0, bodyLength)])
+}
+
+async function explodeStream(packed: Buffer, limit: number, file: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  const output = new PassThrough()
+  output.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    // A stream that never ends must not fill the memory.
+    if (length > limit) output.destroy(new Error('too long'))
+    else chunks.push(chunk)
+  })
+  try {
+    await pipeline(Readable.from(slices(packed)), stream.through(explode()), output)
+  } catch {
+    throw new ImportError(file, 'cannot be unpacked', REMEDY)
+  }
+  return Buffer.concat(chunks)
+}
+
+function* slices(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
+    yield bytes.subarray(start, start + CHUNK_BYTES)
+}

@@ -1,0 +1,64 @@
+/**
+ * dBase III table → cells as published. In: the bytes. Out: columns and, for a record and a column, the exact text.
+ *
+ * Ours rather than a library's: the readers at hand want a path on disk, trim cells and parse numbers, and provenance
+ * shows the cell as it was published. Nothing is trimmed or converted here; text is Windows-1252.
+ */
+import { ImportError } from '../import-error.ts'
+
+export interface DbfColumn {
+  readonly name: string
+  readonly type: string
+  readonly length: number
+  readonly offset: number
+}
+
+export interface DbfTable {
+  readonly columns: readonly DbfColumn[]
+  readonly records: number
+  readonly recordLength: number
+  /** @param record 0-based */
+  isDeleted(record: number): boolean
+  /** @returns the cell with its blanks; @param record 0-based */
+  text(record: number, column: DbfColumn): string
+}
+
+const REMEDY = 'Fetch the file again'
+/** Windows-1252 is Latin-1 but for 0x80–0x9F, where published files have nothing; TextDecoder knows both. */
+const decoder = new TextDecoder('windows-1252')
+
+/** @throws ImportError when the header does not fit the bytes */
+export function openDbf(bytes: Buffer, file: string): DbfTable {
+  if (bytes.length < 33 || (bytes[0] as number) % 16 !== 3)
+    throw new ImportError(file, 'is not a dBase file', REMEDY)
+  const records = bytes.readUInt32LE(4)
+  const headerLength = bytes.readUInt16LE(8)
+  const recordLength = bytes.readUInt16LE(10)
+  if (bytes.length < headerLength + records * recordLength)
+    throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
+  const columns: DbfColumn[] = []
+  let offset = 1
+  // Some headers end with a blank instead of 0x0D: their length says how many columns there are.
+  for (let start = 32; start + 32 < headerLength && bytes[start] !== 0x0d; start += 32) {
+    const name = bytes
+      .toString('latin1', start, start + 11)
+      .replace(/\0.*$/s, '')
+      .trim()
+    const length = bytes[start + 16] as number
+    columns.push({ name, type: String.fromCharCode(bytes[start + 11] as number), length, offset })
+    offset += length
+  }
+  if (columns.length === 0 || offset !== recordLength)
+    throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
+  return {
+    columns,
+    records,
+    recordLength,
+    isDeleted: (record) => bytes[headerLength + record * recordLength] === 0x2a,
+    text(record, column) {
+      const start = headerLength + record * recordLength + column.offset
+      const cell = bytes.subarray(start, start + column.length)
+      return cell.every((byte) => byte < 0x80) ? cell.toString('latin1') : decoder.decode(cell)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * The one error an operator sees when a snapshot cannot be imported.
+ *
+ * In: the file (as the operator named it), what is wrong, what to do about it. Out: one sentence.
+ * Absent on purpose: any value of a row. A cell may hold personal data, and messages end in logs.
+ */
+export class ImportError extends Error {
+  readonly file: string
+  readonly problem: string
+  readonly remedy: string
+
+  /**
+   * @param file path or name of the published file
+   * @param problem what is wrong, a clause without a full stop
+   * @param remedy what the operator can change, a clause without a full stop
+   */
+  constructor(file: string, problem: string, remedy: string) {
+    super(`${file}: ${problem}. ${remedy}.`)
+    this.name = 'ImportError'
+    this.file = file
+    this.problem = problem
+    this.remedy = remedy
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Each rule of model/lineage.ts as a DuckDB expression. In: the quoted column of a staged table (text, as published).
+ * Out: SQL text. The importer runs over its own staging tables only; no request reaches this file.
+ */
+import type { RuleName } from '../model/lineage.ts'
+
+const trimmed = (column: string): string => `nullif(trim(${column}), '')`
+const padded = (column: string, width: number): string =>
+  `CASE WHEN length(trim(${column})) BETWEEN 1 AND ${width} THEN lpad(trim(${column}), ${width}, '0') ELSE ${trimmed(column)} END`
+/** Eleven digits, with or without the usual points and dash, that are not part of a longer number. */
+const CPF_PATTERN = '(^|[^0-9])[0-9]{3}\\.?[0-9]{3}\\.?[0-9]{3}-?[0-9]{2}($|[^0-9])'
+const withoutCpf = (text: string): string =>
+  `CASE WHEN regexp_matches(${text}, '${CPF_PATTERN}') THEN nullif(trim(regexp_replace(regexp_replace(${text}, '${CPF_PATTERN}', '\\1\\2', 'g'), '${CPF_PATTERN}', '\\1\\2', 'g')), '') ELSE ${text} END`
+const wholeNumber = (column: string): string =>
+  `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{1,9}') THEN CAST(trim(${column}) AS INTEGER) END`
+const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${column}), ',', '.') AS DOUBLE)`
+const degreesBetween = (column: string, low: number, high: number): string =>
+  `CASE WHEN ${decimalDegrees(column)} BETWEEN ${low} AND ${high} THEN ${decimalDegrees(column)} END`
+/** A CPF in a field of fourteen digits is written with three leading zeros: such a number is no CNPJ. */
+const cnpj = (column: string): string =>
+  `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{14}') AND NOT starts_with(trim(${column}), '000') THEN trim(${column}) WHEN regexp_full_match(trim(${column}), '000[0-9]{5}0[0-9]{5}') AND trim(${column}) <> '00000000000000' AND ${cnpjChecks(`trim(${column})`)} THEN trim(${column}) END`
+
+/** Both check digits of a CNPJ, modulo 11. @param text SQL of fourteen digits */
+export function cnpjChecks(text: string): string {
+  const weights = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2]
+  const digit = (position: number): string => `(ascii(${text}[${position}]) - 48)`
+  const sum = (offset: number, count: number): string =>
+    weights
+      .slice(offset, offset + count)
+      .map((weight, index) => `${weight} * ${digit(index + 1)}`)
+      .join(' + ')
+  const check = (total: string): string =>
+    `CASE WHEN (${total}) % 11 < 2 THEN 0 ELSE 11 - (${total}) % 11 END`
+  return `(${digit(13)} = ${check(sum(1, 12))} AND ${digit(14)} = ${check(sum(0, 13))})`
+}
+
+const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
+  text: trimmed,
+  name: (column) => withoutCpf(trimmed(column)),
+  cadger_name: (column) =>
+    withoutCpf(`nullif(trim(regexp_replace(trim(${column}), '^CNPJ [0-9./-]+ ?-', '')), '')`),
+  code1: (column) => padded(column, 1),
+  code2: (column) => padded(column, 2),
+  code3: (column) => padded(column, 3),
+  code4: (column) => padded(column, 4),
+  code7: (column) => padded(column, 7),
+  cnpj,
+  postal_code: (column) =>
+    `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{8}') THEN trim(${column}) END`,
+  phone: (column) =>
+    `CASE WHEN length(regexp_replace(${column}, '[^0-9]', '', 'g')) >= 8 THEN trim(${column}) END`,
+  house_number: (column) => withoutCpf(trimmed(column)),
+  quantity: wholeNumber,
+  quantity_optional: wholeNumber,
+  yes_no: (column) => `CASE trim(${column}) WHEN 'S' THEN true WHEN 'N' THEN false END`,
+  flag_1_2: (column) => `coalesce(trim(${column}) = '1', false)`,
+  flag_1_0: (column) => `coalesce(trim(${column}) = '1', false)`,
+  tp_sus: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '9') THEN trim(${column}) ELSE '0' END`,
+  ind_sus: (column) => `CASE WHEN trim(${column}) = '1' THEN '1' ELSE '2' END`,
+  characteristic: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '3') THEN trim(${column}) END`,
+  management: (column) =>
+    `CASE WHEN trim(${column}) IN ('M', 'E', 'D', 'S') THEN trim(${column}) WHEN trim(${column}) = 'Z' THEN 'S' END`,
+  coordinate_latitude: (column) => degreesBetween(column, -34, 6),
+  coordinate_longitude: (column) => degreesBetween(column, -74, -28),
+  date_dmy: (column) =>
+    `CASE WHEN TRY_CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) >= DATE '1900-01-01' THEN CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) END`,
+  date_ym: (column) => `CAST(try_strptime(trim(${column}) || '01', '%Y%m%d') AS DATE)`,
+  municipality: trimmed,
+  deactivated: (column) => `${trimmed(column)} IS NULL`,
+  provider: trimmed,
+}
+
+/** @returns SQL of a rule applied to a quoted column */
+export const applyRule = (rule: RuleName, column: string): string => EXPRESSIONS[rule](column)
+
+/** SQL: names in lower case without accents, what search compares with. */
+export const foldText = (text: string): string => `lower(strip_accents(${text}))`
+
+/** SQL: does a text hold eleven digits in a row, the shape of a CPF? */
+export const holdsCpf = (text: string): string => `regexp_matches(${text}, '${CPF_PATTERN}')`

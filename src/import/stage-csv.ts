@@ -1,0 +1,170 @@
+/**
+ * One published CSV (`;`, ISO-8859-1, quoted) → one staged table of text, with the row number of the file.
+ *
+ * In: a file on disk, the columns wanted. Out: table with source_row (header = 1) and those columns as published; rows
+ * that do not parse are listed by number and reason, never by content. DuckDB's reader does the reading; this file checks
+ * that the file is what it should be, and says what to do when it is not.
+ */
+import { open } from 'node:fs/promises'
+import { ImportError } from './import-error.ts'
+import { quoteName, quoteText, type Session } from './session.ts'
+
+export interface CsvTable {
+  /** Name shown to people. */
+  readonly file: string
+  /** Where the bytes are. */
+  readonly path: string
+  readonly table: string
+  readonly required: readonly string[]
+  /** Columns that come and go between months: null where the file lacks them. */
+  readonly optional: readonly string[]
+}
+
+export interface StagedCsv {
+  /** Data rows the file publishes: staged + rejected. */
+  readonly rows: number
+  readonly rejected: readonly { readonly row: number; readonly reason: string }[]
+  /** Published names of the columns, normalised, in file order. */
+  readonly columns: readonly string[]
+}
+
+const DATE_HEADER = /^TO_CHAR\((\w+),\s*'DD\/MM\/YYYY'\)$/i
+const MAX_HEADER_BYTES = 1 << 16
+
+/** `TO_CHAR(DT_ATUALIZACAO,'DD/MM/YYYY')` and `DT_ATUALIZACAO` are one column. */
+export const normaliseHeader = (header: string): string =>
+  (DATE_HEADER.exec(header.trim())?.[1] ?? header.trim()).toUpperCase()
+
+/** @throws ImportError naming the file and the remedy */
+export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedCsv> {
+  const published = await readHeader(csv)
+  const columns = published.map(normaliseHeader)
+  const missing = csv.required.filter((column) => !columns.includes(column))
+  if (missing.length > 0)
+    throw new ImportError(
+      csv.file,
+      `lacks the column ${missing.join(', ')}`,
+      'Fetch the file again; if the publisher renamed the column, this version cannot read the month',
+    )
+  const twice = columns.find((column, index) => columns.indexOf(column) !== index)
+  if (twice !== undefined)
+    throw new ImportError(csv.file, `names the column ${twice} twice`, 'Fetch the file again')
+
+  const declared = columns.map((column) => `${quoteText(column)}: 'VARCHAR'`).join(', ')
+  const wanted = [...csv.required, ...csv.optional].map((column) =>
+    columns.includes(column) ? quoteName(column) : `CAST(NULL AS VARCHAR) AS ${quoteName(column)}`,
+  )
+  const rejects = `${csv.table}_rejects`
+  const readTable = (where: string): string =>
+    `CREATE TABLE ${quoteName(csv.table)} AS
+     SELECT row_number() OVER () + 1 AS source_row, ${wanted.join(', ')}
+     FROM read_csv(${quoteText(csv.path)}, delim = ';', quote = '"', escape = '"', header = true, auto_detect = false,
+       encoding = 'latin-1', all_varchar = true, null_padding = false, max_line_size = 1048576,
+       columns = {${declared}}, store_rejects = true, rejects_table = ${quoteText(rejects)},
+       rejects_scan = ${quoteText(`${rejects}_scan`)}, rejects_limit = 0)${where}`
+  try {
+    await session.run(readTable(''))
+  } catch (error) {
+    throw new ImportError(
+      csv.file,
+      `cannot be read as ';' separated ISO-8859-1 (${publicReason(error)})`,
+      'Fetch the file again and import it unchanged',
+    )
+  }
+  const rejectedRows = await session.rows(
+    `SELECT line AS "row", min(error_type::VARCHAR) AS reason FROM ${quoteName(rejects)} GROUP BY line ORDER BY line`,
+  )
+  const rejected = rejectedRows.map((row) => ({ row: Number(row.row), reason: reasonOf(String(row.reason)) }))
+  if (rejected.length > 0) await shiftRows(session, csv.table, rejects)
+  await session.run(
+    `DROP TABLE IF EXISTS ${quoteName(rejects)}; DROP TABLE IF EXISTS ${quoteName(`${rejects}_scan`)}`,
+  )
+  const staged = await session.number(`SELECT count(*) FROM ${quoteName(csv.table)}`)
+  await refuseUtf8(session, csv)
+  return { rows: staged + rejected.length, rejected, columns }
+}
+
+/** row_number counts the rows that parsed; each rejected row before a row moves it one further down. */
+async function shiftRows(session: Session, table: string, rejects: string): Promise<void> {
+  await session.run(
+    `CREATE OR REPLACE TABLE ${quoteName(table)} AS
+     WITH holes AS (
+       SELECT line - 1 - row_number() OVER (ORDER BY line) AS good_before, row_number() OVER (ORDER BY line) AS holes
+       FROM (SELECT DISTINCT line FROM ${quoteName(rejects)})
+     )
+     SELECT staged.source_row + coalesce(holes.holes, 0) AS source_row, staged.* EXCLUDE (source_row)
+     FROM ${quoteName(table)} AS staged
+     ASOF LEFT JOIN holes ON staged.source_row - 1 > holes.good_before
+     ORDER BY source_row`,
+  )
+}
+
+async function readHeader(csv: CsvTable): Promise<string[]> {
+  const handle = await open(csv.path, 'r')
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0)
+    const head = buffer.subarray(0, bytesRead)
+    if (bytesRead === 0) throw new ImportError(csv.file, 'is empty', 'Fetch the file again')
+    if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) throw utf8Error(csv.file)
+    const end = head.indexOf(0x0a)
+    const header = head
+      .subarray(0, end === -1 ? bytesRead : end)
+      .toString('latin1')
+      .replace(/\r$/, '')
+    if (!header.includes(';'))
+      throw new ImportError(
+        csv.file,
+        `has no ';' in its header line${/[,\t|]/.test(header) ? ' (another delimiter is used)' : ''}`,
+        "Import the file as DATASUS publishes it: separated by ';'",
+      )
+    return splitHeader(header)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Header cells may be quoted, and the SQL of a date column holds a comma but no semicolon. */
+const splitHeader = (header: string): string[] =>
+  header.split(';').map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/s, '$1')
+      .replaceAll('""', '"'),
+  )
+
+/**
+ * UTF-8 read as Latin-1 turns each accented letter into a pair that begins with Ã or Â; Latin-1 text has accents without
+ * such pairs. A file with pairs and no lone accent is UTF-8.
+ */
+async function refuseUtf8(session: Session, csv: CsvTable): Promise<void> {
+  const text = [...csv.required, ...csv.optional].filter((column) => /^(NO|DS)_/.test(column))
+  if (text.length === 0) return
+  const joined = `concat_ws(' ', ${text.map(quoteName).join(', ')})`
+  const [found] = await session.rows(
+    `SELECT count(*) FILTER (regexp_matches(cells, '[ÃÂ][\u0080-\u00BF]')) AS pairs,
+            count(*) FILTER (regexp_matches(regexp_replace(cells, '[\u00C2-\u00F4][\u0080-\u00BF]+', '', 'g'), '[\u00C0-\u00FF]')) AS lone
+     FROM (SELECT ${joined} AS cells FROM ${quoteName(csv.table)} WHERE regexp_matches(${joined}, '[\u0080-\u00FF]') LIMIT 20000)`,
+  )
+  if (found !== undefined && Number(found.pairs) > 0 && Number(found.lone) === 0) throw utf8Error(csv.file)
+}
+
+const utf8Error = (file: string): ImportError =>
+  new ImportError(
+    file,
+    'is UTF-8 where ISO-8859-1 is expected',
+    'Import the file as DATASUS publishes it, not converted',
+  )
+
+/** DuckDB's message may quote a line of the file, which may hold personal data: only its kind is shown. */
+function publicReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  if (/encod|utf|unicode|latin/i.test(message)) return 'the bytes do not fit the encoding'
+  if (/line size|maximum/i.test(message)) return 'a line is too long'
+  return 'the rows do not fit the header'
+}
+
+const reasonOf = (errorType: string): string =>
+  errorType
+    .toLowerCase()
+    .replaceAll(/[^a-z]+/g, '_')
+    .replace(/^(.*)$/, 'unreadable_$1')

@@ -1,0 +1,151 @@
+/**
+ * The releases of a folder as the server sees them: verified once, the promoted one current, the others to be pinned.
+ *
+ * In: the releases folder. Out: `ReleaseView` values. current.json is looked at every half second (file events get lost
+ * on network file systems) and on demand; a release that fails its check is refused and named, the one in service stays.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ReleaseSource } from '../engine/types.ts'
+import { type Manifest, RELEASE_ID } from './manifest.ts'
+import { verifyRelease } from './verify.ts'
+import { componentId, type ReleaseView } from './view.ts'
+
+const POLL_MS = 500
+
+export interface StoreOptions {
+  readonly releasesDir: string
+  /** Runs before a view becomes current or is handed out: the engine opens it here. A throw refuses the release. */
+  readonly prepare?: (view: ReleaseView) => Promise<void>
+  readonly onProblem?: (releaseId: string, reason: string) => void
+  readonly onCurrent?: (view: ReleaseView) => void
+}
+
+export interface ReleaseStore extends ReleaseSource {
+  /** Looks at current.json now. */
+  refresh(): Promise<void>
+  close(): void
+}
+
+/** @returns a store that has looked at current.json once */
+export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
+  const { releasesDir } = options
+  const views = new Map<string, Promise<ReleaseView | null>>()
+  const manifests = new Map<string, Promise<Manifest | null>>()
+  const problems = new Map<string, string>()
+  let current: ReleaseView | null = null
+  let refreshing: Promise<void> | null = null
+
+  const refuse = (id: string, error: unknown): null => {
+    const reason =
+      error instanceof Error && error.name === 'ReleaseRefused' ? error.message : 'cannot be opened'
+    if (problems.get(id) !== reason)
+      options.onProblem?.(id, error instanceof Error ? error.message : String(error))
+    problems.set(id, reason)
+    return null
+  }
+  const verified = (id: string): Promise<Manifest | null> => {
+    let manifest = manifests.get(id)
+    if (manifest === undefined) {
+      manifest = verifyRelease(releasesDir, id).catch((error) => refuse(id, error))
+      manifests.set(id, manifest)
+      // A refused release may be repaired (copied again): only a success is remembered.
+      manifest.then((value) => value === null && manifests.delete(id))
+    }
+    return manifest
+  }
+  const buildView = async (id: string): Promise<ReleaseView | null> => {
+    const analytics = await verified(id)
+    if (analytics === null || analytics.area !== 'analytics') return null
+    const { cnes, demography } = analytics.components
+    const view: ReleaseView = {
+      id,
+      analytics,
+      components: {
+        cnes: cnes === undefined ? null : await verified(cnes),
+        demography: demography === undefined ? null : await verified(demography),
+      },
+      synthetic: analytics.synthetic,
+    }
+    const lacking = [cnes, demography].filter((part) => part !== undefined && problems.has(part))
+    if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))
+    try {
+      await options.prepare?.(view)
+    } catch (error) {
+      return refuse(id, error)
+    }
+    problems.delete(id)
+    return view
+  }
+  const viewOf = (id: string): Promise<ReleaseView | null> => {
+    let view = views.get(id)
+    if (view === undefined) {
+      view = buildView(id)
+      views.set(id, view)
+      view.then((value) => value === null && views.delete(id))
+    }
+    return view
+  }
+  const folderIds = async (): Promise<string[]> =>
+    (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()
+
+  const refresh = async (): Promise<void> => {
+    const id = await readPointer(releasesDir)
+    if (id === null || id === current?.id) return
+    const view = await viewOf(id)
+    if (view === null) return
+    current = view
+    options.onCurrent?.(view)
+  }
+  const refreshOnce = (): Promise<void> => {
+    refreshing ??= refresh().finally(() => {
+      refreshing = null
+    })
+    return refreshing
+  }
+  await refreshOnce()
+  const timer = setInterval(() => void refreshOnce(), POLL_MS)
+  timer.unref()
+
+  return {
+    current: () => current,
+    async pin(id) {
+      if (current !== null && isOf(current, id)) return current
+      if (!RELEASE_ID.test(id)) return null
+      const ids = await folderIds()
+      if (id.includes('analytics-')) return ids.includes(id) ? viewOf(id) : null
+      for (const candidate of ids.filter((name) => name.includes('analytics-'))) {
+        const manifest = await verified(candidate)
+        if (manifest !== null && Object.values(manifest.components).includes(id)) {
+          const view = await viewOf(candidate)
+          if (view !== null) return view
+        }
+      }
+      return null
+    },
+    async list() {
+      const ids = await folderIds()
+      const releases = await Promise.all(ids.map(async (id) => ({ id, manifest: await verified(id) })))
+      return releases
+        .filter(({ manifest }) => manifest !== null)
+        .map(({ id }) => ({ release_id: id, promoted: current !== null && isOf(current, id) }))
+    },
+    problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
+    refresh: refreshOnce,
+    close: () => clearInterval(timer),
+  }
+}
+
+/** @returns the id current.json names, or null when there is none or it cannot be read */
+export async function readPointer(releasesDir: string): Promise<string | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(releasesDir, 'current.json'), 'utf8'))
+    const id = (value as { analytics?: unknown }).analytics
+    return typeof id === 'string' && RELEASE_ID.test(id) ? id : null
+  } catch {
+    return null
+  }
+}
+
+const isOf = (view: ReleaseView, id: string): boolean =>
+  view.id === id || componentId(view, 'cnes') === id || componentId(view, 'demography') === id

@@ -1,0 +1,95 @@
+/**
+ * Is this folder the release its name says? In: a folder. Out: its manifest, or the first file that differs and why.
+ *
+ * Names, sizes, digests and the declared schema are checked without opening a file with DuckDB, which trusts what it
+ * reads. Absent on purpose: counting rows inside the files; `sus-data verify` does that afterwards, with DuckDB.
+ */
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { digestFile } from './digest.ts'
+import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
+
+/** Why a release is refused. `file` is relative to the release's folder. */
+export class ReleaseRefused extends Error {
+  readonly releaseId: string
+  readonly file: string
+
+  constructor(releaseId: string, file: string, reason: string) {
+    super(`${releaseId}/${file}: ${reason}`)
+    this.name = 'ReleaseRefused'
+    this.releaseId = releaseId
+    this.file = file
+  }
+}
+
+/**
+ * @param releasesDir folder of releases; @param id name of one
+ * @returns the checked manifest
+ * @throws ReleaseRefused naming the first file and the reason
+ */
+export async function verifyRelease(releasesDir: string, id: string): Promise<Manifest> {
+  const manifest = await readManifest(releasesDir, id)
+  const folder = join(releasesDir, id)
+  const listed = new Map(manifest.files.map((file) => [file.path, file]))
+  if (listed.size !== manifest.files.length)
+    throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
+  for (const path of await listFiles(folder, id)) {
+    if (path !== 'manifest.json' && path !== 'acquisition.json' && !listed.has(path))
+      throw new ReleaseRefused(id, path, 'is not in the manifest')
+  }
+  for (const [dataset, entry] of Object.entries(manifest.datasets)) {
+    const files = manifest.files.filter((file) => file.path.startsWith(`${dataset}/`))
+    const rows = files.reduce((sum, file) => sum + file.rows, 0)
+    if (rows !== entry.rows)
+      throw new ReleaseRefused(id, 'manifest.json', `${dataset}: rows of files and dataset differ`)
+  }
+  for (const file of manifest.files) {
+    const path = join(folder, file.path)
+    const stat = await lstat(path).catch(() => null)
+    if (stat === null || !stat.isFile())
+      throw new ReleaseRefused(id, file.path, 'is missing or not a plain file')
+    if (stat.size !== file.bytes)
+      throw new ReleaseRefused(id, file.path, `has ${stat.size} bytes where the manifest says ${file.bytes}`)
+    const { sha256 } = await digestFile(path)
+    if (sha256 !== file.sha256)
+      throw new ReleaseRefused(id, file.path, 'does not have the SHA-256 of the manifest')
+  }
+  return manifest
+}
+
+/**
+ * Reads and checks a manifest alone: shape, canonical text, and that its digest is the folder's name.
+ * @throws ReleaseRefused
+ */
+export async function readManifest(releasesDir: string, id: string): Promise<Manifest> {
+  if (!RELEASE_ID.test(id)) throw new ReleaseRefused(id, '', 'is not a release id')
+  const folder = join(releasesDir, id)
+  const stat = await lstat(folder).catch(() => null)
+  if (stat === null || !stat.isDirectory()) throw new ReleaseRefused(id, '', 'is not a folder here')
+  const path = join(folder, 'manifest.json')
+  const fileStat = await lstat(path).catch(() => null)
+  if (fileStat === null || !fileStat.isFile()) throw new ReleaseRefused(id, 'manifest.json', 'is missing')
+  const text = await readFile(path, 'utf8')
+  let manifest: Manifest
+  try {
+    manifest = manifestSchema.parse(JSON.parse(text))
+  } catch {
+    throw new ReleaseRefused(id, 'manifest.json', 'is not a manifest')
+  }
+  if (manifestText(manifest) !== text)
+    throw new ReleaseRefused(id, 'manifest.json', 'is not in canonical form')
+  if (manifest.release_id !== id || releaseIdOf(manifest) !== id)
+    throw new ReleaseRefused(id, 'manifest.json', 'does not have the digest of the release id')
+  return manifest
+}
+
+async function listFiles(folder: string, id: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files: string[] = []
+  for (const entry of entries) {
+    const path = relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/')
+    if (entry.isFile()) files.push(path)
+    else if (!entry.isDirectory()) throw new ReleaseRefused(id, path, 'is not a plain file')
+  }
+  return files
+}

@@ -1,0 +1,49 @@
+/**
+ * What the rest of the service sees of a release: an analytics release with the component releases it joins, verified.
+ *
+ * Values and pure functions only; store.ts finds and verifies them, engine/ opens their files.
+ */
+import { type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
+import type { Coverage, Manifest } from './manifest.ts'
+
+export interface ReleaseView {
+  /** Id of the analytics release. */
+  readonly id: string
+  readonly analytics: Manifest
+  readonly components: Readonly<Record<Area, Manifest | null>>
+  readonly synthetic: boolean
+}
+
+/** @returns id of the component release that holds an area, or null where the release has none */
+export const componentId = (view: ReleaseView, area: Area): string | null =>
+  view.components[area]?.release_id ?? null
+
+/** @returns periods (YYYYMM, ascending) a dataset was collected for; none for datasets without periods */
+export function collectedPeriods(view: ReleaseView, dataset: DatasetName): number[] {
+  const coverage = view.components[datasetOf(dataset).area]?.coverage[dataset] ?? {}
+  return Object.entries(coverage)
+    .filter(([, entry]) => entry.family !== 'derived')
+    .map(([period]) => Number(period))
+    .sort((left, right) => left - right)
+}
+
+/** @returns periods (YYYYMM, ascending) that hold rows of a dataset, derived ones included */
+export function storedPeriods(view: ReleaseView, dataset: DatasetName): number[] {
+  return [...(view.components[datasetOf(dataset).area]?.datasets[dataset]?.periods ?? [])].sort(
+    (a, b) => a - b,
+  )
+}
+
+/** @returns the newest collected period of a dataset, else the newest stored one, else null */
+export function latestPeriod(view: ReleaseView, dataset: DatasetName): number | null {
+  return collectedPeriods(view, dataset).at(-1) ?? storedPeriods(view, dataset).at(-1) ?? null
+}
+
+/** @returns what was collected of a dataset in a period, or null */
+export function coverageOf(view: ReleaseView, dataset: DatasetName, period: number): Coverage | null {
+  return view.components[datasetOf(dataset).area]?.coverage[dataset]?.[String(period)] ?? null
+}
+
+/** 202605 → '2026-05' */
+export const formatPeriod = (period: number): string =>
+  `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`

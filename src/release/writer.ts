@@ -1,0 +1,131 @@
+/**
+ * Folder of Parquet → release: digest every file, name the folder by the digest of its manifest, rename it into place.
+ *
+ * In: a staging folder on the same file system and what the manifest says beside the files. Out: the release id. A crash
+ * at any moment leaves a staging folder (cleaned by the next import) or a whole release, never half of one.
+ */
+import { link, mkdir, open, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { digestFile } from './digest.ts'
+import { type Manifest, type ManifestFile, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
+import { readManifest } from './verify.ts'
+
+const STAGING = /^\.staging-(\d+)-/
+
+/** @returns a new empty folder inside the releases folder, named after this process */
+export async function createStaging(releasesDir: string): Promise<string> {
+  await mkdir(releasesDir, { recursive: true })
+  const path = join(releasesDir, `.staging-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  await mkdir(path)
+  return path
+}
+
+/** Removes staging folders of processes that no longer run. */
+export async function cleanStaging(releasesDir: string): Promise<void> {
+  for (const name of await readdir(releasesDir).catch(() => [])) {
+    const pid = STAGING.exec(name)?.[1]
+    if (pid !== undefined && !isRunning(Number(pid)))
+      await rm(join(releasesDir, name), { recursive: true, force: true })
+  }
+}
+
+/** @returns manifest entries of finished files; @param rows rows by path */
+export async function digestFiles(
+  staging: string,
+  rows: ReadonlyMap<string, number>,
+): Promise<ManifestFile[]> {
+  const files: ManifestFile[] = []
+  for (const path of [...rows.keys()].sort()) {
+    const { bytes, sha256 } = await digestFile(join(staging, path))
+    files.push({ path, bytes, sha256, rows: rows.get(path) ?? 0 })
+  }
+  return files
+}
+
+/**
+ * Writes manifest.json (and acquisition.json beside it, outside the hash) and renames the folder into place.
+ * Files that another release already holds become hard links to it, so a new month costs a month.
+ * @returns the manifest with its id; when the release exists already, the staging folder is dropped
+ */
+export async function finishRelease(
+  releasesDir: string,
+  staging: string,
+  body: Omit<Manifest, 'release_id'>,
+  acquisition: unknown,
+): Promise<Manifest> {
+  const manifest: Manifest = { ...body, release_id: releaseIdOf(body) }
+  const target = join(releasesDir, manifest.release_id)
+  if (await stat(target).catch(() => null)) {
+    await rm(staging, { recursive: true, force: true })
+    return manifest
+  }
+  await linkKnownFiles(releasesDir, staging, manifest)
+  await writeFile(join(staging, 'manifest.json'), manifestText(manifest))
+  if (acquisition !== null)
+    await writeFile(join(staging, 'acquisition.json'), `${JSON.stringify(acquisition, null, 2)}\n`)
+  await syncTree(staging, manifest)
+  await rename(staging, target)
+  await syncPath(releasesDir)
+  return manifest
+}
+
+/** Replaces current.json atomically. @param id analytics release */
+export async function writePointer(releasesDir: string, id: string): Promise<void> {
+  const temporary = join(releasesDir, `.current-${process.pid}.json`)
+  await writeFile(temporary, `${JSON.stringify({ analytics: id })}\n`)
+  await syncPath(temporary)
+  await rename(temporary, join(releasesDir, 'current.json'))
+  await syncPath(releasesDir)
+}
+
+async function linkKnownFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
+  const known = new Map<string, string>()
+  for (const id of (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name))) {
+    const other = await readManifest(releasesDir, id).catch(() => null)
+    for (const file of other?.files ?? []) known.set(file.sha256, join(releasesDir, id, file.path))
+  }
+  for (const file of manifest.files) {
+    const source = known.get(file.sha256)
+    if (source === undefined) continue
+    // A rotten copy must not spread: the other release's file is read again before it is shared.
+    const { sha256 } = await digestFile(source).catch(() => ({ sha256: '' }))
+    if (sha256 !== file.sha256) continue
+    const path = join(staging, file.path)
+    const spare = `${path}.spare`
+    await rename(path, spare)
+    try {
+      await link(source, path)
+      await unlink(spare)
+    } catch {
+      await rename(spare, path)
+    }
+  }
+}
+
+async function syncTree(staging: string, manifest: Manifest): Promise<void> {
+  const folders = new Set<string>([staging])
+  for (const { path } of manifest.files) {
+    await syncPath(join(staging, path))
+    folders.add(dirname(join(staging, path)))
+  }
+  await syncPath(join(staging, 'manifest.json'))
+  for (const folder of folders) await syncPath(folder)
+}
+
+async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
