@@ -61,7 +61,9 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = [
   fact('specialized_services', ['CO_END_COMPL']),
   catalog('tbLeito', ['CO_LEITO', 'DS_LEITO'], 'required', ['TP_LEITO', 'CO_TIPO_LEITO']),
   catalog('tbTipoLeito', ['CO_TIPO_LEITO', 'DS_TIPO_LEITO'], 'optional'),
-  catalog('tbEquipamento', ['CO_EQUIPAMENTO', 'CO_TIPO_EQUIPAMENTO', 'DS_EQUIPAMENTO']),
+  catalog('tbEquipamento', ['CO_EQUIPAMENTO', 'CO_TIPO_EQUIPAMENTO', 'DS_EQUIPAMENTO'], 'required', [
+    'CO_RENEM',
+  ]),
   catalog('tbTipoEquipamento', ['CO_TIPO_EQUIPAMENTO', 'DS_TIPO_EQUIPAMENTO']),
   catalog('tbServicoEspecializado', ['CO_SERVICO_ESPECIALIZADO', 'DS_SERVICO_ESPECIALIZADO']),
   catalog('tbClassificacaoServico', [

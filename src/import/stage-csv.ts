@@ -33,7 +33,7 @@ const MAX_HEADER_BYTES = 1 << 16
 
 /** `TO_CHAR(DT_ATUALIZACAO,'DD/MM/YYYY')` and `DT_ATUALIZACAO` are one column. */
 export const normaliseHeader = (header: string): string =>
-  (DATE_HEADER.exec(header.trim())?.[1] ?? header.trim()).toUpperCase()
+  /RENEM/i.test(header) ? 'CO_RENEM' : (DATE_HEADER.exec(header.trim())?.[1] ?? header.trim()).toUpperCase()
 
 /** @throws ImportError naming the file and the remedy */
 export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedCsv> {

@@ -1,0 +1,280 @@
+/**
+ * Published files → verified-by-construction releases: demography, cnes, and the analytics release that joins them.
+ *
+ * In: paths. Out: ids, rows, rows set aside. Each release is written beside, checked and renamed into place; an import
+ * that fails or is killed leaves the releases folder as it was.
+ */
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sha256Hex } from '../release/digest.ts'
+import { CATALOG_VERSION, type Manifest, type Snapshot } from '../release/manifest.ts'
+import { readPointer } from '../release/store.ts'
+import { readManifest } from '../release/verify.ts'
+import { cleanStaging, createStaging, digestFiles, finishRelease } from '../release/writer.ts'
+import { buildCnes } from './cnes.ts'
+import { type BuiltArea, buildDemography, type IbgeSource } from './demography.ts'
+import { type Discovery, discover } from './discover.ts'
+import { ImportError } from './import-error.ts'
+import { openSession } from './session.ts'
+import { readIbge } from './sources/ibge/index.ts'
+
+/** Part of every manifest: a change of the importer's rules changes the ids. */
+export const IMPORTER_VERSION = '0.1.0'
+export const DEFAULT_MAX_REJECTED = 0.001
+
+export interface ImportOptions {
+  readonly releasesDir: string
+  /** Largest share of rows that may be set aside, 0 to 1. */
+  readonly maxRejected: number
+  readonly threads?: number
+  readonly onProgress?: (step: string) => void
+}
+
+export interface ImportResult {
+  readonly cnes: string | null
+  readonly demography: string | null
+  readonly analytics: string
+  readonly rows: Readonly<Record<string, number>>
+  readonly rejected: Readonly<Record<string, number>>
+  /** Files nothing was made of. */
+  readonly unknown: readonly string[]
+}
+
+/** @throws ImportError naming the file and the remedy; nothing is left behind */
+export async function importPaths(paths: readonly string[], options: ImportOptions): Promise<ImportResult> {
+  const { releasesDir, onProgress = () => undefined } = options
+  await cleanStaging(releasesDir)
+  const work = await createStaging(releasesDir)
+  const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
+  try {
+    onProgress('recognise files')
+    const found = await discover(paths, session.scratch)
+    const version = await session.version()
+    const ibge = await readIbgeFiles(found, onProgress)
+    const synthetic = found.synthetic || ibge.some(({ table }) => table.synthetic)
+    const previous = await currentAnalytics(releasesDir)
+
+    let demography: Manifest | null = null
+    if (ibge.length > 0) {
+      onProgress('demography')
+      demography = await makeRelease(
+        releasesDir,
+        options,
+        found,
+        version,
+        synthetic,
+        'demography',
+        'br',
+        ibge.map(({ snapshot }) => snapshot),
+        {},
+        (staging) => buildDemography(session, staging, ibge),
+      )
+    } else demography = await findDemography(releasesDir, previous)
+
+    let cnes: Manifest | null = null
+    if (found.base.size + found.state.length > 0) {
+      if (demography === null)
+        throw new ImportError(
+          'CNES files',
+          'come without a municipality list',
+          "Add IBGE's list of municipalities and population to the import, or import them first",
+        )
+      const municipalities = join(releasesDir, demography.release_id, 'municipalities/part-0.parquet')
+      const snapshots: Snapshot[] = []
+      let scope = 'br'
+      cnes = await makeRelease(
+        releasesDir,
+        options,
+        found,
+        version,
+        synthetic || demography.synthetic,
+        'cnes',
+        () => scope,
+        snapshots,
+        { demography: demography.release_id },
+        async (staging) => {
+          const built = await buildCnes(session, staging, found, municipalities, onProgress)
+          snapshots.push(...built.snapshots)
+          scope = built.scope
+          return built
+        },
+      )
+    } else if (previous?.components.cnes !== undefined)
+      cnes = await readManifest(releasesDir, previous.components.cnes)
+
+    onProgress('analytics')
+    const analytics = await makeAnalytics(releasesDir, version, cnes, demography)
+    return {
+      cnes: found.base.size + found.state.length > 0 ? (cnes?.release_id ?? null) : null,
+      demography: ibge.length > 0 ? (demography?.release_id ?? null) : null,
+      analytics: analytics.release_id,
+      rows: Object.fromEntries(
+        [demography, cnes].flatMap((manifest) =>
+          Object.entries(manifest?.datasets ?? {}).map(([name, { rows }]) => [name, rows]),
+        ),
+      ),
+      rejected: sumReasons([
+        ...(ibge.length > 0 ? (demography?.set_aside ?? []) : []),
+        ...(cnes?.set_aside ?? []),
+      ]),
+      unknown: found.unknown,
+    }
+  } finally {
+    session.close()
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { reason, rows } of setAside) sums[reason] = (sums[reason] ?? 0) + rows
+  return sums
+}
+
+async function readIbgeFiles(found: Discovery, onProgress: (step: string) => void): Promise<IbgeSource[]> {
+  const sources: IbgeSource[] = []
+  for (const { name, path, archive } of found.ibge) {
+    onProgress(name)
+    const bytes = await readFile(path)
+    const table = readIbge(name, bytes)
+    const snapshot = {
+      publisher: 'IBGE',
+      file: name,
+      archive,
+      bytes: bytes.length,
+      sha256: sha256Hex(bytes),
+      rows: table.published,
+    }
+    const twice = sources.find((other) => other.snapshot.file === name)
+    if (twice !== undefined) throw new ImportError(name, 'is there twice', 'Import one copy of each file')
+    sources.push({ snapshot, table })
+  }
+  return sources
+}
+
+async function makeRelease(
+  releasesDir: string,
+  options: ImportOptions,
+  found: Discovery,
+  version: string,
+  synthetic: boolean,
+  area: 'cnes' | 'demography',
+  scope: string | (() => string),
+  snapshots: readonly Snapshot[],
+  components: Record<string, string>,
+  build: (staging: string) => Promise<BuiltArea>,
+): Promise<Manifest> {
+  const staging = await createStaging(releasesDir)
+  try {
+    const built = await build(staging)
+    const share = built.read === 0 ? 0 : built.rejected / built.read
+    if (share > options.maxRejected)
+      throw new ImportError(
+        `${area} import`,
+        `sets aside ${built.rejected} of ${built.read} rows (${worst(built.setAside)}), more than the share of ${options.maxRejected}`,
+        'Check the files, or allow a larger share with --max-rejected',
+      )
+    const failed = built.checks.filter(({ violations }) => violations !== 0)
+    if (failed.length > 0)
+      throw new ImportError(
+        `${area} import`,
+        `fails the check ${failed.map(({ name, violations }) => `${name} (${violations})`).join(', ')}`,
+        'Fetch the files again; a release is made only of data that holds together',
+      )
+    const files = await digestFiles(staging, built.rowsByFile)
+    const own = new Set(snapshots.map(({ file, archive }) => archive?.file ?? file))
+    const acquisitions = found.acquisitions.filter(({ file }) => own.has(file))
+    return await finishRelease(
+      releasesDir,
+      staging,
+      {
+        format: 1,
+        area,
+        scope: typeof scope === 'string' ? scope : scope(),
+        month: built.month,
+        synthetic,
+        importer_version: IMPORTER_VERSION,
+        duckdb_version: version,
+        catalog_version: CATALOG_VERSION,
+        datasets: built.datasets,
+        files,
+        snapshots: [...snapshots].sort((left, right) => (left.file < right.file ? -1 : 1)),
+        coverage: built.coverage,
+        counts: built.counts,
+        set_aside: [...built.setAside],
+        checks: built.checks.map(({ name, violations }) => ({ name, violations })),
+        components,
+        census_year: built.censusYear,
+      },
+      acquisitions.length > 0 ? acquisitions : null,
+    )
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const worst = (setAside: Manifest['set_aside']): string =>
+  [...setAside]
+    .sort((left, right) => right.rows - left.rows)
+    .slice(0, 3)
+    .map(({ file, reason, rows }) => `${file}: ${reason} ${rows}`)
+    .join('; ')
+
+async function makeAnalytics(
+  releasesDir: string,
+  version: string,
+  cnes: Manifest | null,
+  demography: Manifest | null,
+): Promise<Manifest> {
+  const newest = cnes ?? demography
+  if (newest === null)
+    throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
+  const staging = await createStaging(releasesDir)
+  return finishRelease(
+    releasesDir,
+    staging,
+    {
+      format: 1,
+      area: 'analytics',
+      scope: newest.scope,
+      month: newest.month,
+      synthetic: (cnes?.synthetic ?? false) || (demography?.synthetic ?? false),
+      importer_version: IMPORTER_VERSION,
+      duckdb_version: version,
+      catalog_version: CATALOG_VERSION,
+      datasets: {},
+      files: [],
+      snapshots: [],
+      coverage: {},
+      counts: {},
+      set_aside: [],
+      checks: [],
+      components: {
+        ...(cnes === null ? {} : { cnes: cnes.release_id }),
+        ...(demography === null ? {} : { demography: demography.release_id }),
+      },
+      census_year: demography?.census_year ?? null,
+    },
+    null,
+  )
+}
+
+async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {
+  const id = await readPointer(releasesDir)
+  return id === null ? null : readManifest(releasesDir, id).catch(() => null)
+}
+
+/** The promoted demography, else the newest one here. */
+async function findDemography(releasesDir: string, previous: Manifest | null): Promise<Manifest | null> {
+  const promoted = previous?.components.demography
+  if (promoted !== undefined) return readManifest(releasesDir, promoted)
+  const ids = (await readdir(releasesDir)).filter((name) => /^(demo-)?demography-/.test(name))
+  const manifests = await Promise.all(ids.map((id) => readManifest(releasesDir, id).catch(() => null)))
+  return (
+    manifests
+      .filter((manifest) => manifest !== null)
+      .sort((left, right) => right.month - left.month || (left.release_id < right.release_id ? -1 : 1))[0] ??
+    null
+  )
+}

@@ -1,0 +1,123 @@
+/**
+ * One dataset (or one partition of it) → one Parquet file in key order: the bytes depend on the rows alone.
+ *
+ * In: a SELECT over staged tables. Out: path, rows and schema for the manifest.
+ */
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { DATASETS, type DatasetName, datasetOf, storedColumns } from '../model/datasets.ts'
+import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { quoteName, quoteText, ROW_GROUP_ROWS, type Session } from './session.ts'
+
+export interface NamedCheck {
+  readonly name: string
+  readonly violations: number
+}
+
+type DatasetEntry = Manifest['datasets'][string]
+
+export interface DatasetOutput {
+  readonly name: string
+  readonly entry: DatasetEntry
+  /** path → rows */
+  readonly files: ReadonlyMap<string, number>
+}
+
+const SQL_TYPES: Readonly<Record<FieldType, string>> = {
+  string: 'VARCHAR',
+  integer: 'INTEGER',
+  boolean: 'BOOLEAN',
+  coordinate: 'DOUBLE',
+  date: 'DATE',
+  period: 'INTEGER',
+  address:
+    'STRUCT(street VARCHAR, number VARCHAR, complement VARCHAR, district VARCHAR, postal_code VARCHAR)',
+  declarations:
+    'STRUCT(characteristic_code VARCHAR, provider_kind VARCHAR, provider_code VARCHAR, address_code VARCHAR, has_ambulatory BOOLEAN, has_ambulatory_sus BOOLEAN, has_hospital BOOLEAN, has_hospital_sus BOOLEAN)[]',
+}
+
+export const sqlTypeOf = (field: FieldName): string => SQL_TYPES[fieldOf(field).type]
+
+/** Writes a declared dataset. @param select SQL that yields its stored columns by name, in any order */
+export function writeDataset(
+  session: Session,
+  staging: string,
+  dataset: DatasetName,
+  period: number | null,
+  select: string,
+): Promise<DatasetOutput> {
+  const declared = datasetOf(dataset)
+  const columns = storedColumns(declared).map((field) => ({ name: field, type: sqlTypeOf(field) }))
+  return writeParquet(
+    session,
+    staging,
+    { name: dataset, key: declared.key, columns, order: declared.key },
+    period,
+    select,
+  )
+}
+
+export interface TableShape {
+  readonly name: string
+  readonly key: readonly string[]
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  /** Total order of the rows. */
+  readonly order: readonly string[]
+}
+
+/** Writes any table of a release: datasets, and the provenance tables beside them. */
+export async function writeParquet(
+  session: Session,
+  staging: string,
+  shape: TableShape,
+  period: number | null,
+  select: string,
+): Promise<DatasetOutput> {
+  const path = `${shape.name}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
+  const target = join(staging, path)
+  await mkdir(dirname(target), { recursive: true })
+  const columns = shape.columns.map(
+    ({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
+  )
+  await session.run(
+    `COPY (SELECT ${columns.join(', ')} FROM (${select}) ORDER BY ${shape.order.map(quoteName).join(', ')})
+     TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
+  )
+  const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
+  const fields = shape.columns.map(({ name, type }) => ({ name, type }))
+  return {
+    name: shape.name,
+    entry: { key: [...shape.key], fields, rows, periods: period === null ? [] : [period] },
+    files: new Map([[path, rows]]),
+  }
+}
+
+/** Joins partitions of one dataset into one entry. */
+export function mergeOutputs(outputs: readonly DatasetOutput[]): {
+  datasets: Manifest['datasets']
+  rowsByFile: Map<string, number>
+} {
+  const datasets: Manifest['datasets'] = {}
+  const rowsByFile = new Map<string, number>()
+  for (const { name, entry, files } of outputs) {
+    const before = datasets[name]
+    // Provenance tables keep the published columns: the entry lists those of every partition.
+    const fields = [
+      ...(before?.fields ?? []),
+      ...entry.fields.filter((field) => before?.fields.every((other) => other.name !== field.name) ?? true),
+    ]
+    datasets[name] = {
+      key: entry.key,
+      fields,
+      rows: (before?.rows ?? 0) + entry.rows,
+      periods: [...(before?.periods ?? []), ...entry.periods].sort((left, right) => left - right),
+    }
+    for (const [path, rows] of files) rowsByFile.set(path, rows)
+  }
+  return { datasets, rowsByFile }
+}
+
+/** Datasets of an area, by declaration. */
+export const datasetsOf = (area: 'cnes' | 'demography'): DatasetName[] =>
+  (Object.keys(DATASETS) as DatasetName[]).filter((name) => DATASETS[name].area === area)

@@ -1,0 +1,43 @@
+/**
+ * Code lists as the project knows them, for files by state (which carry no catalogs) and for the demonstration. A
+ * national base brings its own catalogs, and those win.
+ */
+export { BED_CATEGORIES } from './bed-categories.ts'
+export { BED_TYPES } from './bed-types.ts'
+export { EQUIPMENT_CATEGORIES } from './equipment-categories.ts'
+export { EQUIPMENT_TYPES } from './equipment-types.ts'
+export { FACILITY_TYPES } from './facility-types.ts'
+export { LEGAL_NATURES } from './legal-natures.ts'
+export { SERVICE_CLASSIFICATIONS } from './service-classifications.ts'
+export { SERVICE_CLASSIFICATIONS_BEFORE_200803 } from './service-classifications-before-200803.ts'
+export { SERVICE_TYPES } from './service-types.ts'
+export { SERVICE_TYPES_BEFORE_200803 } from './service-types-before-200803.ts'
+
+/** Reasons of closing: 01–04 temporary, 05 and 10 permanent, 06–08 administrative; wording by kind, not official. */
+export const DEACTIVATION_REASONS: readonly (readonly string[])[] = [
+  ['01', 'Desativação temporária (01)'],
+  ['02', 'Desativação temporária (02)'],
+  ['03', 'Desativação temporária (03)'],
+  ['04', 'Desativação temporária (04)'],
+  ['05', 'Desativação definitiva (05)'],
+  ['06', 'Desativação administrativa (06)'],
+  ['07', 'Desativação administrativa (07)'],
+  ['08', 'Desativação administrativa (08)'],
+  ['09', 'Outro motivo (09)'],
+  ['10', 'Desativação definitiva (10)'],
+  ['11', 'Outro motivo (11)'],
+  ['12', 'Outro motivo (12)'],
+  ['13', 'Outro motivo (13)'],
+  ['14', 'Outro motivo (14)'],
+]
+
+/** Opening shifts. */
+export const OPENING_HOURS: readonly (readonly string[])[] = [
+  ['01', 'Somente pela manhã'],
+  ['02', 'Somente à tarde'],
+  ['03', 'Manhã e tarde'],
+  ['04', 'Manhã, tarde e noite'],
+  ['05', 'Intermitente'],
+  ['06', 'Contínuo de 24 horas'],
+  ['07', 'Somente à noite'],
+]
