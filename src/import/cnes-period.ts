@@ -112,21 +112,43 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
        END AS reason
      FROM placed`,
   )
-  await markDuplicates(session, 'fac', ['cnes_code'])
+  await markDuplicates(
+    session,
+    'fac',
+    ['cnes_code'],
+    [
+      'municipality_ibge_code',
+      'facility_name',
+      'is_active',
+      'facility_type_code',
+      'management_type',
+      'legal_nature_code',
+    ],
+  )
   await setAside(session, 'fac', 'facilities')
 }
 
-/** Later rows of a key are set aside; which is first is decided by file name and row. */
-async function markDuplicates(session: Session, table: string, key: readonly string[]): Promise<void> {
+/**
+ * Later rows of a key are set aside; which is first is decided by file name and row. A row that repeats the first in
+ * everything but its place loses nothing and is counted apart.
+ */
+async function markDuplicates(
+  session: Session,
+  table: string,
+  key: readonly string[],
+  content: readonly string[],
+): Promise<void> {
   const columns = key.map(quoteName).join(', ')
+  const values = `row(${content.map(quoteName).join(', ')})`
   await session.run(
     `CREATE TEMP TABLE repeated AS
-     SELECT source_file, source_row FROM (
-       SELECT source_file, source_row, row_number() OVER (PARTITION BY ${columns} ORDER BY source_file, source_row) AS place
-       FROM ${table} SEMI JOIN (SELECT ${columns} FROM ${table} WHERE reason IS NULL GROUP BY ${columns} HAVING count(*) > 1) USING (${columns})
-       WHERE reason IS NULL
-     ) WHERE place > 1;
-     UPDATE ${table} SET reason = 'duplicate_key' FROM repeated WHERE ${table}.source_file = repeated.source_file AND ${table}.source_row = repeated.source_row;
+     SELECT source_file, source_row,
+       CASE WHEN ${values} IS NOT DISTINCT FROM first_value(${values}) OVER same_key THEN 'duplicate_identical' ELSE 'duplicate_key' END AS reason
+     FROM ${table} SEMI JOIN (SELECT ${columns} FROM ${table} WHERE reason IS NULL GROUP BY ${columns} HAVING count(*) > 1) USING (${columns})
+     WHERE reason IS NULL
+     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY source_file, source_row)
+     QUALIFY row_number() OVER same_key > 1;
+     UPDATE ${table} SET reason = repeated.reason FROM repeated WHERE ${table}.source_file = repeated.source_file AND ${table}.source_row = repeated.source_row;
      DROP TABLE repeated`,
   )
 }
@@ -169,7 +191,13 @@ async function makeFact(session: Session, input: PeriodInput, fact: FactName): P
      FROM read`,
   )
   if (fact === 'specialized_services') await refineServices(session, input)
-  else await markDuplicates(session, `fact_${fact}`, datasetOf(fact).key)
+  else
+    await markDuplicates(
+      session,
+      `fact_${fact}`,
+      datasetOf(fact).key,
+      attributes.map(({ attribute }) => attribute),
+    )
   await setAside(session, `fact_${fact}`, fact)
 }
 

@@ -157,7 +157,11 @@ export async function buildCnes(
     rowsByFile,
     counts,
     setAside,
-    rejected: setAside.reduce((sum, { rows }) => sum + rows, 0),
+    // A row that repeats another whole loses nothing, so it does not count against the share.
+    rejected: setAside.reduce(
+      (sum, { reason, rows }) => sum + (reason === 'duplicate_identical' ? 0 : rows),
+      0,
+    ),
     read,
     checks,
     coverage,

@@ -1,0 +1,348 @@
+/**
+ * The demonstration: synthetic snapshots in the publishers' raw formats, so that a fresh machine runs the whole path.
+ *
+ * In: folder, scale, months, seed. Out: zips of the national base and answers of IBGE's API, the same bytes for the same
+ * seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
+ */
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { ZipFile } from 'yazl'
+import {
+  DEACTIVATION_REASONS,
+  FACILITY_TYPES,
+  LEGAL_NATURES,
+  OPENING_HOURS,
+} from '../model/cnes-codes/index.ts'
+import { STATES } from '../model/codelists.ts'
+import { digestFile } from '../release/digest.ts'
+import { type DemoCatalogs, makeCatalogs } from './catalogs.ts'
+import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
+import {
+  BED_HEADER,
+  bedRows,
+  equipmentHeader,
+  equipmentRows,
+  type FactContext,
+  SERVICE_HEADER,
+  serviceRows,
+} from './facts.ts'
+import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
+import { type Chance, createChance, inventCnpj } from './random.ts'
+
+export interface DemonstrationOptions {
+  readonly out: string
+  readonly scale: 'small' | 'national'
+  /** Months, the newest 2026-05. */
+  readonly periods: number
+  readonly seed: number
+  readonly onProgress?: (step: string) => void
+}
+
+/** The size of the real month 202605, and a miniature of three states. */
+const SCALES = {
+  small: {
+    facilities: 4000,
+    beds: 600,
+    equipment: 9000,
+    services: 10_000,
+    ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
+  },
+  national: { facilities: 623_207, beds: 60_000, equipment: 1_348_380, services: 1_442_080, ufs: null },
+} as const
+const NEWEST = 202605
+/** QT_SUS of equipment is published from this month on. */
+const QT_SUS_FROM = 202601
+/** A fixed time: the archive's bytes must not know when it was made. */
+const ARCHIVE_TIME = new Date(2026, 0, 1)
+const CHUNK_CHARACTERS = 1 << 18
+export const DEMONSTRATION_TEXT = `Dados inteiramente fictícios, gerados pela demonstração do sus-data. Nenhum estabelecimento, pessoa ou número é real.
+Entirely invented data, made by the sus-data demonstration. No facility, person or number in it is real.
+`
+
+/** @returns the files written, with rows of data */
+export async function writeDemonstration(
+  options: DemonstrationOptions,
+): Promise<{ path: string; bytes: number }[]> {
+  const { out, scale, periods, seed, onProgress = () => undefined } = options
+  const chance = createChance(seed)
+  const all = listMunicipalities(chance)
+  const size = SCALES[scale]
+  const plan = planFacilities(all, size.ufs, size.facilities, chance)
+  const catalogs = makeCatalogs()
+  const written: { path: string; bytes: number }[] = []
+  onProgress('population')
+  written.push(...(await writeIbge(join(out, 'ibge'), all, chance)))
+  for (let age = periods - 1; age >= 0; age -= 1) {
+    const period = monthBefore(NEWEST, age)
+    onProgress(`month ${period}`)
+    const context = { plan, all, catalogs, chance, age }
+    written.push(
+      ...(await writeMonth(
+        join(out, 'cnes', `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`),
+        period,
+        context,
+        size,
+      )),
+    )
+  }
+  return written
+}
+
+export function monthBefore(period: number, age: number): number {
+  const months = Math.floor(period / 100) * 12 + (period % 100) - 1 - age
+  return Math.floor(months / 12) * 100 + (months % 12) + 1
+}
+
+async function writeMonth(
+  folder: string,
+  period: number,
+  context: Omit<FactContext, 'rows'>,
+  size: (typeof SCALES)['small' | 'national'],
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const { plan, all, catalogs, chance, age } = context
+  const withSus = period >= QT_SUS_FROM
+  const zip = new ZipFile()
+  const settings = { mtime: ARCHIVE_TIME, forceDosTimestamp: true, compressionLevel: 1, mode: 0o100644 }
+  const add = (table: string, header: readonly string[], rows: Iterable<string>, lineEnd = '\n'): void =>
+    zip.addReadStreamLazy(`${table}${period}.csv`, settings, (done) =>
+      done(null, Readable.from(csvChunks(header, rows, lineEnd))),
+    )
+  add('tbEstabelecimento', FACILITY_HEADER(withSus ? 'sql' : 'plain'), facilityRows(plan, all, age, chance))
+  add('rlEstabComplementar', BED_HEADER, bedRows({ ...context, rows: size.beds }), '\r\n')
+  add(
+    'rlEstabEquipamento',
+    equipmentHeader(withSus),
+    equipmentRows({ ...context, rows: size.equipment }, withSus),
+  )
+  add('rlEstabServClass', SERVICE_HEADER, serviceRows({ ...context, rows: size.services }))
+  for (const [table, header, rows] of catalogTables(catalogs, all, period))
+    add(
+      table,
+      header,
+      rows.map((cells) => cells.join('";"')),
+      '\r\n',
+    )
+  zip.addBuffer(Buffer.from(DEMONSTRATION_TEXT), 'sus-data-demonstration.txt', settings)
+  zip.end()
+  const path = join(folder, `BASE_DE_DADOS_CNES_${period}.ZIP`)
+  await pipeline(zip.outputStream, createWriteStream(path))
+  return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
+}
+
+function* facilityRows(
+  plan: FacilityPlan,
+  all: readonly DemoMunicipality[],
+  age: number,
+  chance: Chance,
+): Generator<string> {
+  for (let index = 0; index < plan.count; index += 1) yield facilityRow(plan, all, index, age, chance)
+  // Planted: one facility published twice, under another name.
+  yield facilityRow(plan, all, 1, age, chance, ' (repetido)')
+}
+
+/** Rows come without their outer quotes; text leaves as ISO-8859-1. */
+function* csvChunks(header: readonly string[], rows: Iterable<string>, lineEnd: string): Generator<Buffer> {
+  let text = `"${header.join('";"')}"${lineEnd}`
+  for (const row of rows) {
+    text += `"${row}"${lineEnd}`
+    if (text.length > CHUNK_CHARACTERS) {
+      yield Buffer.from(text, 'latin1')
+      text = ''
+    }
+  }
+  yield Buffer.from(text, 'latin1')
+}
+
+type Table = [name: string, header: string[], rows: (readonly string[])[]]
+
+function catalogTables(catalogs: DemoCatalogs, all: readonly DemoMunicipality[], period: number): Table[] {
+  const quoted = (cells: readonly string[]): string[] =>
+    cells.map((cell) =>
+      cell
+        .replaceAll('"', '""')
+        .replaceAll(/[–—]/g, '-')
+        .replaceAll(/[^ -ÿ]/g, '?'),
+    )
+  const tables: Table[] = [
+    [
+      'tbLeito',
+      ['CO_LEITO', 'DS_LEITO', period % 2 === 0 ? 'TP_LEITO' : 'CO_TIPO_LEITO'],
+      [...catalogs.bedTypes],
+    ],
+    ['tbTipoLeito', ['CO_TIPO_LEITO', 'DS_TIPO_LEITO'], [...catalogs.bedCategories]],
+    [
+      'tbEquipamento',
+      ['CO_EQUIPAMENTO', 'CO_TIPO_EQUIPAMENTO', 'DS_EQUIPAMENTO'],
+      catalogs.equipmentTypes.map(([category = '', code = '', name = '']) => [
+        code,
+        String(Number(category)),
+        name,
+      ]),
+    ],
+    [
+      'tbTipoEquipamento',
+      ['CO_TIPO_EQUIPAMENTO', 'DS_TIPO_EQUIPAMENTO'],
+      catalogs.equipmentCategories.map(([code = '', name = '']) => [`${Number(code)} `.slice(0, 2), name]),
+    ],
+    [
+      'tbServicoEspecializado',
+      ['CO_SERVICO_ESPECIALIZADO', 'DS_SERVICO_ESPECIALIZADO'],
+      [...catalogs.serviceTypes],
+    ],
+    [
+      'tbClassificacaoServico',
+      ['CO_CLASSIFICACAO_SERVICO', 'CO_SERVICO_ESPECIALIZADO', 'DS_CLASSIFICACAO_SERVICO'],
+      catalogs.classifications.map(([service = '', code = '', name = '']) => [code, service, name]),
+    ],
+    ['tbTipoUnidade', ['CO_TIPO_UNIDADE', 'DS_TIPO_UNIDADE'], [...FACILITY_TYPES]],
+    ['tbNaturezaJuridica', ['CO_NATUREZA_JUR', 'DS_NATUREZA_JUR'], [...LEGAL_NATURES]],
+    [
+      'tbMunicipio',
+      ['CO_MUNICIPIO', 'NO_MUNICIPIO', 'CO_SIGLA_ESTADO', 'TP_CADASTRO'],
+      municipalityRows(all),
+    ],
+    ['tbMotivoDesativacao', ['CD_MOTIVO_DESAB', 'DS_MOTIVO_DESAB'], [...DEACTIVATION_REASONS]],
+    ['tbTurnoAtendimento', ['CO_TURNO_ATENDIMENTO', 'DS_TURNO_ATENDIMENTO'], [...OPENING_HOURS]],
+    [
+      'tbMantenedora',
+      ['NU_CNPJ_MANTENEDORA', 'NO_RAZAO_SOCIAL'],
+      Array.from({ length: 9908 }, (_, index) => [
+        inventCnpj(index),
+        `Mantenedora Demonstração ${index + 1}`,
+      ]),
+    ],
+  ]
+  return tables.map(([name, header, rows]) => [name, header, rows.map(quoted)])
+}
+
+/** 5,607 rows as CNES knows places: 36 more than IBGE. */
+function municipalityRows(all: readonly DemoMunicipality[]): string[][] {
+  const rows = all.map(({ code, name, uf }) => [String(Math.floor(code / 10)), name, uf, 'M'])
+  for (const { ibge_code, uf } of STATES)
+    if (uf !== 'DF') rows.push([`${ibge_code}0000`, `Município ignorado - ${uf}`, uf, 'I'])
+  for (let region = 2; region <= 11; region += 1)
+    rows.push([String(530_000 + region * 10), `Região administrativa ${region}`, 'DF', 'R'])
+  return rows
+}
+
+async function writeIbge(
+  folder: string,
+  all: readonly DemoMunicipality[],
+  chance: Chance,
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const header = [
+    'UF',
+    'Nome_UF',
+    'Região Geográfica Intermediária',
+    'Nome Região Geográfica Intermediária',
+    'Região Geográfica Imediata',
+    'Nome Região Geográfica Imediata',
+    'Mesorregião Geográfica',
+    'Nome_Mesorregião',
+    'Microrregião Geográfica',
+    'Nome_Microrregião',
+    'Município',
+    'Código Município Completo',
+    'Nome_Município',
+  ]
+  const stateName = new Map(STATES.map(({ ibge_code, name }) => [ibge_code, name]))
+  const lines = all.map(({ code, name, stateCode }) => [
+    stateCode,
+    stateName.get(stateCode),
+    '',
+    '',
+    '',
+    '',
+    '',
+    '',
+    '',
+    '',
+    String(code).slice(2),
+    code,
+    name,
+  ])
+  const list = join(folder, 'RELATORIO_DTB_BRASIL_MUNICIPIO.csv')
+  await writeFile(list, `${[header, ...lines].map((cells) => `"${cells.join('","')}"`).join('\n')}\n`)
+  const paths = [list]
+  const growth = (town: DemoMunicipality, year: number): number | null => {
+    if (town.census === null) return year < 2025 ? null : 6_000
+    return Math.round(town.census * (1 + (chance(town.code, 10) - 0.4) * 0.01 * (year - 2022)))
+  }
+  const series: [string, number, (town: DemoMunicipality) => number | null][] = [
+    ['93', 2022, ({ census }) => census],
+    ['9324', 2024, (town) => growth(town, 2024)],
+    ['9324', 2025, (town) => growth(town, 2025)],
+  ]
+  for (const [variable, year, value] of series) {
+    const path = join(folder, `sidra_values_${variable}_${year}.json`)
+    await writeFile(path, `${JSON.stringify(sidraValues(all, variable, year, value), null, 1)}\n`)
+    paths.push(path)
+  }
+  return [
+    await writeNotes(folder, paths),
+    ...(await Promise.all(paths.map(async (path) => ({ path, bytes: (await digestFile(path)).bytes })))),
+  ]
+}
+
+function sidraValues(
+  all: readonly DemoMunicipality[],
+  variable: string,
+  year: number,
+  value: (town: DemoMunicipality) => number | null,
+): Record<string, string>[] {
+  const labels = {
+    NC: 'Nível Territorial (Código)',
+    NN: 'Nível Territorial',
+    MC: 'Unidade de Medida (Código)',
+    MN: 'Unidade de Medida',
+    V: 'Valor (sus-data demonstration)',
+    D1C: 'Município (Código)',
+    D1N: 'Município',
+    D2C: 'Variável (Código)',
+    D2N: 'Variável',
+    D3C: 'Ano (Código)',
+    D3N: 'Ano',
+  }
+  // The census has no element for the youngest municipality; an estimate of a year before it has a mark.
+  const towns = all.filter(({ code }) => variable !== '93' || code !== YOUNGEST_MUNICIPALITY.code)
+  const rows = towns.map((town) => ({
+    NC: '6',
+    NN: 'Município',
+    MC: '45',
+    MN: 'Pessoas',
+    V: String(value(town) ?? '...'),
+    D1C: String(town.code),
+    D1N: `${town.name} - ${town.uf}`,
+    D2C: variable,
+    D2N: variable === '93' ? 'População residente' : 'População residente estimada',
+    D3C: String(year),
+    D3N: String(year),
+  }))
+  return [labels, ...rows]
+}
+
+async function writeNotes(
+  folder: string,
+  paths: readonly string[],
+): Promise<{ path: string; bytes: number }> {
+  const files: Record<string, unknown> = {}
+  for (const path of paths)
+    files[path.slice(folder.length + 1)] = { url: null, retrieved_at: null, ...(await digestFile(path)) }
+  const text = `${JSON.stringify({ publisher: 'sus-data demonstration', synthetic: true, licence: 'CC0-1.0', files }, null, 2)}\n`
+  const path = join(folder, 'snapshot.json')
+  await writeFile(path, text)
+  return { path, bytes: text.length }
+}
+
+/** For the tests: the digest of a whole demonstration. */
+export const demonstrationDigest = async (paths: readonly string[]): Promise<string> => {
+  const hash = createHash('sha256')
+  for (const path of [...paths].sort()) hash.update((await digestFile(path)).sha256)
+  return hash.digest('hex')
+}
