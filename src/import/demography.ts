@@ -193,10 +193,17 @@ export async function buildDemography(
   const census = await session.number(
     "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'CENSUS_POPULATION'",
   )
+  const estimate = await session.number(
+    "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'ESTIMATED_POPULATION'",
+  )
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
-    counts: { municipalities: list.table.municipalities.length, population: populationRows },
+    counts: {
+      municipalities: list.table.municipalities.length,
+      population: populationRows,
+      ...(estimate === 0 ? {} : { estimate_year: estimate }),
+    },
     setAside: [...setAside]
       .map(([key, rows]) => ({
         file: key.split('\u0000')[0] ?? '',

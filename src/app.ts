@@ -1,0 +1,123 @@
+/**
+ * The application: hooks every request passes, every route of the table, the one error shape. No listening, no
+ * environment: tests inject requests into what this returns.
+ */
+
+import { randomUUID } from 'node:crypto'
+import compress from '@fastify/compress'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import type { Engine, ReleaseSource } from './engine/types.ts'
+import { AppError, ERRORS } from './errors.ts'
+import { mountRoute, stateOf } from './http/mount.ts'
+import { describeProblem, languageOf, toAppError } from './http/problem.ts'
+import type { RateLimiter } from './http/rate-limit.ts'
+import { methodOf } from './http/route.ts'
+import { ROUTES } from './http/routes/index.ts'
+import type { KeyStore } from './keys/keys.ts'
+
+export interface AppParts {
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+  readonly keys: KeyStore
+  readonly limiter: RateLimiter
+  /** Signs cursors; the same on every instance that shares clients. */
+  readonly cursorSecret: Buffer
+  readonly logger: FastifyBaseLogger | null
+}
+
+const BODY_LIMIT_BYTES = 1 << 20
+const WINDOW_SECONDS = 60
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
+
+export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const app = Fastify({
+    ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
+    disableRequestLogging: true,
+    bodyLimit: BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: 200 },
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    frameworkErrors: (error, request, reply) =>
+      void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
+  })
+  await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
+  // Only JSON bodies are read; anything else is 415.
+  app.removeContentTypeParser('text/plain')
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('vary', 'Authorization, Accept, Accept-Encoding, Accept-Language')
+    reply.header('x-content-type-options', 'nosniff')
+    if (!/^\/v1(\/|\?|$)/.test(request.url)) return
+    const secret = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? '')?.[1]
+    const key = secret === undefined ? null : parts.keys.authenticate(secret)
+    if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
+    stateOf(request).key = key
+    const rate = parts.limiter.take(key.id, 1, key.rate_per_minute)
+    reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
+    reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
+    if (!rate.allowed)
+      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.resetSeconds) } })
+  })
+
+  app.addHook('onResponse', async (request, reply) => {
+    const { key, releaseId, rows } = stateOf(request)
+    // The pattern, never the address: a query string may hold what a client should not have put there.
+    request.log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        key: key?.id ?? null,
+        release_id: releaseId,
+        rows,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'request',
+    )
+  })
+
+  function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const error = toAppError(thrown)
+    if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
+      request.log.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
+    const problem = describeProblem(error, request.id, languageOf(request.headers['accept-language']))
+    for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
+    reply.removeHeader('etag')
+    reply.header('cache-control', 'no-store')
+    return reply
+      .code(problem.status)
+      .type('application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problem.body))
+  }
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+
+  const patterns = ROUTES.map((route) => ({
+    method: methodOf(route),
+    pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    const methods = patterns
+      .filter(({ pattern }) => pattern.test(path))
+      .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    if (methods.length === 0) return sendProblem(new AppError('route_not_found'), request, reply)
+    const allow = [...new Set(methods)].join(', ')
+    return sendProblem(
+      new AppError('method_not_allowed', { detail: `Allowed here: ${allow}.`, headers: { Allow: allow } }),
+      request,
+      reply,
+    )
+  })
+
+  for (const route of ROUTES) mountRoute(app, route, parts)
+  return app
+}

@@ -1,0 +1,206 @@
+/**
+ * A route and a valid request → data. In: the route's declaration, parameters, a release. Out: data, pagination, meta.
+ * One function a kind; none of them knows Fastify.
+ */
+import type { Engine, JsonValue, Row } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import { DATASETS, type DatasetName } from '../model/datasets.ts'
+import { decodeCursor, digestQuestion, encodeCursor } from '../query/cursor.ts'
+import {
+  type ListQuestion,
+  orderOf,
+  type PeriodChoice,
+  planCount,
+  planList,
+  planRecord,
+} from '../query/list.ts'
+import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
+import type { AllRoute, CustomAnswer, ListRoute, RecordRoute, ScopedRoute } from './route.ts'
+
+export interface AnswerParts {
+  readonly engine: Engine
+  readonly view: ReleaseView
+  readonly signal: AbortSignal
+  readonly cursorSecret: Buffer
+}
+
+/** Texts of path and query, already valid for the route. */
+export type Given = Readonly<Record<string, string>>
+
+const notFound = (): AppError => new AppError('not_found')
+
+/** @throws AppError 'invalid_request' naming the periods there are */
+export function choosePeriod(
+  view: ReleaseView,
+  dataset: DatasetName,
+  given: string | undefined,
+): PeriodChoice {
+  if (!DATASETS[dataset].periodic) return null
+  const stored = storedPeriods(view, dataset)
+  if (given === 'all') return stored.length === 0 ? null : 'all'
+  if (given === undefined) return latestPeriod(view, dataset)
+  const period = Number(given.replace('-', ''))
+  if (stored.includes(period)) return period
+  throw new AppError('invalid_request', {
+    detail: 'The release does not hold this reference period.',
+    errors: [
+      {
+        parameter: 'reference_period',
+        message: 'is not in the release',
+        allowed: [...stored.map(formatPeriod), 'all'],
+      },
+    ],
+  })
+}
+
+const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
+  period === null ? {} : { reference_period: period === 'all' ? 'all' : formatPeriod(period) }
+/** A release without the area (or without the dataset) has no rows of it. */
+const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
+  view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
+
+export async function answerList(route: ListRoute, given: Given, parts: AnswerParts): Promise<CustomAnswer> {
+  const { engine, view, signal, cursorSecret } = parts
+  const dataset = route.dataset.name as DatasetName
+  const limit = given.limit === undefined ? route.limit.default : Number(given.limit)
+  const filters = filtersOf(route, given)
+  const period = choosePeriod(view, dataset, given.reference_period)
+  if (!holds(view, dataset))
+    return { data: [], pagination: { limit, has_more: false, next_cursor: null }, rows: 0 }
+  const question: ListQuestion = { dataset: route.dataset, filters, period }
+  const order = orderOf(question)
+  const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
+  const after = given.cursor === undefined ? null : continueWalk(given.cursor, cursorSecret, view, digest)
+  const rows = await engine.run(planList(question, limit, after), view, { signal })
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const hasMore = rows.length > limit && last !== undefined
+  const total =
+    given.count === 'true'
+      ? { total: (await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0 }
+      : {}
+  const next = hasMore
+    ? encodeCursor(
+        { release: view.id, question: digest, after: order.map((column) => keyValue(last, column)) },
+        cursorSecret,
+      )
+    : null
+  return {
+    data: page,
+    pagination: { limit, has_more: hasMore, next_cursor: next, ...total },
+    meta: periodMeta(period),
+    rows: page.length,
+  }
+}
+
+/** Filters of the route with their defaults: active facilities only, unless asked otherwise. */
+function filtersOf(route: ListRoute, given: Given): Record<string, string> {
+  const filters: Record<string, string> = { ...route.defaults }
+  for (const name of route.filters) if (given[name] !== undefined) filters[name] = given[name]
+  if (route.pathFilter !== undefined)
+    filters[route.pathFilter.filter] = given[route.pathFilter.parameter] ?? ''
+  return filters
+}
+
+function continueWalk(
+  text: string,
+  secret: Buffer,
+  view: ReleaseView,
+  digest: string,
+): readonly (string | number)[] {
+  const cursor = decodeCursor(text, secret)
+  if (cursor.release !== view.id || cursor.question !== digest)
+    throw new AppError('invalid_cursor', {
+      errors: [{ parameter: 'cursor', message: 'belongs to other parameters or another release' }],
+    })
+  return cursor.after
+}
+
+const keyValue = (row: Row, column: string): string | number => {
+  const value = row[column] as string | number
+  return column === 'reference_period' ? Number(String(value).replace('-', '')) : value
+}
+
+export async function answerAll(
+  route: AllRoute,
+  given: Given,
+  { engine, view, signal }: AnswerParts,
+): Promise<CustomAnswer> {
+  if (!holds(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
+  const rows = await engine.run(
+    planList({ dataset: route.dataset, filters: given, period: null }, 10_000, null),
+    view,
+    { signal },
+  )
+  return { data: rows, rows: rows.length }
+}
+
+export async function answerRecord(
+  route: RecordRoute,
+  given: Given,
+  { engine, view, signal }: AnswerParts,
+): Promise<CustomAnswer> {
+  const dataset = route.dataset.name as DatasetName
+  const period = choosePeriod(view, dataset, given.reference_period)
+  if (!holds(view, dataset)) throw notFound()
+  const key: Record<string, string | number> = {}
+  for (const [parameter, { column, digits, integer }] of Object.entries(route.key)) {
+    const text = given[parameter] ?? ''
+    if (!new RegExp(`^\\d{${digits}}$`).test(text)) throw notFound()
+    key[column] = integer === true ? Number(text) : text
+  }
+  const [row] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
+  if (row === undefined) throw notFound()
+  return { data: row, meta: periodMeta(period), rows: 1 }
+}
+
+const FACILITY_FIELDS = [
+  'cnes_code',
+  'legal_name',
+  'trade_name',
+  'is_active',
+  'uf',
+  'municipality_ibge_code',
+  'municipality_name',
+] as const
+
+/** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
+export async function answerScoped(
+  route: ScopedRoute,
+  given: Given,
+  { engine, view, signal }: AnswerParts,
+): Promise<CustomAnswer> {
+  const dataset = route.dataset.name as DatasetName
+  const cnes = given.cnes_code ?? ''
+  if (!/^\d{7}$/.test(cnes) || !holds(view, 'facilities')) throw notFound()
+  const period = choosePeriod(view, dataset, given.reference_period)
+  const facilityPeriod =
+    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period)
+      ? period
+      : latestPeriod(view, 'facilities')
+  const [facility] = await engine.run(
+    planRecord(DATASETS.facilities, { cnes_code: cnes }, facilityPeriod),
+    view,
+    { signal },
+  )
+  if (facility === undefined) throw notFound()
+  const rows = holds(view, dataset)
+    ? await engine.run(planRecord(route.dataset, { cnes_code: cnes }, period), view, { signal })
+    : []
+  const totals: Record<string, JsonValue> = {}
+  for (const [name, field] of Object.entries(route.totals)) {
+    // A stock is not summed over months: several periods have no total.
+    if (period === 'all') totals[name] = null
+    else
+      totals[name] = field === 'rows' ? rows.length : rows.reduce((sum, row) => sum + Number(row[field]), 0)
+  }
+  return {
+    data: {
+      facility: Object.fromEntries(FACILITY_FIELDS.map((field) => [field, facility[field] ?? null])),
+      records: rows,
+      totals,
+    },
+    meta: periodMeta(period),
+    rows: rows.length,
+  }
+}

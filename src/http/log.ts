@@ -1,0 +1,52 @@
+/**
+ * How the server logs: JSON lines from pino, and what may stand in them.
+ *
+ * In: the level of the settings. Out: options for Fastify's or a plain pino logger. A request is its method, route pattern
+ * and request_id, never its address: a query may hold what somebody searched for. Headers are never logged; should a key
+ * still get into a message or a cause, every finished line is searched for keys and bearer tokens before it is written.
+ * Fastify's own handler of unknown paths logs the address: an app that uses these options must set another.
+ */
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import type { LogLevel } from '../settings.ts'
+
+/** `sus_` and an id, however the rest goes on: whole keys, cut ones, mistyped ones. The id alone is no secret. */
+const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
+const BEARER_IN_TEXT = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
+
+interface LoggedRequest {
+  readonly method?: string
+  readonly id?: unknown
+  readonly routeOptions?: { readonly url?: string | undefined }
+}
+
+/** @returns the text without the secrets of keys and without bearer tokens */
+export const redactSecrets = (text: string): string =>
+  text.replace(KEY_IN_TEXT, '$1_[redacted]').replace(BEARER_IN_TEXT, '$1 [redacted]')
+
+/** @returns options of a pino logger; Fastify takes them as `logger` */
+export function loggerOptions(level: LogLevel): LoggerOptions {
+  return {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: {
+      paths: ['authorization', 'headers', '*.authorization', '*.headers', '*.*.authorization'],
+      censor: '[redacted]',
+    },
+    serializers: {
+      req: (request: LoggedRequest) => ({
+        method: request.method,
+        route: request.routeOptions?.url ?? null,
+        request_id: request.id,
+      }),
+      res: (reply: { readonly statusCode?: number }) => ({ status: reply.statusCode }),
+      err: pino.stdSerializers.errWithCause,
+    },
+    hooks: { streamWrite: redactSecrets },
+  }
+}
+
+/** @returns a logger for what happens outside requests; @param stream standard output by default */
+export const createLogger = (level: LogLevel, stream?: DestinationStream): Logger =>
+  stream === undefined ? pino(loggerOptions(level)) : pino(loggerOptions(level), stream)

@@ -1,0 +1,240 @@
+/**
+ * A Route → Fastify: parameters checked, release pinned, kind answered, enveloped. One path for every route, so that the
+ * order of refusals is the same everywhere: 401, 429, 403, 400, 409, 404.
+ */
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import type { Key } from '../keys/keys.ts'
+import { decodeCursor } from '../query/cursor.ts'
+import { filterSchema } from '../query/filters.ts'
+import { componentId, type ReleaseView } from '../release/view.ts'
+import { answerAll, answerList, answerRecord, answerScoped, type Given } from './answer.ts'
+import { describeIssues, languageOf } from './problem.ts'
+import { type CustomAnswer, fastifyPath, methodOf, type Route, releaseAreaOf } from './route.ts'
+
+export const VERSION = '0.1.0'
+
+export interface MountParts {
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+  readonly cursorSecret: Buffer
+}
+
+/** What the hooks of app.ts leave on a request. */
+export interface RequestState {
+  key: Key | null
+  releaseId: string | null
+  rows: number | null
+}
+
+const RELEASE_HEADERS = {
+  demography: 'x-demography-release-id',
+  cnes: 'x-data-release-id',
+  analytics: 'x-analytics-release-id',
+} as const
+const PIN = z.string().min(1).max(200)
+const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
+const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
+
+/** @returns every query parameter of a route, with its schema */
+export function querySchemas(route: Route): Record<string, z.ZodType<string | undefined>> {
+  const schemas: Record<string, z.ZodType<string | undefined>> = {}
+  if (route.kind === 'custom') {
+    Object.assign(schemas, route.query)
+    if (route.method === 'GET' && route.release !== null) schemas.expected_release_id = PIN.optional()
+    return schemas
+  }
+  const filters = route.kind === 'list' || route.kind === 'all' ? (route.filters ?? []) : []
+  for (const name of filters) {
+    const filter = route.dataset.filters?.[name]
+    if (filter === undefined)
+      throw new TypeError(`${route.path}: ${route.dataset.name} declares no filter ${name}`)
+    schemas[name] = filterSchema(filter).optional()
+  }
+  if (route.kind === 'list') {
+    const { max } = route.limit
+    schemas.limit = z
+      .string()
+      .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${max}`)
+      .refine((text) => Number(text) >= 1 && Number(text) <= max, `must be a whole number from 1 to ${max}`)
+      .optional()
+    schemas.cursor = z.string().min(1).max(1024).optional()
+    schemas.count = z.enum(['true', 'false']).optional()
+  }
+  if (route.dataset.periodic)
+    schemas.reference_period = (route.kind === 'record' ? ONE_PERIOD : PERIOD).optional()
+  schemas.expected_release_id = PIN.optional()
+  return schemas
+}
+
+export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts): void {
+  const schemas = querySchemas(route)
+  const names = Object.keys(schemas)
+  const query = z.strictObject(schemas)
+  app.route({
+    method: methodOf(route),
+    url: fastifyPath(route.path),
+    handler: async (request, reply) => {
+      const state = stateOf(request)
+      if (
+        route.capability !== null &&
+        route.capability !== 'any' &&
+        !(state.key?.capabilities.includes(route.capability) ?? false)
+      )
+        throw new AppError('forbidden', {
+          detail: `The key lacks the capability ${route.capability}.`,
+          extra: { capability: route.capability },
+        })
+      const parsed = query.safeParse(request.query)
+      if (!parsed.success)
+        throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
+      const given = { ...(parsed.data as Given), ...(request.params as Given) }
+      const bodyPin =
+        route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body) : null
+      const pin = given.expected_release_id ?? bodyPin
+      const area = releaseAreaOf(route)
+      const view = area === null ? null : await chooseRelease(parts, pin ?? null, given.cursor)
+      if (view !== null && area !== null) {
+        const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+        state.releaseId = releaseId
+        reply.header(
+          area === 'demography' && !route.path.startsWith('/v1/demography')
+            ? RELEASE_HEADERS.cnes
+            : RELEASE_HEADERS[area],
+          releaseId,
+        )
+        if (methodOf(route) === 'GET' && setValidators(request, reply, releaseId, pin !== null))
+          return reply.code(304).send()
+      }
+      const answer = await answerRoute(route, given, request, parts, view)
+      state.rows = answer.rows ?? null
+      return {
+        data: answer.data,
+        ...(answer.pagination === undefined ? {} : { pagination: answer.pagination }),
+        meta: {
+          version: VERSION,
+          request_id: request.id,
+          ...releaseMeta(view, state.releaseId),
+          ...answer.meta,
+        },
+      }
+    },
+  })
+}
+
+const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
+  view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
+
+async function answerRoute(
+  route: Route,
+  given: Given,
+  request: FastifyRequest,
+  parts: MountParts,
+  view: ReleaseView | null,
+): Promise<CustomAnswer> {
+  const signal = abortSignalOf(request)
+  if (route.kind === 'custom')
+    return route.handle({
+      parameters: request.params as Given,
+      query: given,
+      body: request.body,
+      key: stateOf(request).key,
+      language: languageOf(request.headers['accept-language']),
+      signal,
+      engine: parts.engine,
+      releases: parts.releases,
+      view,
+    })
+  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  const answerParts = { engine: parts.engine, view, signal, cursorSecret: parts.cursorSecret }
+  switch (route.kind) {
+    case 'list':
+      if (route.pathFilter !== undefined) {
+        const filter = route.dataset.filters?.[route.pathFilter.filter]
+        if (
+          filter === undefined ||
+          !filterSchema(filter).safeParse(given[route.pathFilter.parameter]).success
+        )
+          throw new AppError('not_found')
+      }
+      return answerList(route, given, answerParts)
+    case 'all':
+      return answerAll(route, given, answerParts)
+    case 'record':
+      return answerRecord(route, given, answerParts)
+    case 'scoped':
+      return answerScoped(route, given, answerParts)
+  }
+}
+
+/** The pinned release; else the one a cursor walks on; else the promoted one. */
+async function chooseRelease(
+  parts: MountParts,
+  pin: string | null,
+  cursor: string | undefined,
+): Promise<ReleaseView> {
+  const current = parts.releases.current()
+  if (pin !== null) {
+    const pinned = await parts.releases.pin(pin)
+    if (pinned !== null) return pinned
+    throw new AppError('release_mismatch', {
+      detail: 'The release asked for is not here. GET /v1/releases lists those that are.',
+      extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
+    })
+  }
+  if (cursor !== undefined) {
+    const walked = await parts.releases.pin(decodeCursor(cursor, parts.cursorSecret).release)
+    if (walked !== null) return walked
+    throw new AppError('invalid_cursor', {
+      detail: 'The release this walk is on is no longer here. Start the list again.',
+    })
+  }
+  if (current !== null) return current
+  throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+}
+
+/** A release never changes, so its id, the question and the language make the tag. @returns whether 304 is the answer */
+function setValidators(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  releaseId: string,
+  pinned: boolean,
+): boolean {
+  const question = [
+    VERSION,
+    releaseId,
+    stateOf(request).key?.capabilities.join() ?? '',
+    request.url,
+    languageOf(request.headers['accept-language']),
+  ].join('\n')
+  const tag = `"${createHash('sha256').update(question).digest('base64url').slice(0, 27)}"`
+  reply.header('etag', tag)
+  reply.header('cache-control', pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache')
+  const match = request.headers['if-none-match']
+  return (
+    match !== undefined &&
+    (match === '*' || match.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag))
+  )
+}
+
+/** Aborted when the client leaves before its answer. */
+function abortSignalOf(request: FastifyRequest): AbortSignal {
+  const controller = new AbortController()
+  request.raw.socket.once('close', () => controller.abort())
+  return controller.signal
+}
+
+const STATES = new WeakMap<FastifyRequest, RequestState>()
+
+/** What is known of a request so far. */
+export function stateOf(request: FastifyRequest): RequestState {
+  let state = STATES.get(request)
+  if (state === undefined) {
+    state = { key: null, releaseId: null, rows: null }
+    STATES.set(request, state)
+  }
+  return state
+}

@@ -1,0 +1,95 @@
+/**
+ * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; mount.ts knows the kinds, and nothing else does.
+ *
+ * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
+ * totals), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
+ */
+import type { z } from 'zod'
+import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
+import type { Key } from '../keys/keys.ts'
+import type { Capability } from '../model/capabilities.ts'
+import type { Area, Dataset } from '../model/datasets.ts'
+import type { FieldName } from '../model/fields.ts'
+import type { ReleaseView } from '../release/view.ts'
+
+interface RouteBase {
+  readonly path: string
+  readonly summary: string
+  /** What a key needs; 'any': every valid key; null: no key. */
+  readonly capability: Capability | 'any' | null
+  /** Name of the response schema in the specification. */
+  readonly response: string
+}
+
+export interface ListRoute extends RouteBase {
+  readonly kind: 'list'
+  readonly dataset: Dataset
+  /** Names the dataset declares as filters. */
+  readonly filters: readonly string[]
+  readonly limit: { readonly default: number; readonly max: number }
+  readonly defaults?: Readonly<Record<string, string>>
+  /** Path parameter that restricts the list: {parameter} → filter. A value the filter does not take is 404. */
+  readonly pathFilter?: { readonly parameter: string; readonly filter: string }
+}
+
+export interface AllRoute extends RouteBase {
+  readonly kind: 'all'
+  readonly dataset: Dataset
+  readonly filters?: readonly string[]
+}
+
+export interface RecordRoute extends RouteBase {
+  readonly kind: 'record'
+  readonly dataset: Dataset
+  /** Path parameter → key column and form. */
+  readonly key: Readonly<
+    Record<string, { readonly column: FieldName; readonly digits: number; readonly integer?: boolean }>
+  >
+}
+
+export interface ScopedRoute extends RouteBase {
+  readonly kind: 'scoped'
+  readonly dataset: Dataset
+  /** Name of a total → field summed, or 'rows'. */
+  readonly totals: Readonly<Record<string, FieldName | 'rows'>>
+}
+
+export interface CustomRequest {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly key: Key | null
+  readonly language: 'pt' | 'en'
+  readonly signal: AbortSignal
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+  /** The release the request is answered from; null for routes that need none. */
+  readonly view: ReleaseView | null
+}
+
+export interface CustomAnswer {
+  readonly data: JsonValue
+  readonly pagination?: JsonValue
+  readonly meta?: Readonly<Record<string, JsonValue>>
+  readonly rows?: number
+}
+
+export interface CustomRoute extends RouteBase {
+  readonly kind: 'custom'
+  readonly method: 'GET' | 'POST'
+  /** Whose release id the answer carries: an area, the analytics release, or none. */
+  readonly release: Area | 'analytics' | null
+  readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
+  /** The pin of a request body, read before anything else of it. */
+  readonly bodyPin?: (body: unknown) => string | null
+  readonly handle: (request: CustomRequest) => Promise<CustomAnswer>
+}
+
+export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | CustomRoute
+
+export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custom' ? route.method : 'GET')
+/** Whose release a route is answered from. */
+export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
+  route.kind === 'custom' ? route.release : route.dataset.area
+/** Fastify's spelling of a path. */
+export const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')

@@ -1,0 +1,54 @@
+/** Registered hospital beds and their catalogs (capability bed_capacity.read). */
+import { DATASETS } from '../../model/datasets.ts'
+import type { Route } from '../route.ts'
+
+export const BED_CAPACITY: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/bed-capacity',
+    summary: 'Registered beds, one row per facility and bed type.',
+    capability: 'bed_capacity.read',
+    dataset: DATASETS.bed_capacity,
+    filters: [
+      'cnes_code',
+      'municipality_ibge_code',
+      'bed_type_code',
+      'bed_category_code',
+      'has_sus_capacity',
+      'status',
+    ],
+    defaults: { status: 'active' },
+    limit: { default: 25, max: 100 },
+    response: 'BedCapacityListResponse',
+  },
+  {
+    kind: 'scoped',
+    path: '/v1/facilities/{cnes_code}/bed-capacity',
+    summary: 'All beds of one facility and their totals.',
+    capability: 'bed_capacity.read',
+    dataset: DATASETS.bed_capacity,
+    totals: {
+      bed_types: 'rows',
+      beds_existing: 'beds_existing',
+      beds_sus: 'beds_sus',
+      beds_non_sus: 'beds_non_sus',
+    },
+    response: 'FacilityBedCapacityResponse',
+  },
+  {
+    kind: 'all',
+    path: '/v1/bed-types',
+    summary: 'Bed types.',
+    capability: 'bed_capacity.read',
+    dataset: DATASETS.bed_types,
+    response: 'BedTypeListResponse',
+  },
+  {
+    kind: 'all',
+    path: '/v1/bed-categories',
+    summary: 'Bed categories.',
+    capability: 'bed_capacity.read',
+    dataset: DATASETS.bed_categories,
+    response: 'BedCategoryListResponse',
+  },
+]

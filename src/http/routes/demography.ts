@@ -1,0 +1,61 @@
+/** Population: estimates and censuses (capability demography.read). */
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import { POPULATION_TYPES } from '../../model/codelists.ts'
+import { DATASETS } from '../../model/datasets.ts'
+import { planRecord } from '../../query/list.ts'
+import type { Route } from '../route.ts'
+
+export const DEMOGRAPHY: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/demography/population',
+    summary: 'Population of municipalities, every year of a type.',
+    capability: 'demography.read',
+    dataset: DATASETS.population,
+    filters: ['state', 'municipality', 'reference_year', 'population_type'],
+    defaults: { population_type: 'ESTIMATED_POPULATION' },
+    limit: { default: 50, max: 250 },
+    response: 'DemographyPopulationListResponse',
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/demography/population/{municipalityCode}',
+    summary: 'Population of one municipality: the newest year of a type, or the year asked for.',
+    capability: 'demography.read',
+    release: 'demography',
+    response: 'DemographyPopulationDetailResponse',
+    query: {
+      reference_year: z
+        .string()
+        .regex(/^\d{4}$/, 'must be a year of 4 digits')
+        .optional(),
+      population_type: z.enum(POPULATION_TYPES).optional(),
+    },
+    handle: async ({ parameters, query, engine, view, signal }) => {
+      const code = parameters.municipalityCode ?? ''
+      if (!/^\d{7}$/.test(code) || view === null) throw new AppError('not_found')
+      const rows = await engine.run(
+        planRecord(DATASETS.population, { municipality_code: code }, null),
+        view,
+        { signal },
+      )
+      // A year alone may be of either type; without a year the type is the estimate.
+      const type =
+        query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)
+      const matching = rows.filter(
+        (row) =>
+          (type === undefined || row.population_type === type) &&
+          (query.reference_year === undefined || row.reference_year === Number(query.reference_year)),
+      )
+      const record = matching.at(-1)
+      if (record === undefined) throw new AppError('not_found')
+      const available = rows.map(({ reference_year = null, population_type = null }) => ({
+        reference_year,
+        population_type,
+      }))
+      return { data: { ...record, available }, rows: 1 }
+    },
+  },
+]

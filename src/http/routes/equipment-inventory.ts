@@ -1,0 +1,70 @@
+/** Health equipment and its catalogs (capability equipment_inventory.read). */
+import { DATASETS } from '../../model/datasets.ts'
+import type { Route } from '../route.ts'
+
+export const EQUIPMENT_INVENTORY: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/equipment-inventory',
+    summary: 'Equipment, one row per facility and equipment type.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_inventory,
+    filters: [
+      'cnes_code',
+      'municipality_ibge_code',
+      'equipment_category_code',
+      'equipment_type_code',
+      'equipment_type_key',
+      'renem_code',
+      'tp_sus_code',
+      'has_sus_quantity',
+      'status',
+    ],
+    defaults: { status: 'active' },
+    limit: { default: 50, max: 200 },
+    response: 'EquipmentInventoryListResponse',
+  },
+  {
+    kind: 'scoped',
+    path: '/v1/facilities/{cnes_code}/equipment-inventory',
+    summary: 'All equipment of one facility and its totals.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_inventory,
+    totals: {
+      equipment_types: 'rows',
+      quantity_existing: 'quantity_existing',
+      quantity_in_use: 'quantity_in_use',
+      quantity_sus: 'quantity_sus',
+    },
+    response: 'FacilityEquipmentInventoryResponse',
+  },
+  {
+    kind: 'all',
+    path: '/v1/equipment-categories',
+    summary: 'Equipment categories.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_categories,
+    response: 'EquipmentCategoryListResponse',
+  },
+  {
+    kind: 'all',
+    path: '/v1/equipment-types',
+    summary: 'Equipment types.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_types,
+    filters: ['category_code'],
+    response: 'EquipmentTypeListResponse',
+  },
+  {
+    kind: 'record',
+    path: '/v1/equipment-types/{category_code}/{equipment_code}',
+    summary: 'One equipment type.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_types,
+    key: {
+      category_code: { column: 'category_code', digits: 2 },
+      equipment_code: { column: 'equipment_code', digits: 2 },
+    },
+    response: 'EquipmentTypeDetailResponse',
+  },
+]

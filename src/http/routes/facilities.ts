@@ -1,0 +1,34 @@
+/** Facilities of the registry (capability facilities.read). */
+import { DATASETS } from '../../model/datasets.ts'
+import type { Route } from '../route.ts'
+
+export const FACILITIES: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/facilities',
+    summary: 'Facilities, open ones unless status asks for others.',
+    capability: 'facilities.read',
+    dataset: DATASETS.facilities,
+    filters: [
+      'uf',
+      'municipality_ibge_code',
+      'facility_type_code',
+      'management_type',
+      'legal_nature_code',
+      'search',
+      'status',
+    ],
+    defaults: { status: 'active' },
+    limit: { default: 50, max: 250 },
+    response: 'FacilityListResponse',
+  },
+  {
+    kind: 'record',
+    path: '/v1/facilities/{cnes_code}',
+    summary: 'One facility, open or closed, with every projected attribute.',
+    capability: 'facilities.read',
+    dataset: DATASETS.facilities,
+    key: { cnes_code: { column: 'cnes_code', digits: 7 } },
+    response: 'FacilityDetailResponse',
+  },
+]

@@ -1,0 +1,36 @@
+/** Liveness and readiness: no key. */
+import { AppError } from '../../errors.ts'
+import type { Route } from '../route.ts'
+
+export const HEALTH: readonly Route[] = [
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/health',
+    summary: 'The process is alive.',
+    capability: null,
+    release: null,
+    response: 'HealthResponse',
+    handle: async () => ({ data: { status: 'ok' } }),
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/ready',
+    summary: 'A verified release is in service; else 503 and why not.',
+    capability: null,
+    release: null,
+    response: 'ReadyResponse',
+    handle: async ({ releases }) => {
+      const current = releases.current()
+      const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
+      if (current === null)
+        throw new AppError('not_ready', {
+          detail: refused.length === 0 ? 'No release is promoted.' : 'The promoted release was refused.',
+          headers: { 'Retry-After': '5' },
+          extra: { refused },
+        })
+      return { data: { status: 'ready', release_id: current.id, refused } }
+    },
+  },
+]

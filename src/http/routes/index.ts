@@ -1,0 +1,23 @@
+/** The table of routes. What is not here is not served. */
+import type { Route } from '../route.ts'
+import { ANALYTICS } from './analytics.ts'
+import { BED_CAPACITY } from './bed-capacity.ts'
+import { DEMOGRAPHY } from './demography.ts'
+import { EQUIPMENT_INVENTORY } from './equipment-inventory.ts'
+import { FACILITIES } from './facilities.ts'
+import { GEOGRAPHY } from './geography.ts'
+import { HEALTH } from './health.ts'
+import { RELEASES } from './releases.ts'
+import { SPECIALIZED_SERVICES } from './specialized-services.ts'
+
+export const ROUTES: readonly Route[] = [
+  ...HEALTH,
+  ...RELEASES,
+  ...GEOGRAPHY,
+  ...FACILITIES,
+  ...BED_CAPACITY,
+  ...EQUIPMENT_INVENTORY,
+  ...SPECIALIZED_SERVICES,
+  ...DEMOGRAPHY,
+  ...ANALYTICS,
+]

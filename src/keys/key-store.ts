@@ -1,0 +1,97 @@
+/**
+ * The keys a running server accepts: the file in memory, read again when it changes.
+ *
+ * In: the file of keys. Out: `authenticate`. The file is polled, because file watching misses replaced files on some
+ * systems. A file that turns unusable changes nothing: the last good list stays, and `onProblem` hears of it once; a file
+ * that is deleted means no keys. Absent on purpose: reasons. Unknown, malformed, revoked and expired are all just null.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { Capability } from '../model/capabilities.ts'
+import { hashKeyText, readKeyId } from './key-text.ts'
+import { fileVersion, type KeyRecord, readKeysFile } from './keys-file.ts'
+
+/** What a request may do. */
+export interface Key {
+  readonly id: string
+  readonly name: string
+  readonly capabilities: readonly Capability[]
+  /** Requests a minute, or null for the server's default. */
+  readonly rate_per_minute: number | null
+}
+
+export interface KeyStore {
+  /** @returns the key whose text this is, if it is known, not revoked and not expired */
+  authenticate(secret: string): Key | null
+  close(): void
+}
+
+export interface KeyStoreOptions {
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  readonly pollMs?: number
+  /** Hears a sentence when a changed file cannot be used; it holds no secret. */
+  readonly onProblem?: (message: string) => void
+}
+
+interface Entry {
+  readonly key: Key
+  readonly hash: Buffer
+  readonly revoked: boolean
+  readonly expiresMs: number
+}
+
+/** Compared against when there is no such key, so that an unknown id costs what a known one does. */
+const NO_HASH = Buffer.alloc(32)
+
+/**
+ * @param file path of the keys; a missing file means no keys, until there is one
+ * @throws KeysError when the file is there and cannot be used: a server must not start on it
+ */
+export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeyStore {
+  const { now = Date.now, pollMs = 1000, onProblem = () => undefined } = options
+  let version = fileVersion(file)
+  let entries = indexKeys(readKeysFile(file))
+
+  let problem = ''
+  const poll = (): void => {
+    try {
+      const found = fileVersion(file)
+      if (found === version) return
+      entries = indexKeys(readKeysFile(file))
+      // Kept only after a good read: a file that could not be read is tried again at every poll.
+      version = found
+      problem = ''
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      if (message !== problem) onProblem(message)
+      problem = message
+    }
+  }
+  const timer = setInterval(poll, pollMs)
+  timer.unref()
+
+  return {
+    authenticate(secret) {
+      const hash = hashKeyText(secret)
+      const entry = entries.get(readKeyId(secret) ?? '')
+      const equal = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
+      if (entry === undefined || !equal || entry.revoked || entry.expiresMs <= now()) return null
+      return entry.key
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+function indexKeys(records: readonly KeyRecord[]): ReadonlyMap<string, Entry> {
+  return new Map(
+    records.map(({ id, name, capabilities, rate_per_minute, sha256, revoked_at, expires_at }) => [
+      id,
+      {
+        key: Object.freeze({ id, name, capabilities: Object.freeze([...capabilities]), rate_per_minute }),
+        hash: Buffer.from(sha256, 'hex'),
+        revoked: revoked_at !== null,
+        expiresMs: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
+      },
+    ]),
+  )
+}

@@ -1,0 +1,144 @@
+/**
+ * The file of keys: JSON, mode 0600, SHA-256 hashes only, replaced as a whole and never edited in place.
+ *
+ * In: the path and a change of the list. Out: the list. Absent on purpose: secrets; a key that is lost is rotated.
+ */
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+import { CAPABILITIES } from '../model/capabilities.ts'
+import { withFileLock } from './file-lock.ts'
+import { KEY_ID } from './key-text.ts'
+import { KeysError } from './keys-error.ts'
+
+/** Requests a minute a key may be given. */
+export const RATE_MAX = 100_000_000
+const KEYS_MAX = 100_000
+
+const time = z.iso.datetime()
+const recordSchema = z.strictObject({
+  id: z.string().regex(KEY_ID),
+  name: z.string().min(1).max(100),
+  capabilities: z.array(z.enum(CAPABILITIES)),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  created_at: time,
+  expires_at: time.nullable(),
+  revoked_at: time.nullable(),
+  rate_per_minute: z.int().min(1).max(RATE_MAX).nullable(),
+})
+const fileSchema = z.strictObject({ format: z.literal(1), keys: z.array(recordSchema).max(KEYS_MAX) })
+
+export type KeyRecord = Readonly<z.infer<typeof recordSchema>>
+
+/** @returns a text that changes whenever the file does; '' when there is none */
+export function fileVersion(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false, bigint: true })
+  return stat === undefined ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`
+}
+
+/**
+ * @returns the records; none when the file does not exist
+ * @throws KeysError when others may read the file, or it is not a file of keys
+ */
+export function readKeysFile(file: string): readonly KeyRecord[] {
+  let handle: number
+  try {
+    handle = openSync(file, 'r')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return []
+    throw new KeysError(`${file} cannot be read (${code}).`)
+  }
+  try {
+    const stat = fstatSync(handle)
+    if (!stat.isFile()) throw new KeysError(`${file} is not a file.`)
+    // Windows has no such modes: every file looks readable by all there.
+    if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) {
+      const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
+      throw new KeysError(`${file} has mode ${mode}, so others can reach it; run chmod 600 on it.`)
+    }
+    return parseKeys(file, readFileSync(handle, 'utf8'))
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * Changes the list under the lock and replaces the file atomically: a reader sees the old list or the new one.
+ * @param change gets the records, returns the new ones and a result to hand back
+ * @throws KeysError as readKeysFile, or when another command holds the lock
+ */
+export function updateKeysFile<Result>(
+  file: string,
+  change: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; result: Result },
+): Result {
+  mkdirSync(dirname(file), { recursive: true })
+  return withFileLock(file, (assertHeld) => {
+    const { records, result } = change(readKeysFile(file))
+    if (records.length > KEYS_MAX) throw new KeysError(`${file} holds ${KEYS_MAX} keys already.`)
+    const temporary = `${file}.${process.pid}.tmp`
+    try {
+      writeWhole(temporary, `${JSON.stringify({ format: 1, keys: records }, null, 2)}\n`)
+      assertHeld()
+      renameSync(temporary, file)
+    } finally {
+      rmSync(temporary, { force: true })
+    }
+    syncFolder(dirname(file))
+    return result
+  })
+}
+
+function parseKeys(file: string, text: string): readonly KeyRecord[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the text, hashes included.
+    throw new KeysError(`${file} is not JSON.`)
+  }
+  const parsed = fileSchema.safeParse(value)
+  if (!parsed.success) {
+    const place = parsed.error.issues[0]?.path.join('/') ?? ''
+    throw new KeysError(`${file} is not a file of keys (at /${place}).`)
+  }
+  const { keys } = parsed.data
+  if (new Set(keys.map(({ id }) => id)).size !== keys.length)
+    throw new KeysError(`${file} holds two keys with the same id.`)
+  return keys
+}
+
+function writeWhole(path: string, text: string): void {
+  rmSync(path, { force: true })
+  const handle = openSync(path, 'wx', 0o600)
+  try {
+    if (process.platform !== 'win32') fchmodSync(handle, 0o600)
+    writeFileSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Makes the rename last through a power cut, where the platform can sync a folder. */
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * API keys: make, list, revoke, rotate. What the command line and the server use; contract 9.
+ *
+ * In: the file of keys and what the operator asks. Out: the new file, and once, when it is made, the secret of a key.
+ * A revoked key keeps its line, so that its id and name still explain old logs.
+ */
+import { CAPABILITIES, type Capability } from '../model/capabilities.ts'
+import { hashKeyText, makeKeyText } from './key-text.ts'
+import { KeysError } from './keys-error.ts'
+import { type KeyRecord, RATE_MAX, readKeysFile, updateKeysFile } from './keys-file.ts'
+
+export { type Key, type KeyStore, type KeyStoreOptions, openKeyStore } from './key-store.ts'
+export { KeysError } from './keys-error.ts'
+
+export interface KeyRequest {
+  /** Who or what the key is for, 1 to 100 characters. */
+  readonly name: string
+  readonly capabilities: readonly Capability[]
+  /** YYYY-MM-DD (the key's last day, UTC) or a time such as 2027-01-31T12:00:00Z. */
+  readonly expires?: string
+  /** Requests a minute. */
+  readonly rate?: number
+}
+
+/** A key as lists show it. Never its secret or hash. */
+export interface KeyInfo {
+  readonly id: string
+  readonly name: string
+  readonly capabilities: readonly Capability[]
+  readonly state: 'active' | 'expired' | 'revoked'
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly rate_per_minute: number | null
+}
+
+/** A new key; this is the only time its secret is anywhere. */
+export interface NewKey {
+  readonly id: string
+  readonly secret: string
+}
+
+const HOUR_MS = 3_600_000
+const OVERLAP_HOURS = 24
+const OVERLAP_HOURS_MAX = 24 * 365
+
+/** @throws KeysError when an argument is not allowed, or the file cannot be used */
+export function createKey(file: string, request: KeyRequest): NewKey {
+  const { name, rate } = request
+  if (name.trim() === '' || name.length > 100 || /\p{Cc}/u.test(name))
+    throw new KeysError('The name of a key has 1 to 100 characters and no control characters.')
+  const unknown = request.capabilities.find((capability) => !CAPABILITIES.includes(capability))
+  if (unknown !== undefined || request.capabilities.length === 0)
+    throw new KeysError(`A key has one or more of these capabilities: ${CAPABILITIES.join(', ')}.`)
+  if (rate !== undefined && !(Number.isInteger(rate) && rate >= 1 && rate <= RATE_MAX))
+    throw new KeysError(`The rate of a key is a whole number of requests a minute from 1 to ${RATE_MAX}.`)
+  const terms = {
+    name,
+    capabilities: CAPABILITIES.filter((capability) => request.capabilities.includes(capability)),
+    expires_at: request.expires === undefined ? null : parseExpiry(request.expires),
+    rate_per_minute: rate ?? null,
+  }
+  return updateKeysFile(file, (records) => {
+    const { key, record } = makeKey(records, terms)
+    return { records: [...records, record], result: key }
+  })
+}
+
+/** @returns keys in order of creation; none when the file does not exist; @throws KeysError */
+export function listKeys(file: string): KeyInfo[] {
+  return readKeysFile(file).map(({ sha256: _never, ...shown }) => ({ ...shown, state: stateOf(shown) }))
+}
+
+/** Takes a key away at once; a key revoked already stays as it is. @throws KeysError when the id is unknown */
+export function revokeKey(file: string, id: string): void {
+  updateKeysFile(file, (records) => {
+    const old = findKey(records, id)
+    const revoked = { ...old, revoked_at: old.revoked_at ?? new Date().toISOString() }
+    return { records: replace(records, revoked), result: undefined }
+  })
+}
+
+/**
+ * Makes a key with the terms of an old one (name, capabilities, expiry, rate); the old one expires after the overlap, or
+ * earlier where it would anyway.
+ * @param options overlapHours 0 to 8760, 24 by default
+ * @throws KeysError when the id is unknown, or its key is revoked or expired
+ */
+export function rotateKey(file: string, id: string, options: { overlapHours?: number } = {}): NewKey {
+  const { overlapHours = OVERLAP_HOURS } = options
+  if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
+    throw new KeysError(`The overlap is a number of hours from 0 to ${OVERLAP_HOURS_MAX}.`)
+  return updateKeysFile(file, (records) => {
+    const old = findKey(records, id)
+    const state = stateOf(old)
+    if (state !== 'active') throw new KeysError(`The key ${id} is ${state}; create a new one instead.`)
+    const { key, record } = makeKey(records, old)
+    const end = Math.min(
+      Date.now() + overlapHours * HOUR_MS,
+      old.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(old.expires_at),
+    )
+    const ending = { ...old, expires_at: new Date(end).toISOString() }
+    return { records: [...replace(records, ending), record], result: key }
+  })
+}
+
+type Terms = Pick<KeyRecord, 'name' | 'capabilities' | 'expires_at' | 'rate_per_minute'>
+
+function makeKey(records: readonly KeyRecord[], terms: Terms): { key: NewKey; record: KeyRecord } {
+  let key = makeKeyText()
+  // Two ids of 40 random bits may meet once in a very long time; a key must not shadow another then.
+  while (records.some(({ id }) => id === key.id)) key = makeKeyText()
+  const record = {
+    id: key.id,
+    name: terms.name,
+    capabilities: [...terms.capabilities],
+    sha256: hashKeyText(key.secret).toString('hex'),
+    created_at: new Date().toISOString(),
+    expires_at: terms.expires_at,
+    revoked_at: null,
+    rate_per_minute: terms.rate_per_minute,
+  }
+  return { key, record }
+}
+
+function findKey(records: readonly KeyRecord[], id: string): KeyRecord {
+  const found = records.find((record) => record.id === id)
+  // An id that is not one may be a whole key pasted by mistake: it is not repeated.
+  if (found === undefined)
+    throw new KeysError('There is no key with this id; the command keys list shows them.')
+  return found
+}
+
+const replace = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] =>
+  records.map((other) => (other.id === record.id ? record : other))
+
+function stateOf(key: Pick<KeyRecord, 'expires_at' | 'revoked_at'>): KeyInfo['state'] {
+  if (key.revoked_at !== null) return 'revoked'
+  return key.expires_at !== null && Date.parse(key.expires_at) <= Date.now() ? 'expired' : 'active'
+}
+
+function parseExpiry(text: string): string {
+  const [, day, clock] =
+    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day ?? ' ')
+  const end = clock === undefined ? midnight + 24 * HOUR_MS : Date.parse(text)
+  if (!isDay || Number.isNaN(end))
+    throw new KeysError(
+      'A key expires on a day (2027-01-31) or at a time with its zone (2027-01-31T12:00:00Z).',
+    )
+  return new Date(end).toISOString()
+}

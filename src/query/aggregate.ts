@@ -1,0 +1,370 @@
+/**
+ * A normalised query and a release → a plan. Pure; knows no engine.
+ *
+ * The plan says, for each dataset, which measures to compute over which periods; which groups exist; where each dataset
+ * was collected; and how each metric comes from the measures. The dialect prints it. Rules: contract 7.
+ */
+import { AppError } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import { STATES } from '../model/codelists.ts'
+import type { DatasetName } from '../model/datasets.ts'
+import {
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  PLACE_DIMENSIONS,
+  SPINE_DIMENSIONS,
+} from '../model/dimensions.ts'
+import {
+  capabilitiesOf,
+  factDatasetsOf,
+  isPerPeople,
+  type Measure,
+  type MetricCode,
+  measuresOf,
+  metricOf,
+} from '../model/metrics.ts'
+import {
+  collectedPeriods,
+  coverageOf,
+  formatPeriod,
+  latestPeriod,
+  type ReleaseView,
+} from '../release/view.ts'
+import type { AnalyticsQuery, QueryFilter } from './request.ts'
+
+/** One sub-query: the measures of one dataset. */
+export interface DatasetPlan {
+  readonly dataset: FactDataset
+  readonly measures: readonly Measure[]
+  /** Grouped dimensions the dataset carries. */
+  readonly keys: readonly DimensionCode[]
+  readonly filters: readonly QueryFilter[]
+  /** YYYYMM, ascending; empty: not collected for what was asked (null, not 0). Population has none. */
+  readonly periods: readonly number[]
+  /** How several periods become one value; null: one period, or grouped by period. */
+  readonly over: 'avg' | 'max' | null
+  /** States the dataset was not collected for in some period: 'all' covered, or the (period, states) there are. */
+  readonly covered: 'all' | readonly { readonly period: number; readonly states: readonly string[] | 'all' }[]
+  /** Years of the population, by type. */
+  readonly years: Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>> | null
+}
+
+export interface MetricPlan {
+  readonly code: MetricCode
+  readonly numerator: { readonly dataset: FactDataset; readonly measure: number }
+  readonly less: { readonly dataset: FactDataset; readonly measure: number } | null
+  readonly denominator: { readonly dataset: FactDataset; readonly measure: number } | null
+  readonly scale: number
+  readonly decimals: number
+  /** The territory asked for is not wholly collected: a rate over it would be wrong, so it is null. */
+  readonly isUndefined: boolean
+}
+
+export interface AggregatePlan {
+  readonly query: AnalyticsQuery
+  readonly datasets: readonly DatasetPlan[]
+  readonly metrics: readonly MetricPlan[]
+  /** Groups that exist without facts (places, periods), or those of the facts. */
+  readonly spine: 'one' | 'members' | 'facts'
+  readonly placeFilters: readonly QueryFilter[]
+  readonly spinePeriods: readonly number[]
+  /** Period that names facilities. */
+  readonly facilityPeriod: number | null
+  readonly referencePeriod: string | null
+  readonly notes: readonly string[]
+}
+
+/** @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive' */
+export function planAggregate(
+  query: AnalyticsQuery,
+  view: ReleaseView,
+  capabilities: readonly Capability[],
+): AggregatePlan {
+  checkAccess(query, capabilities)
+  checkDimensions(query)
+  const notes: string[] = []
+  const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
+  const measures = collectMeasures(query)
+  const grouped = query.group_by.includes('reference_period')
+  const anchors = choosePeriods(query, view, [...measures.keys()], notes)
+  const datasets = [...measures].map(([dataset, own]): DatasetPlan => {
+    const periods = anchors.get(dataset) ?? []
+    const keys = query.group_by.filter(
+      (code) =>
+        dimensionOf(code).datasets.includes(dataset) &&
+        (dataset !== 'population' || PLACE_DIMENSIONS.has(code)),
+    )
+    return {
+      dataset,
+      measures: own,
+      keys,
+      filters: (dataset === 'population' ? placeFilters : query.filters).filter(
+        ({ dimension }) => dimension !== 'reference_period',
+      ),
+      periods,
+      over:
+        !grouped && periods.length > 1 && (query.over_period === 'avg' || query.over_period === 'max')
+          ? query.over_period
+          : null,
+      covered: coveredStates(dataset, periods, view),
+      years: dataset === 'population' ? populationYears(view) : null,
+    }
+  })
+  const scope = scopeStates(placeFilters)
+  const placed = query.group_by.some((code) => PLACE_DIMENSIONS.has(code))
+  for (const { dataset, covered, periods } of datasets) {
+    if (dataset === 'population') continue
+    if (periods.length === 0)
+      notes.push(`${dataset}: not collected for the periods asked for; its metrics are null.`)
+    else if (covered !== 'all' && missesStates(covered, scope))
+      notes.push(
+        `${dataset}: collected for ${describeCovered(covered)} only; other states are null, and totals cover these states.`,
+      )
+  }
+  const metrics = query.metrics.map((code): MetricPlan => {
+    const metric = metricOf(code)
+    const sides = measuresOf(code)
+    const locate = (measure: Measure): { dataset: FactDataset; measure: number } => ({
+      dataset: measure.dataset,
+      measure: (measures.get(measure.dataset) ?? []).findIndex((other) => sameMeasure(other, measure)),
+    })
+    const facts = datasets.filter(({ dataset }) => factDatasetsOf(code).includes(dataset))
+    const partial =
+      isPerPeople(code) &&
+      !placed &&
+      facts.some(
+        ({ covered, periods }) => periods.length > 0 && covered !== 'all' && missesStates(covered, scope),
+      )
+    if (partial)
+      notes.push(`${code}: null, because the territory asked for is not wholly collected; filter by state.`)
+    return {
+      code,
+      numerator: locate(sides.numerator),
+      less: sides.less === null ? null : locate(sides.less),
+      denominator: sides.denominator === null ? null : locate(sides.denominator),
+      scale: metric.kind === 'ratio' ? metric.scale : 1,
+      decimals: metric.kind === 'ratio' ? metric.decimals : 0,
+      isUndefined: partial,
+    }
+  })
+  const periodsUsed = [...new Set(datasets.flatMap(({ periods }) => periods))].sort(
+    (left, right) => left - right,
+  )
+  return {
+    query,
+    datasets,
+    metrics,
+    spine:
+      query.group_by.length === 0
+        ? 'one'
+        : query.group_by.every((code) => SPINE_DIMENSIONS.has(code))
+          ? 'members'
+          : 'facts',
+    placeFilters,
+    spinePeriods: periodsUsed,
+    facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
+    referencePeriod: describePeriods(datasets),
+    notes,
+  }
+}
+
+function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
+  for (const code of query.metrics) {
+    const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
+    if (lacking !== undefined)
+      throw new AppError('forbidden', {
+        detail: `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+        extra: { capability: lacking, metric: code },
+      })
+  }
+}
+
+function checkDimensions(query: AnalyticsQuery): void {
+  const places: [DimensionCode, string][] = [
+    ...query.group_by.map((code): [DimensionCode, string] => [
+      code,
+      `/group_by/${query.group_by.indexOf(code)}`,
+    ]),
+    ...query.filters.map(({ dimension }): [DimensionCode, string] => [dimension, '/filters']),
+  ]
+  for (const code of query.metrics) {
+    const datasets = factDatasetsOf(code)
+    for (const [dimension, pointer] of places) {
+      if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
+      const allowed = query.metrics.length === 0 ? [] : allowedDimensions(code)
+      throw new AppError('incompatible_dimension', {
+        detail: `The metric ${code} has no dimension ${dimension}.`,
+        errors: [{ pointer, message: `${dimension} does not go with ${code}`, allowed }],
+        extra: { metric: code, dimension },
+      })
+    }
+    if (isPerPeople(code) && query.group_by.includes('facility'))
+      throw new AppError('denominator_not_defined', {
+        detail: `The rate ${code} has no denominator for a single facility.`,
+        errors: [
+          {
+            pointer: `/group_by/${query.group_by.indexOf('facility')}`,
+            message: `facility does not go with ${code}`,
+            allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
+          },
+        ],
+        extra: { metric: code },
+      })
+  }
+}
+
+/** Dimensions a metric can be grouped and filtered by. */
+export function allowedDimensions(code: MetricCode): DimensionCode[] {
+  const datasets = factDatasetsOf(code)
+  return DIMENSION_CODES.filter((dimension) =>
+    datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
+  )
+}
+
+const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
+
+function collectMeasures(query: AnalyticsQuery): Map<FactDataset, Measure[]> {
+  const measures = new Map<FactDataset, Measure[]>()
+  for (const code of query.metrics)
+    for (const measure of Object.values(measuresOf(code))) {
+      if (measure === null) continue
+      const own = measures.get(measure.dataset) ?? []
+      if (!own.some((other) => sameMeasure(other, measure))) measures.set(measure.dataset, [...own, measure])
+    }
+  return measures
+}
+
+/** Stocks are never summed over months: one month, months side by side, or an explicit way to one value. */
+function choosePeriods(
+  query: AnalyticsQuery,
+  view: ReleaseView,
+  datasets: readonly FactDataset[],
+  notes: string[],
+): Map<FactDataset, readonly number[]> {
+  const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
+  const grouped = query.group_by.includes('reference_period')
+  const facts = datasets.filter((dataset) => dataset !== 'population')
+  const chosen = new Map<FactDataset, readonly number[]>()
+  if (filters.length === 0 && !grouped && query.over_period === null) {
+    for (const dataset of facts)
+      chosen.set(
+        dataset,
+        [collectedPeriods(view, dataset).at(-1)].filter((period) => period !== undefined),
+      )
+    const newest = new Set([...chosen.values()].flat())
+    if (newest.size > 1)
+      notes.push(
+        `The datasets' newest periods differ: ${[...chosen].map(([dataset, [period]]) => `${dataset} ${period === undefined ? 'none' : formatPeriod(period)}`).join(', ')}.`,
+      )
+    return chosen
+  }
+  for (const dataset of facts)
+    chosen.set(
+      dataset,
+      collectedPeriods(view, dataset).filter((period) =>
+        filters.every((filter) => meetsPeriod(filter, period)),
+      ),
+    )
+  if (grouped) return chosen
+  const all = [...new Set([...chosen.values()].flat())].sort((left, right) => left - right)
+  if (all.length <= 1) return chosen
+  if (query.over_period === null)
+    throw new AppError('semi_additive', {
+      detail: `The query selects ${all.length} reference periods without grouping by them.`,
+      errors: [
+        {
+          pointer: '/over_period',
+          message: 'must say how several periods become one value',
+          allowed: ['last', 'first', 'avg', 'max'],
+        },
+      ],
+      extra: { periods: all.map(formatPeriod) },
+    })
+  if (query.over_period === 'avg' || query.over_period === 'max') return chosen
+  // One anchor for all groups and datasets: a hospital that closed before it does not count.
+  const anchor = query.over_period === 'last' ? all.at(-1) : all[0]
+  for (const dataset of facts)
+    chosen.set(
+      dataset,
+      (chosen.get(dataset) ?? []).filter((period) => period === anchor),
+    )
+  return chosen
+}
+
+function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
+  const [first = 0, second = 0] = values as readonly number[]
+  switch (operator) {
+    case 'EQ':
+    case 'IN':
+      return values.includes(period)
+    case 'NEQ':
+    case 'NOT_IN':
+      return !values.includes(period)
+    case 'GT':
+      return period > first
+    case 'GTE':
+      return period >= first
+    case 'LT':
+      return period < first
+    case 'LTE':
+      return period <= first
+    case 'BETWEEN':
+      return period >= first && period <= second
+  }
+}
+
+function coveredStates(
+  dataset: FactDataset,
+  periods: readonly number[],
+  view: ReleaseView,
+): DatasetPlan['covered'] {
+  if (dataset === 'population') return 'all'
+  const covered = periods.map((period) => ({
+    period,
+    states: coverageOf(view, dataset as DatasetName, period)?.states ?? [],
+  }))
+  return covered.every(({ states }) => states === 'all') ? 'all' : covered
+}
+
+/** States of the geographic scope, by the filters alone. */
+function scopeStates(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
+  const all = STATES.map(({ uf, ibge_code }) => ({ uf, code: String(ibge_code) }))
+  return new Set(
+    all
+      .filter(({ uf, code }) =>
+        placeFilters.every(({ dimension, operator, values }) => {
+          const inside =
+            dimension === 'state'
+              ? values.includes(uf)
+              : values.some((value) => String(value).startsWith(code))
+          if (operator === 'EQ' || operator === 'IN') return inside
+          // Leaving out one municipality leaves its state in the scope.
+          return dimension === 'municipality' || !inside
+        }),
+      )
+      .map(({ uf }) => uf),
+  )
+}
+
+const missesStates = (covered: Exclude<DatasetPlan['covered'], 'all'>, scope: ReadonlySet<string>): boolean =>
+  covered.some(({ states }) => states !== 'all' && [...scope].some((uf) => !states.includes(uf)))
+
+const describeCovered = (covered: Exclude<DatasetPlan['covered'], 'all'>): string =>
+  [...new Set(covered.flatMap(({ states }) => (states === 'all' ? ['BR'] : states)))].sort().join(', ')
+
+function populationYears(
+  view: ReleaseView,
+): Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null> {
+  const demography = view.components.demography
+  return {
+    CENSUS_POPULATION: demography?.census_year ?? null,
+    ESTIMATED_POPULATION: demography === null ? null : Math.floor(demography.month / 100),
+  }
+}
+
+function describePeriods(datasets: readonly DatasetPlan[]): string | null {
+  const periods = [...new Set(datasets.flatMap(({ periods }) => periods))].sort((left, right) => left - right)
+  return periods.length === 0 ? null : periods.map(formatPeriod).join(', ')
+}

@@ -1,0 +1,82 @@
+/** The analytics catalog a key can reach: metrics and dimensions, machine-readable. In: capabilities. Out: JSON. */
+import type { JsonValue } from '../engine/types.ts'
+import type { Capability } from '../model/capabilities.ts'
+import { DIMENSION_CODES, dimensionOf, operatorsOf } from '../model/dimensions.ts'
+import {
+  capabilitiesOf,
+  factDatasetsOf,
+  isPerPeople,
+  METRIC_CODES,
+  type MetricCode,
+  measuresOf,
+  metricOf,
+} from '../model/metrics.ts'
+import { CATALOG_VERSION } from '../release/manifest.ts'
+import { allowedDimensions } from './aggregate.ts'
+
+export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
+  const metrics = METRIC_CODES.filter((code) =>
+    capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
+  )
+  const dimensions = DIMENSION_CODES.filter((dimension) =>
+    metrics.some((code) => allowedDimensions(code).includes(dimension)),
+  )
+  return {
+    version: CATALOG_VERSION,
+    metrics: metrics.map((code) => describeMetric(code, language)),
+    dimensions: dimensions.map((code) => {
+      const { label, label_en, datasets } = dimensionOf(code)
+      return {
+        code,
+        label: language === 'en' ? label_en : label,
+        label_en,
+        datasets,
+        operators: operatorsOf(code),
+      }
+    }),
+  }
+}
+
+function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+  const metric = metricOf(code)
+  const dimensions = allowedDimensions(code).filter(
+    (dimension) => !(isPerPeople(code) && dimension === 'facility'),
+  )
+  const { numerator, denominator } = measuresOf(code)
+  const isAdditive = metric.kind === 'sum' || metric.kind === 'count'
+  return {
+    code,
+    label: language === 'en' ? metric.label_en : metric.label,
+    label_en: metric.label_en,
+    description: metric.description,
+    unit: metric.unit,
+    decimals: metric.kind === 'ratio' ? metric.decimals : 0,
+    tier: metric.tier,
+    kind: metric.kind,
+    // A stock adds up over places and kinds, never over months; distinct counts and ratios add up over nothing.
+    additivity: Object.fromEntries(
+      dimensions.map((dimension) => [
+        dimension,
+        isAdditive && dimension !== 'reference_period'
+          ? 'additive'
+          : isAdditive
+            ? 'semi_additive'
+            : 'non_additive',
+      ]),
+    ),
+    formula:
+      metric.kind === 'ratio'
+        ? `${metric.scale} × ${metric.less === undefined ? metric.numerator : `(${metric.numerator} − ${metric.less})`} ÷ ${metric.denominator}`
+        : metric.description,
+    ...(metric.kind === 'ratio' ? { denominator: metric.denominator } : {}),
+    datasets: [
+      ...new Set([
+        numerator.dataset,
+        ...(denominator === null ? [] : [denominator.dataset]),
+        ...factDatasetsOf(code),
+      ]),
+    ],
+    dimensions,
+    operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
+  }
+}

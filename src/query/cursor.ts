@@ -1,0 +1,59 @@
+/**
+ * Keyset cursors: opaque, versioned, signed, bound to release, question and order.
+ *
+ * In: what a page ends with. Out: base64url text, and back. A keyset page starts after a key, not at a row number, so
+ * pages laid end to end are the list. Anything but a cursor of ours, unchanged, for the same question is refused.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { AppError } from '../errors.ts'
+import { digestJson } from '../release/digest.ts'
+
+const VERSION = 1
+const MAC_BYTES = 16
+const MAX_CHARACTERS = 1024
+
+export interface Cursor {
+  /** Analytics release the walk is on. */
+  readonly release: string
+  /** Digest of dataset, filters and order. */
+  readonly question: string
+  /** Key of the last row of the page before. */
+  readonly after: readonly (string | number)[]
+}
+
+/** @returns what binds a cursor to a question; equal questions give equal digests */
+export const digestQuestion = (
+  dataset: string,
+  filters: Readonly<Record<string, string>>,
+  order: readonly string[],
+): string => digestJson({ dataset, filters, order }).slice(0, 32)
+
+export function encodeCursor(cursor: Cursor, secret: Buffer): string {
+  const body = Buffer.from(JSON.stringify([VERSION, cursor.release, cursor.question, cursor.after]))
+  return Buffer.concat([sign(body, secret), body]).toString('base64url')
+}
+
+/** @throws AppError 'invalid_cursor' for anything that encodeCursor did not make with this secret */
+export function decodeCursor(text: string, secret: Buffer): Cursor {
+  const refused = (): AppError =>
+    new AppError('invalid_cursor', {
+      errors: [{ parameter: 'cursor', message: 'is not a cursor of this service' }],
+    })
+  if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw refused()
+  const bytes = Buffer.from(text, 'base64url')
+  // Two texts may decode to the same bytes; only the one that was given out is a cursor.
+  if (bytes.toString('base64url') !== text || bytes.length <= MAC_BYTES) throw refused()
+  const body = bytes.subarray(MAC_BYTES)
+  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(body, secret))) throw refused()
+  const [version, release, question, after] = JSON.parse(body.toString()) as [
+    number,
+    string,
+    string,
+    (string | number)[],
+  ]
+  if (version !== VERSION) throw refused()
+  return { release, question, after }
+}
+
+const sign = (body: Buffer, secret: Buffer): Buffer =>
+  createHmac('sha256', secret).update(body).digest().subarray(0, MAC_BYTES)

@@ -1,0 +1,261 @@
+/**
+ * The body of an analytics query → a normalised query. Pure.
+ *
+ * In: any JSON. Out: codes that exist, values of the right kind, everything sorted and deduplicated, so that equal
+ * questions are equal values. Every refusal names the place, what is wrong and what is allowed.
+ */
+import { z } from 'zod'
+import { AppError, type ErrorDetail } from '../errors.ts'
+import { STATES } from '../model/codelists.ts'
+import {
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  OPERATORS,
+  type Operator,
+  operatorsOf,
+} from '../model/dimensions.ts'
+import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
+
+export type FilterValue = string | number
+
+export interface QueryFilter {
+  readonly dimension: DimensionCode
+  readonly operator: Operator
+  /** Sorted, without repetition; of BETWEEN the two ends. */
+  readonly values: readonly FilterValue[]
+}
+
+export interface QueryOrder {
+  readonly field: MetricCode | DimensionCode
+  readonly direction: 'asc' | 'desc'
+}
+
+export type OverPeriod = 'last' | 'first' | 'avg' | 'max'
+
+export interface AnalyticsQuery {
+  readonly metrics: readonly MetricCode[]
+  readonly group_by: readonly DimensionCode[]
+  readonly filters: readonly QueryFilter[]
+  readonly order_by: readonly QueryOrder[]
+  readonly over_period: OverPeriod | null
+  readonly limit: number
+  readonly offset: number
+}
+
+const LIMITS = {
+  metrics: 20,
+  dimensions: 6,
+  filters: 50,
+  values: 6000,
+  limit: 10_000,
+  offset: 1_000_000,
+  text: 100,
+} as const
+const scalar = z.union([z.string().max(LIMITS.text), z.number().int()])
+const bodySchema = z.strictObject({
+  metrics: z.array(z.string().max(LIMITS.text)).min(1).max(LIMITS.metrics),
+  group_by: z.array(z.string().max(LIMITS.text)).max(LIMITS.dimensions).default([]),
+  filters: z
+    .array(
+      z.strictObject({
+        dimension: z.string().max(LIMITS.text),
+        operator: z.enum(OPERATORS),
+        value: z.union([scalar, z.array(scalar).min(1).max(LIMITS.values)]),
+      }),
+    )
+    .max(LIMITS.filters)
+    .default([]),
+  order_by: z
+    .array(
+      z.strictObject({
+        field: z.string().max(LIMITS.text),
+        direction: z.enum(['asc', 'desc']).default('asc'),
+      }),
+    )
+    .max(26)
+    .default([]),
+  limit: z.number().int().min(1).max(LIMITS.limit).default(100),
+  offset: z.number().int().min(0).max(LIMITS.offset).default(0),
+  expected_release_id: z.string().max(200).nullish(),
+  over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
+})
+
+const BODY_FIELDS = Object.keys(bodySchema.shape)
+
+/** @returns the pin of a body, before anything else of it is looked at */
+export function readPin(body: unknown): string | null {
+  const pin =
+    typeof body === 'object' && body !== null
+      ? (body as { expected_release_id?: unknown }).expected_release_id
+      : null
+  return typeof pin === 'string' && pin.length <= 200 ? pin : null
+}
+
+/** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */
+export function parseQuery(body: unknown): AnalyticsQuery {
+  const parsed = bodySchema.safeParse(body)
+  if (!parsed.success) throw new AppError('invalid_request', { errors: describeBody(parsed.error) })
+  const { data } = parsed
+  const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
+  const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
+  const filters = data.filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`))
+  const orderBy = data.order_by.map(({ field, direction }, index): QueryOrder => {
+    const allowed = [...metrics, ...groupBy]
+    const found = allowed.find((code) => code === field)
+    if (found === undefined)
+      throw refuse(
+        'invalid_request',
+        `/order_by/${index}/field`,
+        'is not a metric or grouped dimension of the query',
+        allowed,
+      )
+    return { field: found, direction }
+  })
+  return {
+    metrics: sortBy(metrics, (code) => METRIC_CODES.indexOf(code)),
+    group_by: groupBy,
+    filters: uniqueBy(filters, (filter) => JSON.stringify(filter)).sort((left, right) =>
+      JSON.stringify(left) < JSON.stringify(right) ? -1 : 1,
+    ),
+    order_by: uniqueBy(orderBy, ({ field }) => field),
+    over_period: data.over_period ?? null,
+    limit: data.limit,
+    offset: data.offset,
+  }
+}
+
+function resolveMetric(code: string, pointer: string): MetricCode {
+  const found = METRIC_CODES.find((known) => known === code)
+  if (found !== undefined) return found
+  throw refuse('unknown_metric', pointer, 'is not a metric of the catalog', nearest(code, METRIC_CODES))
+}
+
+function resolveDimension(code: string, pointer: string): DimensionCode {
+  const found = DIMENSION_CODES.find((known) => known === code)
+  if (found !== undefined) return found
+  throw refuse('unknown_dimension', pointer, 'is not a dimension of the catalog', DIMENSION_CODES)
+}
+
+function resolveFilter(
+  filter: { dimension: string; operator: Operator; value: FilterValue | FilterValue[] },
+  pointer: string,
+): QueryFilter {
+  const dimension = resolveDimension(filter.dimension, `${pointer}/dimension`)
+  const allowed = operatorsOf(dimension)
+  if (!allowed.includes(filter.operator))
+    throw refuse('invalid_request', `${pointer}/operator`, `does not go with ${dimension}`, allowed)
+  const many = filter.operator === 'IN' || filter.operator === 'NOT_IN' || filter.operator === 'BETWEEN'
+  if (many !== Array.isArray(filter.value))
+    throw refuse(
+      'invalid_request',
+      `${pointer}/value`,
+      many ? `must be an array for ${filter.operator}` : `must be a single value for ${filter.operator}`,
+    )
+  const given = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const values = given.map((value, index) =>
+    resolveValue(dimension, value, `${pointer}/value${many ? `/${index}` : ''}`),
+  )
+  if (filter.operator === 'BETWEEN') {
+    const [low, high] = values
+    if (values.length !== 2 || low === undefined || high === undefined || low > high)
+      throw refuse('invalid_request', `${pointer}/value`, 'must be two periods, the earlier first')
+    return { dimension, operator: 'BETWEEN', values: [low, high] }
+  }
+  const sorted = unique(values).sort((left, right) => (left < right ? -1 : left > right ? 1 : 0))
+  // A list of one is the same question as a single value.
+  if (sorted.length === 1 && filter.operator === 'IN') return { dimension, operator: 'EQ', values: sorted }
+  if (sorted.length === 1 && filter.operator === 'NOT_IN')
+    return { dimension, operator: 'NEQ', values: sorted }
+  return { dimension, operator: filter.operator, values: sorted }
+}
+
+/** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. */
+function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
+  const text = String(value)
+  if (dimension === 'state') {
+    const state = STATES.find(({ uf, ibge_code }) => uf === text || String(ibge_code) === text)
+    if (state === undefined)
+      throw refuse(
+        'invalid_request',
+        pointer,
+        'is not a state',
+        STATES.map(({ uf }) => uf),
+      )
+    return state.uf
+  }
+  if (dimension === 'municipality') {
+    if (!/^\d{6,7}$/.test(text))
+      throw refuse('invalid_request', pointer, 'must be an IBGE code of 6 or 7 digits')
+    // A six-digit code becomes seven when the release is known; see aggregate.ts.
+    return Number(text)
+  }
+  if (dimension === 'reference_period') {
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw refuse('invalid_request', pointer, 'must be YYYY-MM')
+    return Number(text.replace('-', ''))
+  }
+  if (typeof value !== 'string') throw refuse('invalid_request', pointer, 'must be a code as text')
+  if (
+    value === '' ||
+    !value.isWellFormed() ||
+    value.includes('\u0000') ||
+    dimensionOf(dimension).integer === true
+  )
+    throw refuse('invalid_request', pointer, 'must be a code as text')
+  return value
+}
+
+const refuse = (
+  code: 'invalid_request' | 'unknown_metric' | 'unknown_dimension',
+  pointer: string,
+  message: string,
+  allowed?: readonly (string | number)[],
+): AppError =>
+  new AppError(code, { errors: [{ pointer, message, ...(allowed === undefined ? {} : { allowed }) }] })
+
+function describeBody(error: z.ZodError): ErrorDetail[] {
+  return error.issues.slice(0, 20).map((issue): ErrorDetail => {
+    const pointer = `/${issue.path.map(String).join('/')}`
+    if (issue.code === 'unrecognized_keys')
+      return {
+        pointer: `${pointer === '/' ? '' : pointer}/${issue.keys[0]?.slice(0, 100) ?? ''}`,
+        message: 'is not a field of the query',
+        allowed: issue.path.length === 0 ? BODY_FIELDS : [],
+      }
+    if (issue.code === 'invalid_value')
+      return { pointer, message: 'is not one of the allowed values', allowed: issue.values.map(String) }
+    return { pointer, message: issue.message }
+  })
+}
+
+/** The five known names nearest to a misspelt one, by edit distance. */
+function nearest(name: string, known: readonly string[]): string[] {
+  return [...known]
+    .map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 60), candidate) }))
+    .sort((left, right) => left.distance - right.distance || (left.candidate < right.candidate ? -1 : 1))
+    .slice(0, 5)
+    .map(({ candidate }) => candidate)
+}
+
+function editDistance(left: string, right: string): number {
+  let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= right.length; column += 1)
+      current.push(
+        Math.min(
+          (previous[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1),
+        ),
+      )
+    previous = current
+  }
+  return previous.at(-1) ?? 0
+}
+
+const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
+const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] =>
+  [...new Map([...items].reverse().map((item) => [keyOf(item), item])).values()].reverse()
+const sortBy = <Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] =>
+  [...items].sort((left, right) => rankOf(left) - rankOf(right))

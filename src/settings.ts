@@ -1,0 +1,236 @@
+/**
+ * Every setting once: name, default, unit, help, what is allowed, parser. The only reader of the environment.
+ *
+ * In: the environment. Out: `Settings`, or a `SettingsError` whose one sentence names the setting, its value and what is
+ * allowed. A variable that is empty counts as not set. Absent on purpose: secrets; no setting holds one.
+ */
+import { statSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { availableParallelism, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** What computed defaults and limits are taken from. */
+export interface Machine {
+  readonly cores: number
+  /** Memory this process may use at most: the machine's, or that of its container. */
+  readonly memoryBytes: number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+interface Context {
+  readonly machine: Machine
+  /** Text of an earlier setting, given or by default. @param name of its variable */
+  text(name: string): string
+}
+
+interface Setting<Value> {
+  /** Name of the environment variable. */
+  readonly name: string
+  /** The default as people read it. */
+  readonly default: string
+  /** The default as text to parse, where it is computed. */
+  readonly computeDefault?: (context: Context) => string
+  /** Unit of the value, empty for text. */
+  readonly unit: string
+  readonly help: string
+  /** What is allowed, a clause. */
+  readonly allowed: string
+  /** @returns undefined when the text is not allowed */
+  readonly parse: (text: string, context: Context) => Value | undefined
+}
+
+/** Keeps the type of the value without repeating it in the table. */
+const setting = <Value>(entry: Setting<Value>): Setting<Value> => entry
+
+const MiB = 2 ** 20
+/** DuckDB's share of the machine: a quarter, and never so much that the whole server passes 1.5 GB. */
+const MEMORY_SHARE = 0.25
+const MEMORY_MIN = 128 * MiB
+const MEMORY_DEFAULT_MAX = 1024 * MiB
+const MEMORY_UNITS: Readonly<Record<string, number>> = {
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  MIB: MiB,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+}
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export const SETTINGS = {
+  host: setting({
+    name: 'HOST',
+    default: '127.0.0.1',
+    unit: '',
+    help: 'Address the server listens on.',
+    allowed: 'an IP address or a host name',
+    parse: (text) => (isIP(text) > 0 || isHostName(text) ? text : undefined),
+  }),
+  port: setting({
+    name: 'PORT',
+    default: '8080',
+    unit: '',
+    help: 'Port the server listens on; 0 picks a free one, which the log names.',
+    allowed: 'a whole number from 0 to 65535',
+    parse: whole(0, 65_535),
+  }),
+  releasesDir: setting({
+    name: 'SUS_RELEASES_DIR',
+    default: './releases',
+    unit: '',
+    help: 'Folder of the releases and of the pointer to the current one.',
+    allowed: 'the path of a folder, which may not exist yet',
+    parse: (text) => (isAbsentOr('folder', text) ? resolve(text) : undefined),
+  }),
+  keysFile: setting({
+    name: 'SUS_KEYS_FILE',
+    default: 'keys.json in SUS_RELEASES_DIR',
+    computeDefault: (context) => join(context.text('SUS_RELEASES_DIR'), 'keys.json'),
+    unit: '',
+    help: 'File of the API keys (hashes only, mode 0600); read again when it changes.',
+    allowed: 'the path of a file, which may not exist yet',
+    parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
+  }),
+  logLevel: setting({
+    name: 'SUS_LOG_LEVEL',
+    default: 'info',
+    unit: '',
+    help: 'How much is logged.',
+    allowed: LOG_LEVELS.join(', '),
+    parse: (text) => LOG_LEVELS.find((level) => level === text),
+  }),
+  duckdbMemory: setting({
+    name: 'SUS_DUCKDB_MEMORY',
+    default: 'a quarter of the memory, from 128MiB to 1024MiB',
+    computeDefault: ({ machine }) => {
+      const share = Math.min(machine.memoryBytes * MEMORY_SHARE, MEMORY_DEFAULT_MAX)
+      return `${Math.floor(Math.max(share, MEMORY_MIN) / MiB)}MiB`
+    },
+    unit: '',
+    help: 'Memory DuckDB may use; a query that needs more fails.',
+    allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
+    parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
+  }),
+  duckdbThreads: setting({
+    name: 'SUS_DUCKDB_THREADS',
+    default: 'all cores',
+    computeDefault: ({ machine }) => String(machine.cores),
+    unit: '',
+    help: 'Threads DuckDB may use, shared by all queries.',
+    allowed: 'a whole number from 1 to 1024',
+    parse: whole(1, 1024),
+  }),
+  queryTimeoutMs: setting({
+    name: 'SUS_QUERY_TIMEOUT_MS',
+    default: '30000',
+    unit: 'milliseconds',
+    help: 'Time after which a query is interrupted and answered with query_timeout.',
+    allowed: 'a whole number from 1 to 3600000',
+    parse: whole(1, 3_600_000),
+  }),
+  queryConcurrency: setting({
+    name: 'SUS_QUERY_CONCURRENCY',
+    default: 'twice the cores, from 4 to 32',
+    computeDefault: ({ machine }) => String(Math.min(32, Math.max(4, machine.cores * 2))),
+    unit: 'queries',
+    help: 'Queries that run at once; more wait in the queue.',
+    allowed: 'a whole number from 1 to 256',
+    parse: whole(1, 256),
+  }),
+  queryQueue: setting({
+    name: 'SUS_QUERY_QUEUE',
+    default: '32 for each of SUS_QUERY_CONCURRENCY',
+    // In proportion to what runs, so that the wait of the last in the queue does not depend on the machine.
+    computeDefault: (context) => String(32 * Number(context.text('SUS_QUERY_CONCURRENCY'))),
+    unit: 'queries',
+    help: 'Queries that may wait; one more is answered with overloaded.',
+    allowed: 'a whole number from 0 to 100000',
+    parse: whole(0, 100_000),
+  }),
+  rateLimitPerMinute: setting({
+    name: 'SUS_RATE_LIMIT',
+    default: '6000',
+    unit: 'requests a minute',
+    help: 'Requests each key may make, unless the key has a rate of its own.',
+    allowed: 'a whole number from 1 to 100000000',
+    parse: whole(1, 100_000_000),
+  }),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+export type Settings = {
+  readonly [Name in SettingName]: Exclude<ReturnType<(typeof SETTINGS)[Name]['parse']>, undefined>
+}
+
+/** A setting that is not allowed. The message is one sentence for the operator. */
+export class SettingsError extends Error {
+  readonly setting: string
+
+  constructor(name: string, value: string, allowed: string) {
+    const shown = JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+    super(`${name} is ${shown}, but must be ${allowed}.`)
+    this.name = 'SettingsError'
+    this.setting = name
+  }
+}
+
+/**
+ * @param env environment variables; the process's own by default
+ * @param machine what computed defaults are taken from; this machine by default
+ * @returns every setting, parsed, paths absolute
+ * @throws SettingsError for the first setting that is not allowed
+ */
+export function readSettings(env: Environment = process.env, machine: Machine = thisMachine()): Settings {
+  const texts = new Map<string, string>()
+  const context: Context = { machine, text: (name) => texts.get(name) ?? '' }
+  const values = Object.entries(SETTINGS).map(([property, entry]: [string, Setting<unknown>]) => {
+    const text = env[entry.name] || (entry.computeDefault?.(context) ?? entry.default)
+    const value = entry.parse(text, context)
+    if (value === undefined) throw new SettingsError(entry.name, text, entry.allowed)
+    texts.set(entry.name, text)
+    return [property, value]
+  })
+  return Object.fromEntries(values) as Settings
+}
+
+function thisMachine(): Machine {
+  // A container's limit, where there is one; "no limit" is a number larger than any machine.
+  const constrained = process.constrainedMemory() ?? 0
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+  return { cores: availableParallelism(), memoryBytes }
+}
+
+/** @returns a parser of decimal whole numbers in a range: digits only, no sign, no space, no exponent */
+function whole(min: number, max: number): (text: string) => number | undefined {
+  return (text) => {
+    const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : undefined
+  }
+}
+
+function parseMemory(text: string, memoryBytes: number): string | undefined {
+  const [, digits, unit] = /^(\d{1,12}(?:\.\d{1,6})?) ?([KMGT]i?B)$/i.exec(text) ?? []
+  if (digits === undefined || unit === undefined) return undefined
+  const bytes = Number(digits) * (MEMORY_UNITS[unit.toUpperCase()] ?? 0)
+  return bytes >= MEMORY_MIN && bytes <= Math.max(memoryBytes, MEMORY_MIN) ? `${digits}${unit}` : undefined
+}
+
+function isHostName(text: string): boolean {
+  const isNumeric = /^[\d.]+$/.test(text)
+  return (
+    !isNumeric &&
+    text.length <= 253 &&
+    /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*$/i.test(text)
+  )
+}
+
+function isAbsentOr(kind: 'file' | 'folder', path: string): boolean {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    return stat === undefined || (kind === 'folder' ? stat.isDirectory() : stat.isFile())
+  } catch {
+    return false
+  }
+}

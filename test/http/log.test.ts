@@ -1,0 +1,49 @@
+/** No key reaches a log, whatever is logged. */
+
+import fastify from 'fastify'
+import t from 'tap'
+import { createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'
+import { makeKeyText } from '../../src/keys/key-text.ts'
+
+const collect = (): { lines: string[]; write(line: string): void } => {
+  const lines: string[] = []
+  return { lines, write: (line) => void lines.push(line) }
+}
+
+t.test('keys and bearer tokens are taken out of any line', async (t) => {
+  const { id, secret } = makeKeyText()
+  const stream = collect()
+  const log = createLogger('info', stream)
+  log.info(`a key ${secret} in a message`)
+  log.info(
+    { headers: { authorization: `Bearer ${secret}` }, deep: { er: { authorization: 'Bearer abc.def' } } },
+    'x',
+  )
+  log.info({ note: 'Authorization: Bearer abc.def', cut: secret.slice(0, 30) }, 'y')
+  log.error({ err: new Error('outer', { cause: new Error(`inner ${secret}`) }) }, 'z')
+  log.debug('not at this level')
+  t.equal(stream.lines.length, 4)
+  const text = stream.lines.join('')
+  t.notOk(text.includes(secret.slice(13, 25)), 'no part of the secret')
+  t.notOk(text.includes('abc.def'))
+  t.ok(text.includes(`sus_${id}_[redacted]`), 'the id stays, to find the key by')
+  for (const line of stream.lines) t.ok(typeof JSON.parse(line).time === 'string', 'still JSON')
+  t.equal(redactSecrets('beds_sus_per_100k and has_sus_capacity'), 'beds_sus_per_100k and has_sus_capacity')
+})
+
+t.test('a request is its method, route and id', async (t) => {
+  const { secret } = makeKeyText()
+  const stream = collect()
+  const app = fastify({ logger: { ...loggerOptions('info'), stream }, genReqId: () => 'r-1' })
+  app.get('/v1/things/:code', async () => ({}))
+  // Fastify's own handler of unknown paths logs the address.
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({}))
+  await app.inject({ url: '/v1/things/42?q=nome&key=abc', headers: { authorization: `Bearer ${secret}` } })
+  await app.inject({ url: `/v1/nothing/${secret}?q=nome` })
+  await app.close()
+  const text = stream.lines.join('')
+  t.match(text, /"req":\{"method":"GET","route":"\/v1\/things\/:code","request_id":"r-1"\}/)
+  t.match(text, /"res":\{"status":200\}/)
+  t.notMatch(text, /nome|abc|Bearer/)
+  t.notOk(text.includes(secret.slice(13)))
+})

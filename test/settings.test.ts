@@ -1,0 +1,87 @@
+/** Settings: defaults, values, and the sentence a bad one stops the start with. */
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { readSettings, SETTINGS, SettingsError } from '../src/settings.ts'
+
+const GiB = 2 ** 30
+const machine = { cores: 8, memoryBytes: 16 * GiB }
+
+t.test('nothing set: every default', async (t) => {
+  t.same(readSettings({}, machine), {
+    host: '127.0.0.1',
+    port: 8080,
+    releasesDir: resolve('releases'),
+    keysFile: resolve('releases/keys.json'),
+    logLevel: 'info',
+    duckdbMemory: '1024MiB',
+    duckdbThreads: 8,
+    queryTimeoutMs: 30_000,
+    queryConcurrency: 16,
+    queryQueue: 512,
+    rateLimitPerMinute: 6000,
+  })
+  t.same(readSettings({ HOST: '', PORT: '', SUS_KEYS_FILE: '' }, machine), readSettings({}, machine))
+  t.ok(readSettings({}).duckdbThreads >= 1, 'the defaults hold on this machine')
+})
+
+t.test('defaults follow the machine and other settings', async (t) => {
+  t.equal(readSettings({}, { cores: 1, memoryBytes: 2 * GiB }).duckdbMemory, '512MiB')
+  t.equal(readSettings({}, { cores: 1, memoryBytes: 0.25 * GiB }).duckdbMemory, '128MiB')
+  t.equal(readSettings({}, { cores: 1, memoryBytes: GiB }).queryConcurrency, 4)
+  t.equal(readSettings({ SUS_QUERY_CONCURRENCY: '1' }, machine).queryQueue, 32)
+  t.equal(readSettings({ SUS_RELEASES_DIR: '/srv/r' }, machine).keysFile, resolve('/srv/r/keys.json'))
+})
+
+t.test('values', async (t) => {
+  const settings = readSettings(
+    { HOST: '::1', PORT: '0', SUS_DUCKDB_MEMORY: '1.5 GB', SUS_LOG_LEVEL: 'silent', SUS_QUERY_QUEUE: '0' },
+    machine,
+  )
+  t.match(settings, { host: '::1', port: 0, duckdbMemory: '1.5GB', logLevel: 'silent', queryQueue: 0 })
+})
+
+const BAD: readonly (readonly [string, string])[] = [
+  ['HOST', 'not a host'],
+  ['HOST', '300.1.1.1'],
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '80.5'],
+  ['PORT', ' 80'],
+  ['PORT', '1e3'],
+  ['SUS_RELEASES_DIR', fileURLToPath(import.meta.url)],
+  ['SUS_KEYS_FILE', fileURLToPath(new URL('.', import.meta.url))],
+  ['SUS_LOG_LEVEL', 'INFO'],
+  ['SUS_DUCKDB_MEMORY', '1024'],
+  ['SUS_DUCKDB_MEMORY', '1MB'],
+  ['SUS_DUCKDB_MEMORY', '17GiB'],
+  ['SUS_DUCKDB_MEMORY', '80%'],
+  ['SUS_DUCKDB_THREADS', '0'],
+  ['SUS_QUERY_TIMEOUT_MS', '30s'],
+  ['SUS_QUERY_CONCURRENCY', '0'],
+  ['SUS_QUERY_QUEUE', 'many'],
+  ['SUS_RATE_LIMIT', '0'],
+]
+t.test('a bad setting is one sentence naming it, its value and what is allowed', async (t) => {
+  for (const [name, value] of BAD) {
+    const entry = Object.values(SETTINGS).find((setting) => setting.name === name)
+    t.throws(
+      () => readSettings({ [name]: value }, machine),
+      new SettingsError(name, value, entry?.allowed ?? ''),
+      `${name}=${value}`,
+    )
+  }
+  t.equal(new SettingsError('PORT', 'x', 'a port').message, 'PORT is "x", but must be a port.')
+  t.equal(new SettingsError('PORT', 'x'.repeat(500), 'a port').message.length < 130, true)
+})
+
+const readme = fileURLToPath(new URL('../README.md', import.meta.url))
+t.test(
+  'the README names every setting',
+  { skip: existsSync(readme) ? false : 'no README yet' },
+  async (t) => {
+    const text = readFileSync(readme, 'utf8')
+    for (const { name } of Object.values(SETTINGS)) t.ok(text.includes(`\`${name}\``), name)
+  },
+)

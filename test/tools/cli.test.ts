@@ -1,0 +1,146 @@
+/** The command line as people call it: the real bin in a process of its own. */
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { openKeyStore } from '../../src/keys/keys.ts'
+import { COMMANDS } from '../../tools/cli.ts'
+import { createProgress } from '../../tools/progress.ts'
+
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'sus-cli-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [bin, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, SUS_RELEASES_DIR: join(folder, 'releases'), ...env },
+  })
+  return { stdout, stderr, status }
+}
+
+t.test('the bin can be called', async (t) => {
+  if (process.platform !== 'win32') accessSync(bin, constants.X_OK)
+  t.match(readFileSync(bin, 'utf8'), /^#!\/usr\/bin\/env node\n/)
+})
+
+t.test('help', async (t) => {
+  const { stdout, stderr, status } = run(['--help'])
+  t.equal(status, 0)
+  t.equal(stderr, '')
+  t.equal(run([]).status, 2)
+  for (const [name, load] of Object.entries(COMMANDS)) {
+    const { command } = await load()
+    t.equal(command.name, name)
+    t.ok(stdout.includes(`  ${name} `), `--help lists ${name}`)
+    const help = run([name, '--help'])
+    t.equal(help.status, 0)
+    for (const option of Object.keys(command.options))
+      t.ok(help.stdout.includes(`--${option} `), `${name} --help tells of --${option}`)
+  }
+})
+
+t.test('what is not understood is one line saying what is allowed; exit 2', async (t) => {
+  const calls: readonly (readonly [string[], RegExp])[] = [
+    [['keyz'], /unknown command "keyz"; commands: .*keys/],
+    [['toString'], /unknown command "toString"/],
+    [['keys'], /one of: create, list, revoke, rotate/],
+    [['keys', 'drop'], /one of: create, list, revoke, rotate/],
+    [['keys', 'list', '--all'], /unknown option '--all'; options of keys: --name, .*--help/],
+    [['keys', 'list', '--name', 'x'], /keys list does not take --name; options of keys list: --json/],
+    [['keys', 'list', 'x'], /keys list takes options only/],
+    [['keys', 'create', '--name'], /--name.*; options of keys/],
+    [['keys', 'create', '--name', 'x'], /needs --name NAME and --capabilities/],
+    [
+      ['keys', 'create', '--name', 'x', '--capabilities', 'geo'],
+      /unknown capability "geo"; allowed: all, geo\.read/,
+    ],
+    [['keys', 'create', '--name', 'x', '--capabilities', 'all', '--rate', '0'], /--rate is "0", but must be/],
+    [['keys', 'revoke'], /keys revoke takes one ID/],
+  ]
+  for (const [args, message] of calls) {
+    const { stdout, stderr, status } = run(args)
+    t.match(stderr, message)
+    t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
+    t.equal(stdout, '')
+    t.equal(status, 2, args.join(' '))
+  }
+})
+
+t.test('what fails is one line; exit 1', async (t) => {
+  t.same(run(['keys', 'list'], { PORT: 'x' }), {
+    stdout: '',
+    stderr: 'sus-data: PORT is "x", but must be a whole number from 0 to 65535.\n',
+    status: 1,
+  })
+  t.match(run(['keys', 'revoke', 'zzzzzzzz']), {
+    stderr: /^sus-data: There is no key with this id.*\n$/,
+    status: 1,
+  })
+  t.match(run(['keys', 'create', '--name', 'x', '--capabilities', 'all', '--expires', 'soon']).status, 1)
+})
+
+t.test('keys: create, list, rotate, revoke', async (t) => {
+  t.match(run(['keys', 'list']), { stdout: 'There are no keys.\n', status: 0 })
+  const made = run([
+    'keys',
+    'create',
+    '--name',
+    'painel',
+    '--capabilities',
+    'geo.read,facilities.read',
+    '--rate',
+    '9',
+  ])
+  t.equal(made.status, 0)
+  const secret = /^sus_[0-9a-z]{8}_[0-9a-z]{58}$/m.exec(made.stdout)?.[0] ?? ''
+  const id = secret.slice(4, 12)
+  const store = openKeyStore(join(folder, 'releases', 'keys.json'))
+  t.teardown(() => store.close())
+  t.match(store.authenticate(secret), { id, name: 'painel', rate_per_minute: 9 })
+
+  const rotated = JSON.parse(run(['keys', 'rotate', id, '--overlap-hours', '0', '--json']).stdout)
+  t.match(rotated, {
+    replaces: id,
+    name: 'painel',
+    capabilities: ['geo.read', 'facilities.read'],
+    secret: /^sus_/,
+  })
+  t.match(JSON.parse(run(['keys', 'revoke', rotated.id, '--json']).stdout), {
+    id: rotated.id,
+    state: 'revoked',
+  })
+  const listed = run(['keys', 'list', '--json'])
+  t.match(JSON.parse(listed.stdout), {
+    keys: [
+      { id, state: 'expired' },
+      { id: rotated.id, state: 'revoked' },
+    ],
+  })
+  const table = run(['keys', 'list']).stdout
+  t.equal(table.trimEnd().split('\n').length, 3)
+  t.notOk((listed.stdout + table).includes(secret.slice(13)), 'a secret is never shown again')
+  t.match(
+    run(['keys', 'create', '--name', 'old', '--capabilities', 'all', '--expires', '2020-01-01']).stdout,
+    /expired already/,
+  )
+})
+
+t.test('progress is a line a step where there is no terminal, and nothing with --json', async (t) => {
+  const texts: string[] = []
+  const stream = {
+    isTTY: false,
+    write: (text: string) => texts.push(text) > 0,
+  } as unknown as NodeJS.WriteStream
+  for (const silent of [false, true]) {
+    const progress = createProgress({ silent, stream })
+    progress.step('first')
+    progress.step('second', 10)
+    progress.advance(5)
+    progress.stop()
+  }
+  t.same(texts, ['first\n', 'second\n'])
+})

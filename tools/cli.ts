@@ -1,0 +1,96 @@
+/**
+ * The command line: finds the command, parses its options, turns errors into one line and an exit code.
+ *
+ * In: the arguments. Out: 0 when the command did its work, 1 when it failed, 2 when the call was not understood. A command
+ * is loaded only when it is called, so that `keys list` does not wait for DuckDB.
+ */
+import { parseArgs } from 'node:util'
+import {
+  alignRows,
+  type Command,
+  commandHelp,
+  optionNames,
+  type ParsedArgs,
+  parseConfig,
+  UsageError,
+} from './command.ts'
+
+/** Every command: its name and where it is. */
+export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  keys: () => import('./commands/keys.ts'),
+}
+
+/** Errors whose message was written for the operator; any other is a defect and shows its stack. */
+const OPERATOR_ERRORS = new Set(['SettingsError', 'KeysError', 'ImportError', 'ReleaseRefused'])
+
+/** @param args what follows `sus-data`; @returns the exit code */
+export async function main(args: readonly string[]): Promise<number> {
+  // A reader that has had enough (`| head`) is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+  const [name, ...rest] = args
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+      process.stdout.write(await help())
+      return name === undefined ? 2 : 0
+    }
+    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+    if (load === undefined)
+      throw new UsageError(
+        `unknown command ${JSON.stringify(name)}; commands: ${Object.keys(COMMANDS).join(', ')}`,
+      )
+    const { command } = await load()
+    const parsed = parse(command, rest)
+    if (parsed.values.help !== true) return await command.run(parsed)
+    process.stdout.write(commandHelp(command))
+    return 0
+  } catch (error) {
+    process.stderr.write(`sus-data: ${describe(error)}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+function parse(command: Command, args: readonly string[]): ParsedArgs {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: parseConfig(command.options),
+      allowPositionals: true,
+    })
+    return { values, positionals }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code?.startsWith('ERR_PARSE_ARGS') !== true) throw error
+    // The first sentence says what is wrong; what follows is about Node.js.
+    const [problem = ''] = message.split(/\. |\n/)
+    throw new UsageError(
+      `${problem.charAt(0).toLowerCase()}${problem.slice(1)}; options of ${command.name}: ${optionNames(command.options)}`,
+    )
+  }
+}
+
+async function help(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+  const rows = commands.map(({ command }): [string, string] => [command.name, command.summary])
+  return [
+    'sus-data: immutable releases, exact analytics and provable reports of Brazil’s public-health data.',
+    '',
+    'Usage:',
+    '  sus-data <command> [options]',
+    '  sus-data <command> --help',
+    '',
+    'Commands:',
+    ...alignRows(rows),
+    '',
+  ].join('\n')
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { syscall } = error as NodeJS.ErrnoException
+  if (error instanceof UsageError || OPERATOR_ERRORS.has(error.name) || syscall !== undefined)
+    return error.message
+  return error.stack ?? error.message
+}

@@ -1,0 +1,157 @@
+/** `sus-data keys`: make, list, revoke and rotate API keys. The secret of a key is printed once, when it is made. */
+import { createKey, type KeyInfo, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/keys/keys.ts'
+import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
+import { readSettings } from '../../src/settings.ts'
+import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
+
+/** What `keys` can do: the options each takes beside --json, whether it takes an ID, and how. */
+const ACTIONS = {
+  create: { options: ['name', 'capabilities', 'expires', 'rate'], takesId: false, run: create },
+  list: { options: [], takesId: false, run: list },
+  revoke: { options: [], takesId: true, run: revoke },
+  rotate: { options: ['overlap-hours'], takesId: true, run: rotate },
+} as const satisfies Record<string, Action>
+
+interface Action {
+  readonly options: readonly string[]
+  readonly takesId: boolean
+  /** @returns what is printed: a value for --json, lines for people */
+  readonly run: (
+    file: string,
+    args: ParsedArgs,
+    id: string,
+  ) => { readonly json: unknown; readonly lines: string[] }
+}
+
+export const command: Command = {
+  name: 'keys',
+  summary: 'Make, list, revoke and rotate API keys.',
+  usage: [
+    'keys create --name NAME --capabilities a,b|all [--expires DATE] [--rate N] [--json]',
+    'keys list [--json]',
+    'keys revoke ID [--json]',
+    'keys rotate ID [--overlap-hours N] [--json]',
+  ],
+  options: {
+    name: { type: 'string', value: 'NAME', help: 'Who or what the key is for.' },
+    capabilities: {
+      type: 'string',
+      value: 'LIST',
+      help: `What the key may read: all, or some of ${CAPABILITIES.join(',')}.`,
+    },
+    expires: {
+      type: 'string',
+      value: 'DATE',
+      help: 'Last day (2027-01-31, UTC) or end (2027-01-31T12:00:00Z).',
+    },
+    rate: { type: 'string', value: 'N', help: 'Requests a minute; the default is SUS_RATE_LIMIT.' },
+    'overlap-hours': {
+      type: 'string',
+      value: 'N',
+      help: 'Hours the old key still works after rotate; 24 by default.',
+    },
+    json: { type: 'boolean', help: 'Print JSON.' },
+  },
+  async run(args) {
+    const [name, id, ...more] = args.positionals
+    const action: Action | undefined =
+      name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name as keyof typeof ACTIONS] : undefined
+    if (action === undefined) throw new UsageError(`keys takes one of: ${Object.keys(ACTIONS).join(', ')}`)
+    const misplaced = Object.keys(args.values).find((option) => !['json', ...action.options].includes(option))
+    if (misplaced !== undefined) {
+      const allowed = [...action.options, 'json'].map((option) => `--${option}`).join(', ')
+      throw new UsageError(`keys ${name} does not take --${misplaced}; options of keys ${name}: ${allowed}`)
+    }
+    if (action.takesId ? id === undefined || more.length > 0 : id !== undefined)
+      throw new UsageError(
+        `keys ${name} takes ${action.takesId ? 'one ID; keys list shows them' : 'options only'}`,
+      )
+    const { json, lines } = action.run(readSettings().keysFile, args, id ?? '')
+    process.stdout.write(args.values.json === true ? `${JSON.stringify(json)}\n` : `${lines.join('\n')}\n`)
+    return 0
+  },
+}
+
+function create(file: string, args: ParsedArgs): ReturnType<Action['run']> {
+  const name = textOption(args, 'name')
+  const capabilities = textOption(args, 'capabilities')
+  const expires = textOption(args, 'expires')
+  const rate = numberOption(args, 'rate', { min: 1, max: 100_000_000, whole: true })
+  if (name === undefined || capabilities === undefined)
+    throw new UsageError('keys create needs --name NAME and --capabilities a,b|all')
+  const key = createKey(file, {
+    name,
+    capabilities: parseCapabilities(capabilities),
+    ...(expires === undefined ? {} : { expires }),
+    ...(rate === undefined ? {} : { rate }),
+  })
+  return showNew(file, key, [])
+}
+
+function list(file: string): ReturnType<Action['run']> {
+  const keys = listKeys(file)
+  const lines = keys.length === 0 ? ['There are no keys.'] : table(keys)
+  return { json: { keys }, lines }
+}
+
+function revoke(file: string, _args: ParsedArgs, id: string): ReturnType<Action['run']> {
+  revokeKey(file, id)
+  return {
+    json: { id, state: 'revoked' },
+    lines: [`The key ${id} is revoked; a running server refuses it within 2 s.`],
+  }
+}
+
+function rotate(file: string, args: ParsedArgs, id: string): ReturnType<Action['run']> {
+  const overlapHours = numberOption(args, 'overlap-hours', { min: 0, max: 8760, whole: false })
+  const key = rotateKey(file, id, overlapHours === undefined ? {} : { overlapHours })
+  const old = listKeys(file).find((other) => other.id === id)
+  return showNew(file, key, [`The old key ${id} works until ${old?.expires_at}.`], { replaces: id })
+}
+
+function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnType<Action['run']> {
+  const info = listKeys(file).find(({ id }) => id === key.id)
+  const expired = info?.state === 'expired' ? ['Careful: this key has expired already.'] : []
+  return {
+    json: { ...info, ...extra, secret: key.secret },
+    lines: [
+      `Key ${key.id} for ${info?.name}: ${info?.capabilities.join(', ')}.`,
+      `Expires: ${info?.expires_at ?? 'never'}. Requests a minute: ${info?.rate_per_minute ?? 'the default'}.`,
+      ...more,
+      ...expired,
+      'The key, shown this once; only its hash is kept:',
+      key.secret,
+    ],
+  }
+}
+
+function parseCapabilities(text: string): readonly Capability[] {
+  if (text === 'all') return CAPABILITIES
+  return text.split(',').map((part) => {
+    const found = CAPABILITIES.find((capability) => capability === part.trim())
+    if (found !== undefined) return found
+    throw new UsageError(
+      `unknown capability ${JSON.stringify(part.trim())}; allowed: all, ${CAPABILITIES.join(', ')}`,
+    )
+  })
+}
+
+function table(keys: readonly KeyInfo[]): string[] {
+  const rows = keys.map((key) => [
+    key.id,
+    key.state,
+    key.created_at.slice(0, 10),
+    key.expires_at ?? 'never',
+    String(key.rate_per_minute ?? 'default'),
+    key.capabilities.length === CAPABILITIES.length ? 'all' : key.capabilities.join(','),
+    key.name,
+  ])
+  const all = [['id', 'state', 'created', 'expires', 'rate', 'capabilities', 'name'], ...rows]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
