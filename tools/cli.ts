@@ -17,6 +17,14 @@ import {
 
 /** Every command: its name and where it is. */
 export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  start: () => import('./commands/start.ts'),
+  serve: () => import('./commands/serve.ts'),
+  demo: () => import('./commands/demo.ts'),
+  import: () => import('./commands/import.ts'),
+  verify: () => import('./commands/verify.ts'),
+  promote: () => import('./commands/promote.ts'),
+  rollback: () => import('./commands/rollback.ts'),
+  releases: () => import('./commands/releases.ts'),
   keys: () => import('./commands/keys.ts'),
 }
 

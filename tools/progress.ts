@@ -11,7 +11,7 @@ export interface Progress {
   step(name: string, total?: number): void
   /** Says how much of the step is done. */
   advance(done: number): void
-  /** Ends the last step. */
+  /** Ends the last step; a second call does nothing. */
   stop(): void
 }
 
@@ -65,6 +65,7 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
     },
     stop() {
       if (begun > 0) bar.stop()
+      begun = 0
     },
   }
 }

@@ -333,7 +333,7 @@ function pageCte(plan: AggregatePlan): Sql {
     : EMPTY
   const order = [...requestedOrder(plan), ...groups.flatMap((code, index) => memberOrder(code, index, 'ASC'))]
   const { limit, offset } = plan.query
-  return sql`  SELECT row_number() OVER (${order.length === 0 ? EMPTY : sql`ORDER BY ${join(order, ', ')}`}) AS position, ${join([...groups.map((code) => sql`valued.${key(code)}`), ...names, ...places, ...stateCode, ...plan.metrics.map((metric, index) => ident(`value_${index}`))], ', ')}
+  return sql`  SELECT row_number() OVER (${order.length === 0 ? EMPTY : sql`ORDER BY ${join(order, ', ')}`}) AS position, ${join([...groups.map((code) => sql`valued.${key(code)}`), ...names, ...places, ...stateCode, ...plan.metrics.map((_, index) => ident(`value_${index}`))], ', ')}
   FROM valued${join(joins, '')}${placeJoin}${stateJoin}
   QUALIFY position > ${offset} AND position <= ${offset + limit}`
 }

@@ -1,0 +1,98 @@
+/**
+ * The server: settings → keys → engine → store → app → listen. `serve` runs this; tests call it with port 0.
+ *
+ * A promote (or SIGHUP) moves the store to the new release; SIGTERM and SIGINT end it once running answers are out.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { buildApp } from './app.ts'
+import { createEngine } from './engine/engine.ts'
+import { createLogger } from './http/log.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
+import { openKeyStore } from './keys/keys.ts'
+import { openStore } from './release/store.ts'
+import type { Settings } from './settings.ts'
+
+export interface RunningServer {
+  /** Where it listens, e.g. http://127.0.0.1:8080. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
+export async function startServer(settings: Settings): Promise<RunningServer> {
+  const logger = createLogger(settings.logLevel)
+  const engine = await createEngine({
+    releasesDir: settings.releasesDir,
+    memory: settings.duckdbMemory,
+    threads: settings.duckdbThreads,
+    timeoutMs: settings.queryTimeoutMs,
+    concurrency: settings.queryConcurrency,
+    queue: settings.queryQueue,
+  })
+  const keys = openKeyStore(settings.keysFile, {
+    onProblem: (problem) => logger.error({ problem }, 'keys file'),
+  })
+  const releases = await openStore({
+    releasesDir: settings.releasesDir,
+    prepare: (view) => engine.open(view),
+    onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
+    onCurrent: ({ id }) => logger.info({ release_id: id }, 'release in service'),
+  })
+  const app = await buildApp({
+    engine,
+    releases,
+    keys,
+    limiter: createRateLimiter({ perMinute: settings.rateLimitPerMinute }),
+    cursorSecret: cursorSecret(settings.keysFile),
+    logger,
+  })
+  const address = await app.listen({ host: settings.host, port: settings.port })
+  logger.info({ address }, 'listening')
+  const refresh = (): void => void releases.refresh()
+  process.on('SIGHUP', refresh)
+  return {
+    address,
+    async close() {
+      process.off('SIGHUP', refresh)
+      await app.close()
+      releases.close()
+      keys.close()
+      await engine.close()
+    },
+  }
+}
+
+/** Waits for SIGTERM or SIGINT, then ends the server in good order. */
+export async function serveUntilStopped(
+  settings: Settings,
+  onListening: (address: string) => void = () => undefined,
+): Promise<void> {
+  const server = await startServer(settings)
+  onListening(server.address)
+  await new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
+  await server.close()
+}
+
+/**
+ * Cursors outlive a restart and are understood by every instance that shares the keys: their secret stands beside the
+ * keys file, made once. Where that folder cannot be written, cursors live as long as the process.
+ */
+function cursorSecret(keysFile: string): Buffer {
+  const file = `${keysFile}.cursor`
+  try {
+    const handle = openSync(file, 'wx', 0o600)
+    writeSync(handle, randomBytes(32).toString('hex'))
+    closeSync(handle)
+  } catch {
+    // It is there already, or cannot be made.
+  }
+  try {
+    return createHash('sha256').update(readFileSync(file)).digest()
+  } catch {
+    return randomBytes(32)
+  }
+}

@@ -1,0 +1,47 @@
+/** `sus-data demo`: synthetic snapshots in the publishers' raw formats, the same bytes for the same seed. */
+import { resolve } from 'node:path'
+import { writeDemonstration } from '../../src/demo/demonstration.ts'
+import { type Command, numberOption, textOption, UsageError } from '../command.ts'
+import { createProgress } from '../progress.ts'
+
+export const command: Command = {
+  name: 'demo',
+  summary: 'Write synthetic snapshots in the publishers’ raw formats.',
+  usage: ['demo [--scale small|national] [--periods N] [--seed N] [--out DIR]'],
+  options: {
+    scale: {
+      type: 'string',
+      value: 'SCALE',
+      help: 'small: facilities of RR, AC and AP; national: everything. Default small.',
+    },
+    periods: { type: 'string', value: 'N', help: 'Months, the newest 2026-05. Default 1.' },
+    seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },
+    out: { type: 'string', value: 'DIR', help: 'Folder to write to. Default data/demo.' },
+    json: { type: 'boolean', help: 'Print JSON.' },
+  },
+  async run(args) {
+    const scale = textOption(args, 'scale') ?? 'small'
+    if (scale !== 'small' && scale !== 'national')
+      throw new UsageError(`--scale is "${scale}", but must be small or national`)
+    const out = resolve(textOption(args, 'out') ?? 'data/demo')
+    const progress = createProgress({ silent: args.values.json === true })
+    try {
+      const files = await writeDemonstration({
+        out,
+        scale,
+        periods: numberOption(args, 'periods', { min: 1, max: 60, whole: true }) ?? 1,
+        seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
+        onProgress: (step) => progress.step(step),
+      })
+      progress.stop()
+      process.stdout.write(
+        args.values.json === true
+          ? `${JSON.stringify({ out, files })}\n`
+          : `${files.map(({ path, bytes }) => `${path}  ${bytes} bytes`).join('\n')}\n`,
+      )
+      return 0
+    } finally {
+      progress.stop()
+    }
+  },
+}

@@ -1,0 +1,59 @@
+/** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
+import { resolve } from 'node:path'
+import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
+import { readSettings } from '../../src/settings.ts'
+import { type Command, numberOption, textOption, UsageError } from '../command.ts'
+import { createProgress } from '../progress.ts'
+
+export const command: Command = {
+  name: 'import',
+  summary: 'Make releases of the files DATASUS and IBGE publish.',
+  usage: ['import PATH… [--releases DIR] [--max-rejected SHARE] [--threads N] [--json]'],
+  options: {
+    releases: { type: 'string', value: 'DIR', help: 'Folder of releases. Default SUS_RELEASES_DIR.' },
+    'max-rejected': {
+      type: 'string',
+      value: 'SHARE',
+      help: `Largest share of rows that may be set aside. Default ${DEFAULT_MAX_REJECTED}.`,
+    },
+    threads: { type: 'string', value: 'N', help: 'Threads of DuckDB. Default all cores.' },
+    json: { type: 'boolean', help: 'Print JSON, without progress.' },
+  },
+  async run(args) {
+    if (args.positionals.length === 0) throw new UsageError('import needs a file, folder or zip')
+    const isJson = args.values.json === true
+    const progress = createProgress({ silent: isJson })
+    const threads = numberOption(args, 'threads', { min: 1, max: 256, whole: true })
+    try {
+      const result = await importPaths(
+        args.positionals.map((path) => resolve(path)),
+        {
+          releasesDir: resolve(textOption(args, 'releases') ?? readSettings().releasesDir),
+          maxRejected:
+            numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
+          ...(threads === undefined ? {} : { threads }),
+          onProgress: (step) => progress.step(step),
+        },
+      )
+      progress.stop()
+      const { cnes, demography, analytics, rows, rejected, unknown } = result
+      if (isJson)
+        process.stdout.write(`${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown })}\n`)
+      else {
+        const lines = [
+          ...Object.entries(rows).map(([name, count]) => `${name.padEnd(40)} ${count}`),
+          ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),
+          ...unknown.map((name) => `not known: ${name}`),
+          `cnes        ${cnes ?? '-'}`,
+          `demography  ${demography ?? '-'}`,
+          `analytics   ${analytics}`,
+          `To serve it: npx sus-data promote ${analytics}`,
+        ]
+        process.stdout.write(`${lines.join('\n')}\n`)
+      }
+      return 0
+    } finally {
+      progress.stop()
+    }
+  },
+}

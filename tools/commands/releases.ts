@@ -1,0 +1,50 @@
+/** `sus-data releases`: id, area, periods, rows, size, promoted or not. */
+import { readdir } from 'node:fs/promises'
+import { RELEASE_ID } from '../../src/release/manifest.ts'
+import { readPointer } from '../../src/release/store.ts'
+import { readManifest } from '../../src/release/verify.ts'
+import { formatPeriod } from '../../src/release/view.ts'
+import { readSettings } from '../../src/settings.ts'
+import type { Command } from '../command.ts'
+
+export const command: Command = {
+  name: 'releases',
+  summary: 'List the releases that are here.',
+  usage: ['releases [--json]'],
+  options: { json: { type: 'boolean', help: 'Print JSON.' } },
+  async run(args) {
+    const { releasesDir } = readSettings()
+    const current = await readPointer(releasesDir)
+    const ids = (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()
+    const promoted =
+      current === null
+        ? []
+        : [current, ...Object.values((await readManifest(releasesDir, current)).components)]
+    const list = await Promise.all(
+      ids.map(async (id) => {
+        const { area, datasets, files } = await readManifest(releasesDir, id)
+        const periods = [...new Set(Object.values(datasets).flatMap((dataset) => dataset.periods))]
+          .sort((left, right) => left - right)
+          .map(formatPeriod)
+        return {
+          release_id: id,
+          area,
+          periods,
+          rows: files.reduce((sum, { rows }) => sum + rows, 0),
+          bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+          promoted: promoted.includes(id),
+        }
+      }),
+    )
+    const lines = list.map(
+      ({ release_id, area, periods, rows, bytes, promoted }) =>
+        `${promoted ? '*' : ' '} ${release_id}  ${area}  ${periods.join(' ') || '-'}  ${rows} rows  ${bytes} bytes`,
+    )
+    process.stdout.write(
+      args.values.json === true
+        ? `${JSON.stringify(list)}\n`
+        : `${lines.join('\n')}${lines.length > 0 ? '\n' : ''}`,
+    )
+    return 0
+  },
+}

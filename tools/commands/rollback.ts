@@ -1,0 +1,22 @@
+/** `sus-data rollback`: back to the release that was in service before, once it verifies. */
+import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
+import { verifyRelease } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
+import { type Command, UsageError } from '../command.ts'
+
+export const command: Command = {
+  name: 'rollback',
+  summary: 'Put the release that was in service before back in service.',
+  usage: ['rollback'],
+  options: {},
+  async run() {
+    const { releasesDir } = readSettings()
+    const id = await previousRelease(releasesDir)
+    if (id === null) throw new UsageError('no release was in service before this one')
+    const manifest = await verifyRelease(releasesDir, id)
+    for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
+    await promoteRelease(releasesDir, id)
+    process.stdout.write(`promoted ${id}\n`)
+    return 0
+  },
+}

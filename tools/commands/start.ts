@@ -1,0 +1,86 @@
+/**
+ * `npm start`: serves. Without a promoted release it first makes the national demonstration, imports, verifies and promotes
+ * it, and prints a key and two lines to paste. A second start finds all that and serves at once.
+ */
+import { existsSync, mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDemonstration } from '../../src/demo/demonstration.ts'
+import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
+import { createKey } from '../../src/keys/keys.ts'
+import { serveUntilStopped } from '../../src/main.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { promoteRelease } from '../../src/release/promote.ts'
+import { readPointer } from '../../src/release/store.ts'
+import { verifyRelease } from '../../src/release/verify.ts'
+import { readSettings, type Settings } from '../../src/settings.ts'
+import { type Command, textOption, UsageError } from '../command.ts'
+import { createProgress } from '../progress.ts'
+
+export const command: Command = {
+  name: 'start',
+  summary: 'Serve; without a promoted release, make and serve the demonstration first.',
+  usage: ['start [--scale small|national]'],
+  options: { scale: { type: 'string', value: 'SCALE', help: 'Of the demonstration. Default national.' } },
+  async run(args) {
+    const scale = textOption(args, 'scale') ?? 'national'
+    if (scale !== 'small' && scale !== 'national')
+      throw new UsageError(`--scale is "${scale}", but must be small or national`)
+    const settings = readSettings()
+    let secret: string | null = null
+    if ((await readPointer(settings.releasesDir)) === null) {
+      await makeDemonstration(settings, scale)
+      if (!existsSync(settings.keysFile))
+        secret = createKey(settings.keysFile, { name: 'demonstration', capabilities: CAPABILITIES }).secret
+    }
+    await serveUntilStopped(settings, (address) => {
+      if (secret !== null) process.stderr.write(welcome(address, secret))
+    })
+    return 0
+  },
+}
+
+/** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
+async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
+  mkdirSync(settings.releasesDir, { recursive: true })
+  const snapshots = await mkdtemp(join(settings.releasesDir, '.demo-'))
+  const progress = createProgress({ silent: false })
+  const startedAt = Date.now()
+  try {
+    await writeDemonstration({
+      out: snapshots,
+      scale,
+      periods: 1,
+      seed: 1,
+      onProgress: (step) => progress.step(`demonstration: ${step}`),
+    })
+    const { analytics, cnes, demography } = await importPaths([snapshots], {
+      releasesDir: settings.releasesDir,
+      maxRejected: DEFAULT_MAX_REJECTED,
+      onProgress: (step) => progress.step(`import: ${step}`),
+    })
+    progress.step('verify')
+    for (const id of [demography, cnes, analytics])
+      if (id !== null) await verifyRelease(settings.releasesDir, id)
+    await promoteRelease(settings.releasesDir, analytics)
+    progress.stop()
+    process.stderr.write(
+      `The demonstration is made: invented data, ${Math.round((Date.now() - startedAt) / 1000)} s.\n`,
+    )
+  } finally {
+    progress.stop()
+    await rm(snapshots, { recursive: true, force: true })
+  }
+}
+
+const welcome = (address: string, secret: string): string => `
+A key that may read everything, shown this once:
+
+  ${secret}
+
+Try it:
+
+  curl -s -H 'Authorization: Bearer ${secret}' '${address}/v1/facilities?uf=RR&limit=2'
+  curl -s -H 'Authorization: Bearer ${secret}' -H 'content-type: application/json' '${address}/v1/analytics/query' -d '{"metrics":["bed_capacity_existing","beds_existing_per_100k"],"group_by":["state"]}'
+
+`
