@@ -55,7 +55,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     reply.header('vary', 'Authorization, Accept, Accept-Encoding, Accept-Language')
     reply.header('x-content-type-options', 'nosniff')
-    if (!/^\/v1(\/|\?|$)/.test(request.url)) return
+    // The route that matched, not the address as written: /%76%31/states is /v1/states.
+    if (!/^\/v1(\/|\?|$)/.test(request.routeOptions.url ?? request.url)) return
     const secret = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? '')?.[1]
     const key = secret === undefined ? null : parts.keys.authenticate(secret)
     if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
@@ -64,7 +65,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
     reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
     if (!rate.allowed)
-      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.resetSeconds) } })
+      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
   })
 
   app.addHook('onResponse', async (request, reply) => {

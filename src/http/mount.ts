@@ -109,7 +109,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         if (methodOf(route) === 'GET' && setValidators(request, reply, releaseId, pin !== null))
           return reply.code(304).send()
       }
-      const answer = await answerRoute(route, given, request, parts, view)
+      const answer = await answerRoute(route, given, request, abortSignalOf(reply), parts, view)
       state.rows = answer.rows ?? null
       return {
         data: answer.data,
@@ -132,10 +132,10 @@ async function answerRoute(
   route: Route,
   given: Given,
   request: FastifyRequest,
+  signal: AbortSignal,
   parts: MountParts,
   view: ReleaseView | null,
 ): Promise<CustomAnswer> {
-  const signal = abortSignalOf(request)
   if (route.kind === 'custom')
     return route.handle({
       parameters: request.params as Given,
@@ -221,9 +221,12 @@ function setValidators(
 }
 
 /** Aborted when the client leaves before its answer. */
-function abortSignalOf(request: FastifyRequest): AbortSignal {
+function abortSignalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  request.raw.socket.once('close', () => controller.abort())
+  // The response's own event: listeners on the socket would pile up over a kept-alive connection.
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort()
+  })
   return controller.signal
 }
 

@@ -6,8 +6,9 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CATALOG_VERSION } from '../model/metrics.ts'
 import { sha256Hex } from '../release/digest.ts'
-import { CATALOG_VERSION, type Manifest, type Snapshot } from '../release/manifest.ts'
+import type { Manifest, Snapshot } from '../release/manifest.ts'
 import { readPointer } from '../release/store.ts'
 import { readManifest } from '../release/verify.ts'
 import { cleanStaging, createStaging, digestFiles, finishRelease } from '../release/writer.ts'

@@ -532,6 +532,9 @@ export const METRICS = {
   ),
 } as const satisfies Record<string, Metric>
 
+/** Version of the catalog of metrics and dimensions: part of every release and fingerprint. */
+export const CATALOG_VERSION = 'v1.1.0'
+
 export type MetricCode = keyof typeof METRICS
 export const METRIC_CODES = Object.keys(METRICS) as MetricCode[]
 export const metricOf = (code: MetricCode): Metric => METRICS[code]

@@ -3,6 +3,7 @@ import type { JsonValue } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { DIMENSION_CODES, dimensionOf, operatorsOf } from '../model/dimensions.ts'
 import {
+  CATALOG_VERSION,
   capabilitiesOf,
   factDatasetsOf,
   isPerPeople,
@@ -11,7 +12,6 @@ import {
   measuresOf,
   metricOf,
 } from '../model/metrics.ts'
-import { CATALOG_VERSION } from '../release/manifest.ts'
 import { allowedDimensions } from './aggregate.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {

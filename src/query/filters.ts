@@ -23,11 +23,15 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
     case 'flag':
       return z.enum(BOOLEANS)
     case 'search':
-      return z
-        .string()
-        .min(1)
-        .max(100)
-        .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must be well-formed text')
+      return (
+        z
+          .string()
+          .min(1)
+          .max(100)
+          .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must be well-formed text')
+          // Accents alone fold to nothing, and nothing is part of every name.
+          .refine((text) => foldText(text) !== '', 'must hold more than accents')
+      )
     case 'status':
       return z.enum(FACILITY_STATUSES)
   }

@@ -36,7 +36,9 @@ export function planList(
   const order = orderOf(question)
   const conditions = filterConditions(question.dataset.filters ?? {}, question.filters)
   if (after !== null) conditions.push(...afterKey(order, after))
-  return sql`SELECT ${columns(question.dataset.fields)} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
+  // The order is always shown: the cursor is made of it.
+  const unshown = order.filter((column) => !question.dataset.fields.includes(column))
+  return sql`SELECT ${columns([...unshown, ...question.dataset.fields])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
 }
 
 export function planCount(question: ListQuestion): Sql {

@@ -77,7 +77,6 @@ export type ManifestFile = z.infer<typeof fileSchema>
 export type Snapshot = z.infer<typeof snapshotSchema>
 export type Coverage = z.infer<typeof coverageSchema>
 
-export const CATALOG_VERSION = 'v1.1.0'
 export const RELEASE_ID = /^(demo-)?(cnes|demography|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
 
 /** @returns the id a manifest must have: prefix from its own fields, hex from the canonical JSON without the id */
