@@ -17,7 +17,7 @@ import {
   type Lineage,
 } from '../model/lineage.ts'
 import { type DatasetOutput, type NamedCheck, sqlTypeOf, writeDataset, writeParquet } from './output.ts'
-import { applyRule, cnpjChecks, foldText, holdsCpf } from './rules.ts'
+import { applyGuardedRule, applyRule, cnpjChecks, foldText, holdsCpf, rowHoldsCpf } from './rules.ts'
 import { quoteName, type Session } from './session.ts'
 
 export interface PeriodInput {
@@ -77,28 +77,31 @@ export async function buildPeriod(
   return { outputs, counts, checks }
 }
 
-const ruleOf = (lineage: readonly Lineage[], attribute: string, table = 's'): string => {
+const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''): string => {
   const found = lineage.find((line) => line.attribute === attribute)
-  return found === undefined ? 'NULL' : applyRule(found.rule, `${table}.${quoteName(found.column)}`)
+  if (found === undefined) return 'NULL'
+  const column = `s.${quoteName(found.column)}`
+  return flag === '' ? applyRule(found.rule, column) : applyGuardedRule(found.rule, column, flag)
 }
 
 /** fac: one narrow row a facility, with its place and what its facts repeat; reason where the row is set aside. */
 async function makeFacilities(session: Session, input: PeriodInput): Promise<void> {
   const lineage = FACILITY_LINEAGE[input.family]
-  const rule = (attribute: string): string => ruleOf(lineage, attribute)
+  const rule = (attribute: string): string => ruleOf(lineage, attribute, 's.holds_cpf')
+  const searched = rowHoldsCpf(lineage, (column) => `own.${quoteName(column)}`)
   const legalName = input.hasCadger ? `cad.legal_name` : rule('legal_name')
   const tradeName = input.hasCadger ? `cad.trade_name` : rule('trade_name')
   const active = input.family === 'base' ? `${rule('deactivation_reason_code')} IS NULL` : 'true'
   await session.run(
     `CREATE TABLE fac AS
      WITH read AS (
-       SELECT s.source_file, s.source_row, ${rule('unit_code')} AS unit_code, ${rule('cnes_code')} AS cnes_code,
+       SELECT s.source_file, s.source_row, s.holds_cpf, ${rule('unit_code')} AS unit_code, ${rule('cnes_code')} AS cnes_code,
          ${rule('municipality6')} AS published_municipality,
          CASE WHEN starts_with(${rule('municipality6')}, '53') THEN '530010' ELSE left(${rule('municipality6')}, 6) END AS code6,
          coalesce(${tradeName}, ${legalName}) AS facility_name, ${active} AS is_active,
          ${rule('facility_type_code')} AS facility_type_code, ${rule('management_type')} AS management_type,
          ${rule('legal_nature_code')} AS legal_nature_code, ${rule('cnpj')} AS cnpj, ${rule('maintainer_cnpj')} AS maintainer_cnpj
-       FROM st_fac s ${input.hasCadger ? `LEFT JOIN cad ON cad.cnes_code = ${rule('cnes_code')}` : ''}
+       FROM (SELECT own.*, ${searched} AS holds_cpf FROM st_fac own) AS s ${input.hasCadger ? `LEFT JOIN cad ON cad.cnes_code = ${rule('cnes_code')}` : ''}
      ), placed AS (
        SELECT read.*, coalesce(mun.ibge_code, ignored.ibge_code) AS municipality_ibge_code, coalesce(mun.name, ignored.name) AS municipality_name,
          coalesce(mun.uf, ignored.uf) AS uf, mun.ibge_code IS NULL AS is_unknown_municipality
@@ -254,7 +257,7 @@ async function writeFacilities(
   input: PeriodInput,
 ): Promise<DatasetOutput> {
   const lineage = FACILITY_LINEAGE[input.family]
-  const rule = (attribute: string): string => ruleOf(lineage, attribute)
+  const rule = (attribute: string): string => ruleOf(lineage, attribute, 'fac.holds_cpf')
   const cadger = new Set(input.hasCadger ? CADGER_LINEAGE.map(({ attribute }) => attribute) : [])
   const value = (attribute: string): string =>
     cadger.has(attribute) ? `coalesce(cad.${quoteName(attribute)}, ${rule(attribute)})` : rule(attribute)
@@ -313,11 +316,13 @@ async function writeFacilities(
 }
 
 /** A published cell, or null where its rule guards against a CPF and found none to keep. */
-const rawColumn = ({ column, rule }: Lineage): string => {
+const rawColumn = ({ column, rule }: Lineage, flag: string | null = null): string => {
   const cell = `s.${quoteName(column)}`
   if (!GUARDED_RULES.has(rule)) return cell
-  if (rule === 'name' || rule === 'cadger_name')
-    return `CASE WHEN ${cell} IS NOT NULL AND NOT ${holdsCpf(cell)} THEN ${cell} END`
+  if (rule === 'name' || rule === 'house_number' || rule === 'cadger_name')
+    return flag === null
+      ? `CASE WHEN NOT ${holdsCpf(cell)} THEN ${cell} END`
+      : `CASE WHEN NOT ${flag} OR NOT ${holdsCpf(cell)} THEN ${cell} END`
   if (rule === 'provider')
     return `CASE WHEN regexp_full_match(trim(${cell}), '[0-9]{7}') OR regexp_full_match(trim(${cell}), '[A-Za-zÀ-ÿ ]*') OR (regexp_full_match(trim(${cell}), '[0-9]{14}') AND ${cnpjChecks(`trim(${cell})`)}) THEN ${cell} END`
   return `CASE WHEN ${applyRule(rule, cell)} IS NOT NULL THEN ${cell} END`
@@ -350,7 +355,7 @@ async function writeFacilityProvenance(
     staging,
     shape,
     input.period,
-    `SELECT fac.cnes_code, fac.source_file, fac.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
+    `SELECT fac.cnes_code, fac.source_file, fac.source_row, ${lineage.map((line) => `${rawColumn(line, 'fac.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
      FROM fac JOIN st_fac s ON s.source_row = fac.source_row AND s.source_file = fac.source_file WHERE fac.reason IS NULL`,
   )
 }

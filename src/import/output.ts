@@ -82,7 +82,7 @@ export async function writeParquet(
   )
   await session.run(
     `COPY (SELECT ${columns.join(', ')} FROM (${select}) ORDER BY ${shape.order.map(quoteName).join(', ')})
-     TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
+     TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   )
   const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
   const fields = shape.columns.map(({ name, type }) => ({ name, type }))

@@ -73,6 +73,27 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
 /** @returns SQL of a rule applied to a quoted column */
 export const applyRule = (rule: RuleName, column: string): string => EXPRESSIONS[rule](column)
 
+/** Rules that look for a CPF inside a text, which is costly. */
+const SEARCHING: ReadonlySet<RuleName> = new Set(['name', 'house_number'])
+
+/**
+ * The same value for less work: where a flag of the row already says that none of its texts holds a CPF, searching rules
+ * only trim. @param rowHoldsCpf SQL of that flag
+ */
+export const applyGuardedRule = (rule: RuleName, column: string, rowHoldsCpf: string): string =>
+  SEARCHING.has(rule)
+    ? `CASE WHEN ${rowHoldsCpf} THEN ${applyRule(rule, column)} ELSE ${trimmed(column)} END`
+    : applyRule(rule, column)
+
+/** SQL: does any of a row's searched texts hold a CPF? One search a row instead of one a cell and use. */
+export function rowHoldsCpf(
+  lineage: readonly { readonly column: string; readonly rule: RuleName }[],
+  quote: (column: string) => string,
+): string {
+  const columns = lineage.filter(({ rule }) => SEARCHING.has(rule)).map(({ column }) => quote(column))
+  return columns.length === 0 ? 'false' : holdsCpf(`concat_ws(' | ', ${columns.join(', ')})`)
+}
+
 /** SQL: names in lower case without accents, what search compares with. */
 export const foldText = (text: string): string => `lower(strip_accents(${text}))`
 

@@ -55,15 +55,17 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
     columns.includes(column) ? quoteName(column) : `CAST(NULL AS VARCHAR) AS ${quoteName(column)}`,
   )
   const rejects = `${csv.table}_rejects`
-  const readTable = (where: string): string =>
-    `CREATE TABLE ${quoteName(csv.table)} AS
-     SELECT row_number() OVER () + 1 AS source_row, ${wanted.join(', ')}
+  // Rows keep the order of the file, so the position in the table is the row of the file; a window function would read
+  // the file with one thread.
+  const rows = `${csv.table}_rows`
+  const readTable = `CREATE TABLE ${quoteName(rows)} AS
+     SELECT ${wanted.join(', ')}
      FROM read_csv(${quoteText(csv.path)}, delim = ';', quote = '"', escape = '"', header = true, auto_detect = false,
        encoding = 'latin-1', all_varchar = true, null_padding = false, max_line_size = 1048576,
        columns = {${declared}}, store_rejects = true, rejects_table = ${quoteText(rejects)},
-       rejects_scan = ${quoteText(`${rejects}_scan`)}, rejects_limit = 0)${where}`
+       rejects_scan = ${quoteText(`${rejects}_scan`)}, rejects_limit = 0)`
   try {
-    await session.run(readTable(''))
+    await session.run(readTable)
   } catch (error) {
     throw new ImportError(
       csv.file,
@@ -75,7 +77,11 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
     `SELECT line AS "row", min(error_type::VARCHAR) AS reason FROM ${quoteName(rejects)} GROUP BY line ORDER BY line`,
   )
   const rejected = rejectedRows.map((row) => ({ row: Number(row.row), reason: reasonOf(String(row.reason)) }))
-  if (rejected.length > 0) await shiftRows(session, csv.table, rejects)
+  if (rejected.length > 0)
+    await session.run(
+      `CREATE TABLE ${quoteName(`${csv.table}_holes`)} AS SELECT line FROM ${quoteName(rejects)}`,
+    )
+  await numberRows(session, csv.table, rows, rejected.length > 0 ? rejects : null)
   await session.run(
     `DROP TABLE IF EXISTS ${quoteName(rejects)}; DROP TABLE IF EXISTS ${quoteName(`${rejects}_scan`)}`,
   )
@@ -84,18 +90,28 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   return { rows: staged + rejected.length, rejected, columns }
 }
 
-/** row_number counts the rows that parsed; each rejected row before a row moves it one further down. */
-async function shiftRows(session: Session, table: string, rejects: string): Promise<void> {
+/** The header is row 1; each rejected row before a row moves it one further down. */
+async function numberRows(
+  session: Session,
+  table: string,
+  rows: string,
+  rejects: string | null,
+): Promise<void> {
+  if (rejects === null) {
+    await session.run(
+      `CREATE VIEW ${quoteName(table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rows)}`,
+    )
+    return
+  }
   await session.run(
-    `CREATE OR REPLACE TABLE ${quoteName(table)} AS
+    `CREATE VIEW ${quoteName(table)} AS
      WITH holes AS (
        SELECT line - 1 - row_number() OVER (ORDER BY line) AS good_before, row_number() OVER (ORDER BY line) AS holes
-       FROM (SELECT DISTINCT line FROM ${quoteName(rejects)})
+       FROM (SELECT DISTINCT line FROM ${quoteName(`${table}_holes`)})
      )
-     SELECT staged.source_row + coalesce(holes.holes, 0) AS source_row, staged.* EXCLUDE (source_row)
-     FROM ${quoteName(table)} AS staged
-     ASOF LEFT JOIN holes ON staged.source_row - 1 > holes.good_before
-     ORDER BY source_row`,
+     SELECT CAST(staged.place + 1 + coalesce(holes.holes, 0) AS INTEGER) AS source_row, staged.* EXCLUDE (place)
+     FROM (SELECT rowid + 1 AS place, * FROM ${quoteName(rows)}) AS staged
+     ASOF LEFT JOIN holes ON staged.place > holes.good_before`,
   )
 }
 

@@ -208,4 +208,10 @@ export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, rea
 export const REPEATED_FACILITY_LINEAGE = STATE_FACILITY
 
 /** Columns whose published cell may hold a CPF: their raw value is kept only where the rule kept the value. */
-export const GUARDED_RULES: ReadonlySet<RuleName> = new Set(['cnpj', 'provider', 'name', 'cadger_name'])
+export const GUARDED_RULES: ReadonlySet<RuleName> = new Set([
+  'cnpj',
+  'provider',
+  'name',
+  'house_number',
+  'cadger_name',
+])

@@ -102,7 +102,7 @@ t.test('every bit flipped, every length cut', async (t) => {
     for (let length = 0; length < text.length; length += 1) yield text.slice(0, length)
   }
   const { tried, wrong } = wrongly(mutate())
-  t.ok(tried > 2_000, `${tried} mutations`)
+  t.ok(tried > 1_500, `${tried} mutations`)
   t.same(wrong, [])
 })
 
