@@ -1,6 +1,7 @@
 /** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
+import { STATES } from '../../../model/codelists.ts'
 import { ImportError } from '../../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, TableBuilder } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './types.ts'
 
 const TITLES = ['uf', 'cod. uf', 'cod. munic', 'nome do municipio'] as const
 
@@ -18,6 +19,8 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
   const header = findEstimatesHeader(grid)
   const titles = grid[header] ?? []
   const column = (titles[4] ?? '').replaceAll(/\s+/g, ' ').trim()
+  if (!foldTitle(column).startsWith('populacao'))
+    throw new ImportError(file, 'lacks the column of the population', 'Fetch the file again')
   const titleText = grid
     .slice(0, header + 1)
     .flat()
@@ -29,9 +32,10 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
   const census = /censo/i.test(titleText)
   const table = new TableBuilder(file)
   for (let index = header + 1; index < grid.length; index += 1) {
-    const [uf = '', state = '', municipality = '', , value = ''] = grid[index] ?? []
-    if (!/^[A-Z]{2}$/.test(uf.trim()) || !/^\d{1,2}$/.test(state.trim())) continue
-    if (!/^\d{1,5}$/.test(municipality.trim()))
+    const [, state = '', municipality = '', name = '', value = ''] = grid[index] ?? []
+    // Source and footnotes stand in the first column alone; anything else is a row of the table.
+    if ([state, municipality, name, value].every((cell) => cell.trim() === '')) continue
+    if (!/^\d{1,2}$/.test(state.trim()) || !/^\d{1,5}$/.test(municipality.trim()))
       throw new ImportError(
         file,
         `has a municipality without a code (row ${index + 1})`,
@@ -50,8 +54,12 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
 }
 
 function addTotal(table: TableBuilder, row: readonly string[], year: number): void {
-  const label = foldTitle(row[0] ?? '')
-  const value = [...row].reverse().find((cell) => /^\d+$/.test(cell.trim()))
-  if (label === 'brasil' && value !== undefined)
-    table.totals.push({ level: 'BR', code: '0', reference_year: year, population: Number(value) })
+  // Names may carry a footnote too. Regions are not read: their states are.
+  const label = foldTitle((row[0] ?? '').split('(')[0] ?? '')
+  const population = readPopulationCell(row[1] ?? '')
+  if (typeof population !== 'number') return
+  const state = STATES.find(({ name }) => foldTitle(name) === label)
+  if (label === 'brasil') table.totals.push({ level: 'BR', code: '0', reference_year: year, population })
+  else if (state !== undefined)
+    table.totals.push({ level: 'UF', code: String(state.ibge_code), reference_year: year, population })
 }

@@ -7,7 +7,7 @@ import { ImportError } from '../../import-error.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
 import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
 import { findDtbHeader, readDtb, readLocalidades } from './territorial.ts'
-import { foldTitle, type Grid, type IbgeTable } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord } from './types.ts'
 
 export type { IbgeTable } from './types.ts'
 
@@ -37,9 +37,25 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
     throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
   }
   if (/\.json$/i.test(file)) return readJson(file, text)
-  return text.startsWith('code_muni;')
-    ? readSidraWide(file, splitCsv(text, ';'))
-    : readDtb(file, splitCsv(text, ','))
+  // A number cut in two is still a number: only the missing line break tells.
+  if (!text.endsWith('\n'))
+    throw new ImportError(
+      file,
+      'ends in the middle of a line',
+      'Fetch the file again; when it is whole, end its last line with a line break',
+    )
+  const wide = text.startsWith('code_muni;')
+  const grid = splitCsv(text, wide ? ';' : ',')
+  const columns = grid[0]?.length ?? 0
+  grid.forEach((cells, index) => {
+    if (cells.length !== columns && cells.some((cell) => cell !== ''))
+      throw new ImportError(
+        file,
+        `has ${cells.length} values under ${columns} columns (row ${index + 1})`,
+        'Fetch the file again',
+      )
+  })
+  return wide ? readSidraWide(file, grid) : readDtb(file, grid)
 }
 
 function readJson(file: string, text: string): IbgeTable {
@@ -49,8 +65,8 @@ function readJson(file: string, text: string): IbgeTable {
   } catch {
     throw new ImportError(file, 'is not whole JSON', 'Fetch the file again')
   }
-  const first = Array.isArray(value) ? (value[0] as Record<string, unknown> | undefined) : undefined
-  if (first === undefined)
+  const first: unknown = Array.isArray(value) ? value[0] : undefined
+  if (!isRecord(first))
     throw new ImportError(file, 'is not an answer of the IBGE API', 'Fetch the file again')
   if ('resultados' in first) return readAggregates(file, value as unknown[])
   if ('D1C' in first) return readSidraValues(file, value as unknown[])

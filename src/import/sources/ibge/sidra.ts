@@ -3,11 +3,16 @@
  * Rows are those a user sees; of JSON, row is the position of the element, the label element being 1.
  */
 import { ImportError } from '../../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, SYNTHETIC_MARK, TableBuilder } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, SYNTHETIC_MARK, TableBuilder } from './types.ts'
 
+/** Resident population: 93 of a census or count, 9324 of an estimate; others are shares of it. */
+const POPULATION_VARIABLES = new Set(['93', '9324'])
 const POPULATION_TABLES = new Set(['202', '793', '6579', '9514'])
 
-/** Header rows vary in number: years stand in the last row above the data that holds years. */
+/**
+ * Header rows vary in number: years stand in the last of them that holds years; the categories below a year, and those
+ * of a row, must be the total.
+ */
 export function readSidraTable(file: string, grid: Grid): IbgeTable {
   const number = /^Tabela (\d+)/.exec(grid[0]?.[0] ?? '')?.[1] ?? ''
   if (!POPULATION_TABLES.has(number))
@@ -16,31 +21,47 @@ export function readSidraTable(file: string, grid: Grid): IbgeTable {
       `is SIDRA table ${number || '?'}, not one of population (${[...POPULATION_TABLES].join(', ')})`,
       'Leave the file out',
     )
-  const first = grid.findIndex((row) => /^\d{7}$/.test((row[0] ?? '').trim()))
+  if (!/^variavel - populacao residente( estimada)? \(pessoas\)$/.test(foldTitle(grid[1]?.[0] ?? '')))
+    throw new ImportError(
+      file,
+      'is of another variable than the resident population in persons',
+      'Export the table with that variable alone',
+    )
+  const first = grid.findIndex((row) => /^\d+$/.test((row[0] ?? '').trim()))
   if (first < 0)
     throw new ImportError(
       file,
       'has no rows by municipality',
       'Export the table with codes of municipalities',
     )
-  let years: { at: number; year: number }[] = []
-  for (const row of grid.slice(0, first)) {
-    const found = row.flatMap((cell, at) =>
-      /^\d{4}$/.test(cell.trim()) ? [{ at, year: Number(cell.trim()) }] : [],
-    )
-    if (found.length > 0) years = found
-  }
+  const yearRow = grid.findLastIndex((row, index) => index < first && row.some(isYear))
+  const years = (grid[yearRow] ?? []).flatMap((cell, at) =>
+    isYear(cell) ? [{ at, year: Number(cell.trim()) }] : [],
+  )
   if (years.length === 0)
     throw new ImportError(file, 'has no year in its header', 'Export the table with the year in a column')
+  const notTotal = new ImportError(
+    file,
+    'is split by sex, age or situation',
+    'Export the table with the category Total alone',
+  )
+  const firstYearAt = years[0]?.at ?? 0
+  const categories = grid.slice(yearRow + 1, first).flatMap((row) => row.slice(firstYearAt))
+  if (categories.some((cell) => !['', 'total'].includes(foldTitle(cell)))) throw notTotal
+  const named = foldTitle(grid[2]?.[0] ?? '').startsWith('cod')
   const table = new TableBuilder(file)
   for (let index = first; index < grid.length; index += 1) {
     const cells = grid[index] ?? []
     const code = (cells[0] ?? '').trim()
-    if (!/^\d{7}$/.test(code)) break
+    // Source and notes stand in the first column alone.
+    if (cells.every((cell, at) => at === 0 || cell.trim() === '') && !/^\d+$/.test(code)) continue
+    if (cells.slice(named ? 2 : 1, firstYearAt).some((cell) => foldTitle(cell) !== 'total')) throw notTotal
     for (const { at, year } of years) table.addPopulation(index + 1, `${year}`, code, year, cells[at] ?? '')
   }
   return table.finish('sidra-table', false)
 }
+
+const isYear = (cell: string): boolean => /^(19|20)\d\d$/.test(cell.trim())
 
 export function readSidraWide(file: string, grid: Grid): IbgeTable {
   const years = (grid[0] ?? []).slice(1).map(Number)
@@ -50,12 +71,6 @@ export function readSidraWide(file: string, grid: Grid): IbgeTable {
   grid.forEach((cells, index) => {
     const code = (cells[0] ?? '').trim()
     if (index === 0 || code === '') return
-    if (!/^\d{7}$/.test(code))
-      throw new ImportError(
-        file,
-        `has a code that is not of seven digits (row ${index + 1})`,
-        'Fetch the file again',
-      )
     // An empty cell of this reshaped form is the mark "not available" of the original.
     years.forEach((year, at) => {
       const raw = (cells[at + 1] ?? '').trim()
@@ -67,71 +82,83 @@ export function readSidraWide(file: string, grid: Grid): IbgeTable {
 
 /** Which dimension is the place, the variable and the year is found by the labels of element 0. */
 export function readSidraValues(file: string, value: readonly unknown[]): IbgeTable {
-  const [labels, ...elements] = value as Record<string, string>[]
-  const keys = Object.keys(labels ?? {})
+  const [first, ...elements] = value
+  const labels = textsOf(first)
+  const dimensions = Object.keys(labels).filter((key) => /^D\dC$/.test(key))
   const find = (pattern: RegExp): string | undefined =>
-    keys.find((key) => /^D\dC$/.test(key) && pattern.test(foldTitle(labels?.[key] ?? '')))
+    dimensions.find((key) => pattern.test(foldTitle(labels[key] ?? '')))
   const place = find(/^municipio/)
   const year = find(/^ano/)
+  const variable = find(/^variavel/)
   if (place === undefined || year === undefined)
     throw new ImportError(
       file,
       'lacks municipality or year among its dimensions',
       'Ask the API for n6 (municipalities) with codes',
     )
-  const extra = keys.filter(
-    (key) =>
-      /^D\dN$/.test(key) &&
-      ![place, year].includes(`${key.slice(0, 2)}C`) &&
-      !/^variavel/.test(foldTitle(labels?.[key] ?? '')),
+  const categories = Object.keys(labels).filter(
+    (key) => /^D\dN$/.test(key) && ![place, year, variable].includes(`${key.slice(0, 2)}C`),
   )
   const table = new TableBuilder(file)
   elements.forEach((element, index) => {
-    if (extra.some((key) => foldTitle(element[key] ?? '') !== 'total')) return
-    const code = element[place] ?? ''
+    const texts = textsOf(element)
     const row = index + 2
-    if (!/^\d{7}$/.test(code))
-      throw new ImportError(
-        file,
-        `has an element without a municipality of seven digits (${row})`,
-        'Ask the API for n6 alone',
-      )
-    table.addPopulation(row, 'V', code, Number(element[year]), String(element.V ?? ''))
+    if (variable !== undefined && !POPULATION_VARIABLES.has(texts[variable] ?? ''))
+      table.leaveOut(row, 'V', 'other_variable')
+    else if (categories.some((key) => foldTitle(texts[key] ?? '') !== 'total'))
+      table.leaveOut(row, 'V', 'not_a_total')
+    else table.addPopulation(row, 'V', texts[place] ?? '', yearOf(texts[year]), texts.V ?? '')
   })
-  return table.finish('sidra-values', String(labels?.V ?? '').includes(SYNTHETIC_MARK))
+  return table.finish('sidra-values', (labels.V ?? '').includes(SYNTHETIC_MARK))
 }
 
-interface AggregateSeries {
-  localidade: { id: string; nivel: { id: string } }
-  serie: Record<string, string>
-}
-interface Aggregate {
-  resultados: { classificacoes?: { categoria: Record<string, string> }[]; series: AggregateSeries[] }[]
-}
-
+/**
+ * Row = position of the series in the file, all variables and results counted through. Totals of Brazil and the states
+ * serve as checks; other levels are not read.
+ */
 export function readAggregates(file: string, value: readonly unknown[]): IbgeTable {
   const table = new TableBuilder(file)
   let row = 0
-  for (const { resultados } of value as Aggregate[]) {
-    const total = resultados.find(({ classificacoes = [] }) =>
-      classificacoes.every(({ categoria }) =>
-        Object.values(categoria).every((label) => foldTitle(label) === 'total'),
-      ),
-    )
-    for (const { localidade, serie } of total?.series ?? []) {
-      row += 1
-      for (const [year, raw] of Object.entries(serie)) {
-        if (localidade.nivel.id === 'N6')
-          table.addPopulation(row, `serie.${year}`, localidade.id, Number(year), raw)
-        else if (/^\d+$/.test(raw) && (localidade.nivel.id === 'N1' || localidade.nivel.id === 'N3'))
-          table.totals.push({
-            level: localidade.nivel.id === 'N1' ? 'BR' : 'UF',
-            code: localidade.id,
-            reference_year: Number(year),
-            population: Number(raw),
-          })
+  for (const aggregate of recordsOf(value)) {
+    const wanted = POPULATION_VARIABLES.has(String(aggregate.id))
+    for (const result of recordsOf(aggregate.resultados)) {
+      const total = recordsOf(result.classificacoes).every(({ categoria }) =>
+        Object.values(textsOf(categoria)).every((label) => foldTitle(label) === 'total'),
+      )
+      for (const { localidade, serie } of recordsOf(result.series)) {
+        row += 1
+        const place = isRecord(localidade) ? localidade : {}
+        const level = textsOf(place.nivel).id
+        const code = String(place.id)
+        for (const [year, raw] of Object.entries(textsOf(serie))) {
+          const column = `serie.${year}`
+          if (level === 'N6' && !wanted) table.leaveOut(row, column, 'other_variable')
+          else if (level === 'N6' && !total) table.leaveOut(row, column, 'not_a_total')
+          else if (level === 'N6') table.addPopulation(row, column, code, yearOf(year), raw)
+          else if (wanted && total && /^\d{1,9}$/.test(raw) && (level === 'N1' || level === 'N3'))
+            table.totals.push({
+              level: level === 'N1' ? 'BR' : 'UF',
+              code,
+              reference_year: yearOf(year),
+              population: Number(raw),
+            })
+        }
       }
     }
   }
   return table.finish('ibge-aggregates', false)
 }
+
+const yearOf = (text: string | undefined): number => (/^\d{4}$/.test(text ?? '') ? Number(text) : Number.NaN)
+
+/** The objects of a JSON list; of anything else, none. */
+const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.filter(isRecord) : []
+
+/** The fields of a JSON object that are text (the API publishes values as text) or numbers, as text. */
+const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) =>
+      typeof field === 'string' || typeof field === 'number' ? [[key, String(field)]] : [],
+    ),
+  )

@@ -1,6 +1,6 @@
 /** IBGE's municipality lists: DTB (spreadsheet of 2024, CSV of 2022) and the Localidades API. In: grid or JSON. */
 import { ImportError } from '../../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, TableBuilder } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, TableBuilder } from './types.ts'
 
 const CODE_TITLE = 'codigo municipio completo'
 const NAME_TITLE = 'nome_municipio'
@@ -14,6 +14,8 @@ export function readDtb(file: string, grid: Grid): IbgeTable {
   const titles = (grid[header] ?? []).map(foldTitle)
   const codeAt = titles.indexOf(CODE_TITLE)
   const nameAt = titles.indexOf(NAME_TITLE)
+  if (codeAt < 0)
+    throw new ImportError(file, 'lacks the column Código Município Completo', 'Fetch the file again')
   if (nameAt < 0) throw new ImportError(file, 'lacks the column Nome_Município', 'Fetch the file again')
   const table = new TableBuilder(file)
   const column = grid[header]?.[codeAt] ?? ''
@@ -28,8 +30,8 @@ export function readDtb(file: string, grid: Grid): IbgeTable {
 export function readLocalidades(file: string, value: readonly unknown[]): IbgeTable {
   const table = new TableBuilder(file)
   value.forEach((element, index) => {
-    const { id, nome } = element as { id?: unknown; nome?: unknown }
-    addMunicipality(file, table, index + 1, 'id', String(id), String(nome ?? ''))
+    const { id, nome } = isRecord(element) ? element : {}
+    addMunicipality(file, table, index + 1, 'id', String(id), typeof nome === 'string' ? nome : '')
   })
   return table.finish('ibge-localidades', false)
 }

@@ -34,7 +34,7 @@ export interface IbgeTable {
   readonly published: number
   readonly municipalities: readonly MunicipalityRow[]
   readonly population: readonly PopulationRow[]
-  /** Cells without a number, by mark. */
+  /** Cells without a number, by mark; and those of another variable or category than the total. */
   readonly set_aside: readonly SetAsideCell[]
   /** Totals the file publishes, checked against the sum of municipalities. */
   readonly totals: readonly {
@@ -81,6 +81,14 @@ export class TableBuilder {
    * Footnotes follow the number in brackets and dots part thousands: `460.434(1)` is 460434.
    */
   addPopulation(row: number, column: string, code: string, year: number, raw: string): void {
+    if (!/^\d{7}$/.test(code))
+      throw new ImportError(
+        this.#file,
+        `has a code that is not of seven digits (row ${row}, ${column})`,
+        'Export or ask for municipalities alone, with their codes of seven digits',
+      )
+    if (!Number.isInteger(year))
+      throw new ImportError(this.#file, `has a value without a year (row ${row})`, 'Fetch the file again')
     const value = readPopulationCell(raw)
     if (value === null)
       throw new ImportError(
@@ -99,6 +107,11 @@ export class TableBuilder {
         population_type: populationTypeOf(year),
         population: value,
       })
+  }
+
+  /** A published cell that is no municipality's total: of another variable, or of one sex, age or situation. */
+  leaveOut(row: number, column: string, reason: 'other_variable' | 'not_a_total'): void {
+    this.setAside.push({ row, column, reason })
   }
 
   finish(family: string, synthetic: boolean): IbgeTable {
@@ -136,8 +149,12 @@ export function readPopulationCell(raw: string): number | string | null {
   if (cell === 'X') return 'mark_suppressed'
   if (/^[A-Z]$/.test(cell)) return 'mark_range'
   const digits = /^\d{1,3}(\.\d{3})+$/.test(cell) ? cell.replaceAll('.', '') : cell
-  return /^\d{1,10}$/.test(digits) ? Number(digits) : null
+  return /^\d{1,9}$/.test(digits) ? Number(digits) : null
 }
+
+/** @returns whether a parsed JSON value has fields that can be read */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Titles compared without case, accents, line breaks and repeated blanks. */
 export const foldTitle = (title: string): string =>
