@@ -13,11 +13,11 @@ import {
   type FactName,
   REPEATED_FACILITY_LINEAGE,
 } from '../model/lineage.ts'
-import { digestFile, sha256Hex } from '../release/digest.ts'
+import { sha256Hex } from '../release/digest.ts'
 import type { Coverage, Snapshot } from '../release/manifest.ts'
 import { addBaseCatalogs, addKnownCatalogs, createCatalogs, writeCatalogs } from './cnes-catalogs.ts'
 import { buildPeriod, type PeriodInput } from './cnes-period.ts'
-import { extractZip } from './containers/zip.ts'
+import { type Extracted, extractZip } from './containers/zip.ts'
 import type { BuiltArea } from './demography.ts'
 import type { Discovery, FoundFile } from './discover.ts'
 import { groupBy } from './group-by.ts'
@@ -28,6 +28,7 @@ import { applyRule } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { openStateFile, type StateFile, type StateGroup } from './sources/cnes-state.ts'
 import { stageCsv } from './stage-csv.ts'
+import { transcodeFile } from './transcode.ts'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -199,11 +200,14 @@ async function stageBaseMonth(
     const found = files.find(({ name }) => tableOfFile(basename(name))?.table.name === table.name)
     if (found === undefined) continue
     const name = basename(found.name)
-    const { path, bytes, sha256 } = extracted.get(name) ?? {
-      path: found.path,
-      ...(await digestFile(found.path)),
-    }
+    const { path, bytes, sha256, wasUtf8 } = extracted.get(name) ?? (await transcodeTable(folder, found))
     onProgress(`month ${period}: ${table.name}`)
+    if (wasUtf8)
+      throw new ImportError(
+        found.archive === null ? name : `${found.archive.file}/${name}`,
+        'is UTF-8 where ISO-8859-1 is expected',
+        'Import the file as DATASUS publishes it, not converted',
+      )
     const staged = await stageCsv(session, {
       file: found.archive === null ? name : `${found.archive.file}/${name}`,
       path,
@@ -225,7 +229,7 @@ async function stageBaseMonth(
         `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
       )
     if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
-    if (extracted.has(name)) await rm(path, { force: true })
+    await rm(path, { force: true })
   }
   // Each view names the file its rows came from: provenance is by file and row in both families.
   const withFile = (view: string, table: string): string =>
@@ -257,12 +261,20 @@ async function refuseOtherMonth(session: Session, period: number, file: string):
     )
 }
 
+/** A table's text in UTF-8 on disk, with the digest of the published bytes. */
+type StagedFile = Extracted & { readonly path: string }
+
+async function transcodeTable(folder: string, { name, path }: FoundFile): Promise<StagedFile> {
+  const destination = join(folder, basename(name))
+  return { path: destination, ...(await transcodeFile(path, destination)) }
+}
+
 async function extractTables(
   folder: string,
   files: readonly FoundFile[],
   onProgress: (step: string) => void,
-): Promise<Map<string, { path: string; bytes: number; sha256: string }>> {
-  const extracted = new Map<string, { path: string; bytes: number; sha256: string }>()
+): Promise<Map<string, StagedFile>> {
+  const extracted = new Map<string, StagedFile>()
   for (const [path, group] of groupBy(
     files.filter(({ archive }) => archive !== null),
     ({ path }) => path,
@@ -270,7 +282,7 @@ async function extractTables(
     const wanted = new Map(group.map(({ name }) => [name, join(folder, basename(name))]))
     const archive = group[0]?.archive?.file ?? basename(path)
     onProgress(`${archive}: unpack`)
-    for (const [name, result] of await extractZip(path, archive, wanted))
+    for (const [name, result] of await extractZip(path, archive, wanted, true))
       extracted.set(basename(name), { path: join(folder, basename(name)), ...result })
   }
   return extracted

@@ -11,7 +11,14 @@ import { sha256Hex } from '../release/digest.ts'
 import type { Manifest, Snapshot } from '../release/manifest.ts'
 import { readPointer } from '../release/store.ts'
 import { readManifest } from '../release/verify.ts'
-import { cleanStaging, createStaging, digestFiles, finishRelease } from '../release/writer.ts'
+import {
+  cleanStaging,
+  commitRelease,
+  createStaging,
+  digestFiles,
+  type PreparedRelease,
+  prepareRelease,
+} from '../release/writer.ts'
 import { buildCnes } from './cnes.ts'
 import { type BuiltArea, buildDemography, type IbgeSource } from './demography.ts'
 import { type Discovery, discover } from './discover.ts'
@@ -47,6 +54,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   await cleanStaging(releasesDir)
   const work = await createStaging(releasesDir)
   const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
+  const prepared: PreparedRelease[] = []
   try {
     onProgress('recognise files')
     const found = await discover(paths, session.scratch)
@@ -56,9 +64,10 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     const previous = await currentAnalytics(releasesDir)
 
     let demography: Manifest | null = null
+    let lists: string
     if (ibge.length > 0) {
       onProgress('demography')
-      demography = await makeRelease(
+      const made = await makeRelease(
         releasesDir,
         options,
         found,
@@ -70,7 +79,13 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         {},
         (staging) => buildDemography(session, staging, ibge),
       )
-    } else demography = await findDemography(releasesDir, previous)
+      prepared.push(made)
+      demography = made.manifest
+      lists = made.staging
+    } else {
+      demography = await findDemography(releasesDir, previous)
+      lists = join(releasesDir, demography?.release_id ?? '')
+    }
 
     let cnes: Manifest | null = null
     if (found.base.size + found.state.length > 0) {
@@ -80,10 +95,10 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           'come without a municipality list',
           "Add IBGE's list of municipalities and population to the import, or import them first",
         )
-      const municipalities = join(releasesDir, demography.release_id, 'municipalities/part-0.parquet')
+      const municipalities = join(lists, 'municipalities/part-0.parquet')
       const snapshots: Snapshot[] = []
       let scope = 'br'
-      cnes = await makeRelease(
+      const made = await makeRelease(
         releasesDir,
         options,
         found,
@@ -100,11 +115,17 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           return built
         },
       )
+      prepared.push(made)
+      cnes = made.manifest
     } else if (previous?.components.cnes !== undefined)
       cnes = await readManifest(releasesDir, previous.components.cnes)
 
     onProgress('analytics')
-    const analytics = await makeAnalytics(releasesDir, version, cnes, demography)
+    const joined = await makeAnalytics(releasesDir, version, cnes, demography)
+    prepared.push(joined)
+    // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
+    for (const release of prepared) await commitRelease(releasesDir, release)
+    const analytics = joined.manifest
     return {
       cnes: found.base.size + found.state.length > 0 ? (cnes?.release_id ?? null) : null,
       demography: ibge.length > 0 ? (demography?.release_id ?? null) : null,
@@ -122,7 +143,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     }
   } finally {
     session.close()
-    await rm(work, { recursive: true, force: true })
+    for (const folder of [work, ...prepared.map(({ staging }) => staging)])
+      await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -164,7 +186,7 @@ async function makeRelease(
   snapshots: readonly Snapshot[],
   components: Record<string, string>,
   build: (staging: string) => Promise<BuiltArea>,
-): Promise<Manifest> {
+): Promise<PreparedRelease> {
   const staging = await createStaging(releasesDir)
   try {
     const built = await build(staging)
@@ -185,8 +207,7 @@ async function makeRelease(
     const files = await digestFiles(staging, built.rowsByFile)
     const own = new Set(snapshots.map(({ file, archive }) => archive?.file ?? file))
     const acquisitions = found.acquisitions.filter(({ file }) => own.has(file))
-    return await finishRelease(
-      releasesDir,
+    return await prepareRelease(
       staging,
       {
         format: 1,
@@ -227,13 +248,12 @@ async function makeAnalytics(
   version: string,
   cnes: Manifest | null,
   demography: Manifest | null,
-): Promise<Manifest> {
+): Promise<PreparedRelease> {
   const newest = cnes ?? demography
   if (newest === null)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
   const staging = await createStaging(releasesDir)
-  return finishRelease(
-    releasesDir,
+  return prepareRelease(
     staging,
     {
       format: 1,

@@ -1,5 +1,5 @@
 /**
- * One published CSV (`;`, ISO-8859-1, quoted) → one staged table of text, with the row number of the file.
+ * One published CSV (`;`, quoted, its text UTF-8 by now) → one staged table of text, with the row number of the file.
  *
  * In: a file on disk, the columns wanted. Out: table with source_row (header = 1) and those columns as published; rows
  * that do not parse are listed by number and reason, never by content. DuckDB's reader does the reading; this file checks
@@ -61,7 +61,7 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   const readTable = `CREATE TABLE ${quoteName(rows)} AS
      SELECT ${wanted.join(', ')}
      FROM read_csv(${quoteText(csv.path)}, delim = ';', quote = '"', escape = '"', header = true, auto_detect = false,
-       encoding = 'latin-1', all_varchar = true, null_padding = false, max_line_size = 1048576,
+       all_varchar = true, null_padding = false, max_line_size = 1048576,
        columns = {${declared}}, store_rejects = true, rejects_table = ${quoteText(rejects)},
        rejects_scan = ${quoteText(`${rejects}_scan`)}, rejects_limit = 0)`
   try {
@@ -86,7 +86,6 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
     `DROP TABLE IF EXISTS ${quoteName(rejects)}; DROP TABLE IF EXISTS ${quoteName(`${rejects}_scan`)}`,
   )
   const staged = await session.number(`SELECT count(*) FROM ${quoteName(csv.table)}`)
-  await refuseUtf8(session, csv)
   return { rows: staged + rejected.length, rejected, columns }
 }
 
@@ -121,11 +120,10 @@ async function readHeader(csv: CsvTable): Promise<string[]> {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0)
     const head = buffer.subarray(0, bytesRead)
     if (bytesRead === 0) throw new ImportError(csv.file, 'is empty', 'Fetch the file again')
-    if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) throw utf8Error(csv.file)
     const end = head.indexOf(0x0a)
     const header = head
       .subarray(0, end === -1 ? bytesRead : end)
-      .toString('latin1')
+      .toString('utf8')
       .replace(/\r$/, '')
     if (!header.includes(';'))
       throw new ImportError(
@@ -146,29 +144,6 @@ const splitHeader = (header: string): string[] =>
       .trim()
       .replace(/^"(.*)"$/s, '$1')
       .replaceAll('""', '"'),
-  )
-
-/**
- * UTF-8 read as Latin-1 turns each accented letter into a pair that begins with Ã or Â; Latin-1 text has accents without
- * such pairs. A file with pairs and no lone accent is UTF-8.
- */
-async function refuseUtf8(session: Session, csv: CsvTable): Promise<void> {
-  const text = [...csv.required, ...csv.optional].filter((column) => /^(NO|DS)_/.test(column))
-  if (text.length === 0) return
-  const joined = `concat_ws(' ', ${text.map(quoteName).join(', ')})`
-  const [found] = await session.rows(
-    `SELECT count(*) FILTER (regexp_matches(cells, '[ÃÂ][\u0080-\u00BF]')) AS pairs,
-            count(*) FILTER (regexp_matches(regexp_replace(cells, '[\u00C2-\u00F4][\u0080-\u00BF]+', '', 'g'), '[\u00C0-\u00FF]')) AS lone
-     FROM (SELECT ${joined} AS cells FROM ${quoteName(csv.table)} WHERE regexp_matches(${joined}, '[\u0080-\u00FF]') LIMIT 20000)`,
-  )
-  if (found !== undefined && Number(found.pairs) > 0 && Number(found.lone) === 0) throw utf8Error(csv.file)
-}
-
-const utf8Error = (file: string): ImportError =>
-  new ImportError(
-    file,
-    'is UTF-8 where ISO-8859-1 is expected',
-    'Import the file as DATASUS publishes it, not converted',
   )
 
 /** DuckDB's message may quote a line of the file, which may hold personal data: only its kind is shown. */

@@ -12,6 +12,8 @@ import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
 const POLL_MS = 500
+/** A refused release may be repaired; reading all of it again costs seconds, so it is not done at every look. */
+const RETRY_REFUSED_MS = 30_000
 
 export interface StoreOptions {
   readonly releasesDir: string
@@ -50,7 +52,7 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
       manifest = verifyRelease(releasesDir, id).catch((error) => refuse(id, error))
       manifests.set(id, manifest)
       // A refused release may be repaired (copied again): only a success is remembered.
-      manifest.then((value) => value === null && manifests.delete(id))
+      manifest.then((value) => (value === null ? manifests.delete(id) : problems.delete(id)))
     }
     return manifest
   }
@@ -89,22 +91,25 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
   const folderIds = async (): Promise<string[]> =>
     (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()
 
-  const refresh = async (): Promise<void> => {
+  let refused: { readonly id: string; readonly at: number } | null = null
+  const refresh = async (isPoll: boolean): Promise<void> => {
     const id = await readPointer(releasesDir)
     if (id === null || id === current?.id) return
+    if (isPoll && refused?.id === id && Date.now() - refused.at < RETRY_REFUSED_MS) return
     const view = await viewOf(id)
+    refused = view === null ? { id, at: Date.now() } : null
     if (view === null) return
     current = view
     options.onCurrent?.(view)
   }
-  const refreshOnce = (): Promise<void> => {
-    refreshing ??= refresh().finally(() => {
+  const refreshOnce = (isPoll = false): Promise<void> => {
+    refreshing ??= refresh(isPoll).finally(() => {
       refreshing = null
     })
     return refreshing
   }
   await refreshOnce()
-  const timer = setInterval(() => void refreshOnce(), POLL_MS)
+  const timer = setInterval(() => void refreshOnce(true), POLL_MS)
   timer.unref()
 
   return {
@@ -131,7 +136,7 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
         .map(({ id }) => ({ release_id: id, promoted: current !== null && isOf(current, id) }))
     },
     problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
-    refresh: refreshOnce,
+    refresh: () => refreshOnce(),
     close: () => clearInterval(timer),
   }
 }

@@ -42,27 +42,39 @@ export async function digestFiles(
   return files
 }
 
-/**
- * Writes manifest.json (and acquisition.json beside it, outside the hash) and renames the folder into place.
- * Files that another release already holds become hard links to it, so a new month costs a month.
- * @returns the manifest with its id; when the release exists already, the staging folder is dropped
- */
-export async function finishRelease(
-  releasesDir: string,
+/** A release whose folder is complete but not in its place. */
+export interface PreparedRelease {
+  readonly manifest: Manifest
+  readonly staging: string
+}
+
+/** @returns the manifest with its id, written (with acquisition.json beside it, outside the hash) into the staging folder */
+export async function prepareRelease(
   staging: string,
   body: Omit<Manifest, 'release_id'>,
   acquisition: unknown,
-): Promise<Manifest> {
+): Promise<PreparedRelease> {
   const manifest: Manifest = { ...body, release_id: releaseIdOf(body) }
+  await writeFile(join(staging, 'manifest.json'), manifestText(manifest))
+  if (acquisition !== null)
+    await writeFile(join(staging, 'acquisition.json'), `${JSON.stringify(acquisition, null, 2)}\n`)
+  return { manifest, staging }
+}
+
+/**
+ * Renames a prepared release into place; one that is there already drops the staging folder instead.
+ * Files that another release holds become hard links to it, so a new month costs a month.
+ */
+export async function commitRelease(
+  releasesDir: string,
+  { manifest, staging }: PreparedRelease,
+): Promise<Manifest> {
   const target = join(releasesDir, manifest.release_id)
   if (await stat(target).catch(() => null)) {
     await rm(staging, { recursive: true, force: true })
     return manifest
   }
   await linkKnownFiles(releasesDir, staging, manifest)
-  await writeFile(join(staging, 'manifest.json'), manifestText(manifest))
-  if (acquisition !== null)
-    await writeFile(join(staging, 'acquisition.json'), `${JSON.stringify(acquisition, null, 2)}\n`)
   await syncTree(staging, manifest)
   await rename(staging, target)
   await syncPath(releasesDir)

@@ -4,14 +4,22 @@
  */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { Transform } from 'node:stream'
+import { PassThrough, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { type Entry, open, type ZipFile } from 'yauzl'
 import { ImportError } from '../import-error.ts'
+import { createTranscoder } from '../transcode.ts'
 
 const MAX_ENTRY_BYTES = 8 * 2 ** 30
 const REMEDY = 'Fetch the archive again; a zip that was cut does not open'
+
+export interface Extracted {
+  readonly bytes: number
+  readonly sha256: string
+  /** The text was UTF-8 where ISO-8859-1 is expected. */
+  readonly wasUtf8: boolean
+}
 
 export interface ZipEntry {
   readonly name: string
@@ -30,6 +38,7 @@ export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
 /**
  * Extracts some entries, one after another.
  * @param wanted entry name → destination path
+ * @param isText true: ISO-8859-1 becomes UTF-8 on the way; digests are always of the published bytes
  * @returns bytes and SHA-256 by entry name
  * @throws ImportError naming archive and entry: cut, encrypted, wrong CRC-32
  */
@@ -37,9 +46,9 @@ export async function extractZip(
   path: string,
   file: string,
   wanted: ReadonlyMap<string, string>,
-  onEntry: (name: string) => void = () => undefined,
-): Promise<Map<string, { bytes: number; sha256: string }>> {
-  const extracted = new Map<string, { bytes: number; sha256: string }>()
+  isText = false,
+): Promise<Map<string, Extracted>> {
+  const extracted = new Map<string, Extracted>()
   await walk(path, file, async (entry, zip) => {
     const destination = wanted.get(entry.fileName)
     if (destination === undefined) return
@@ -57,15 +66,16 @@ export async function extractZip(
         done(null, chunk)
       },
     })
+    const transcoder = createTranscoder()
+    const through = isText ? transcoder.stream : new PassThrough()
     try {
-      await pipeline(await openEntry(zip, entry), digest, createWriteStream(destination))
+      await pipeline(await openEntry(zip, entry), digest, through, createWriteStream(destination))
     } catch {
       throw new ImportError(name, 'cannot be unpacked', REMEDY)
     }
     if (bytes !== entry.uncompressedSize || check !== entry.crc32)
       throw new ImportError(name, 'does not have the size and CRC-32 the archive states', REMEDY)
-    extracted.set(entry.fileName, { bytes, sha256: hash.digest('hex') })
-    onEntry(entry.fileName)
+    extracted.set(entry.fileName, { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() })
   })
   return extracted
 }

@@ -1,0 +1,74 @@
+/**
+ * ISO-8859-1 → UTF-8, once, while a file is read for its digest. In: a stream of published bytes. Out: UTF-8 on disk, and
+ * whether the bytes were UTF-8 already.
+ *
+ * Real exports hold a few bytes of 0x80–0x9F, which ISO-8859-1 leaves to control characters and Windows-1252 gives to
+ * dashes and quotes: they are read as Windows-1252. DuckDB's own reader would refuse the whole file for one of them.
+ */
+import { isAscii, isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+const WINDOWS_1252 = new TextDecoder('windows-1252')
+const HIGH_CONTROLS = /[\u0080-\u009f]/
+/** A character of UTF-8 may be cut at either end of a chunk. */
+const CUT_BYTES = 3
+
+export interface Transcoder {
+  readonly stream: Transform
+  /** After the end: every chunk with accents was valid UTF-8. */
+  wasUtf8(): boolean
+}
+
+export function createTranscoder(): Transcoder {
+  let accented = 0
+  let valid = 0
+  const stream = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (isAscii(chunk)) return done(null, chunk)
+      accented += 1
+      if (isUtf8(trimCut(chunk))) valid += 1
+      const text = chunk.toString('latin1')
+      done(null, Buffer.from(HIGH_CONTROLS.test(text) ? WINDOWS_1252.decode(chunk) : text, 'utf8'))
+    },
+  })
+  return { stream, wasUtf8: () => accented > 0 && accented === valid }
+}
+
+/** Without the part of a character that may have been cut off at the ends. */
+function trimCut(chunk: Buffer): Buffer {
+  let start = 0
+  while (start < CUT_BYTES && ((chunk[start] ?? 0) & 0xc0) === 0x80) start += 1
+  for (let back = 1; back <= CUT_BYTES && back <= chunk.length; back += 1) {
+    const byte = chunk[chunk.length - back] ?? 0
+    if (byte >= 0xc0) return chunk.subarray(start, chunk.length - back)
+    if (byte < 0x80) break
+  }
+  return chunk.subarray(start)
+}
+
+/** @returns size and SHA-256 of the published bytes; UTF-8 stands at the destination */
+export async function transcodeFile(
+  path: string,
+  destination: string,
+): Promise<{ bytes: number; sha256: string; wasUtf8: boolean }> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  const digest = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk)
+      bytes += chunk.length
+      done(null, chunk)
+    },
+  })
+  const transcoder = createTranscoder()
+  await pipeline(
+    createReadStream(path, { highWaterMark: 1 << 18 }),
+    digest,
+    transcoder.stream,
+    createWriteStream(destination),
+  )
+  return { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() }
+}

@@ -1,0 +1,57 @@
+/** An import killed at any moment leaves the old state or the new, never half a release. */
+import { spawn } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { writeDemonstration } from '../../src/demo/demonstration.ts'
+import { createChance } from '../../src/demo/random.ts'
+import { RELEASE_ID } from '../../src/release/manifest.ts'
+import { verifyRelease } from '../../src/release/verify.ts'
+import { temporaryFolder } from '../fixtures/small-release.ts'
+
+const KILLS = 20
+const command = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const folder = temporaryFolder('kill')
+const snapshots = join(folder, 'data')
+const releasesDir = join(folder, 'releases')
+mkdirSync(releasesDir)
+await writeDemonstration({ out: snapshots, scale: 'small', periods: 1, seed: 1 })
+
+/** @param killAfterMs null: let it end; @returns exit code, null when killed */
+function runImport(killAfterMs: number | null): Promise<number | null> {
+  return new Promise((resolve) => {
+    const child = spawn(
+      process.execPath,
+      [command, 'import', snapshots, '--releases', releasesDir, '--json'],
+      { stdio: 'ignore' },
+    )
+    const timer = killAfterMs === null ? null : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    child.on('exit', (code) => {
+      if (timer !== null) clearTimeout(timer)
+      resolve(code)
+    })
+  })
+}
+
+t.test(`${KILLS} kills`, async (t) => {
+  const chance = createChance(11)
+  let killed = 0
+  for (let index = 0; index < KILLS; index += 1) {
+    // The whole import takes a few seconds: delays fall into every part of it.
+    if ((await runImport(200 + Math.floor(chance(index, 1) * 3000))) === null) killed += 1
+    for (const name of readdirSync(releasesDir)) {
+      if (RELEASE_ID.test(name)) t.ok(await verifyRelease(releasesDir, name), name.slice(0, 24))
+      else t.match(name, /^\./, 'anything else is a hidden staging folder')
+    }
+  }
+  t.ok(killed > 0, `${killed} were killed before they ended`)
+  t.equal(await runImport(null), 0, 'an undisturbed import works')
+  const left = readdirSync(releasesDir)
+  t.same(
+    left.filter((name) => !RELEASE_ID.test(name)),
+    [],
+    'and cleans up',
+  )
+  t.equal(left.length, 3)
+})

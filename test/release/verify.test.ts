@@ -1,0 +1,134 @@
+/** A release that is not what its name says is refused by name of the file, and the one in service stays. */
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
+import { openStore, readPointer } from '../../src/release/store.ts'
+import { ReleaseRefused, verifyRelease } from '../../src/release/verify.ts'
+import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease()
+const cnes = small.result.cnes ?? ''
+const BEDS = 'bed_capacity/reference_period=202605/part-0.parquet'
+const TYPES = 'bed_types/part-0.parquet'
+
+const CHANGES: [name: string, file: string, change: (folder: string) => void][] = [
+  ['one byte of one file', BEDS, (folder) => flip(join(folder, BEDS))],
+  ['a file cut', BEDS, (folder) => truncateSync(join(folder, BEDS), 100)],
+  ['a file gone', TYPES, (folder) => rmSync(join(folder, TYPES))],
+  [
+    'a file added',
+    'bed_types/part-1.parquet',
+    (folder) => cpSync(join(folder, TYPES), join(folder, 'bed_types/part-1.parquet')),
+  ],
+  [
+    'two files swapped',
+    'bed_categories/part-0.parquet',
+    (folder) => {
+      renameSync(join(folder, TYPES), join(folder, 'x'))
+      renameSync(join(folder, 'bed_categories/part-0.parquet'), join(folder, TYPES))
+      renameSync(join(folder, 'x'), join(folder, 'bed_categories/part-0.parquet'))
+    },
+  ],
+  [
+    'a link out',
+    TYPES,
+    (folder) => {
+      cpSync(join(folder, TYPES), join(folder, '../elsewhere.parquet'))
+      rmSync(join(folder, TYPES))
+      symlinkSync('../../elsewhere.parquet', join(folder, TYPES))
+    },
+  ],
+  ['an emptied manifest', 'manifest.json', (folder) => writeFileSync(join(folder, 'manifest.json'), '')],
+  [
+    'a changed manifest',
+    'manifest.json',
+    (folder) =>
+      writeFileSync(
+        join(folder, 'manifest.json'),
+        readFileSync(join(folder, 'manifest.json'), 'utf8').replace('"synthetic":true', '"synthetic":false'),
+      ),
+  ],
+  [
+    'a manifest of another release',
+    'manifest.json',
+    (folder) =>
+      cpSync(
+        join(small.releasesDir, small.result.demography ?? '', 'manifest.json'),
+        join(folder, 'manifest.json'),
+      ),
+  ],
+]
+
+function flip(path: string): void {
+  const bytes = readFileSync(path)
+  const middle = Math.floor(bytes.length / 2)
+  bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)
+  writeFileSync(path, bytes)
+}
+
+function copyReleases(): string {
+  const folder = join(temporaryFolder('verify'), 'releases')
+  mkdirSync(folder)
+  // Copies, not links: a change must not reach the original.
+  cpSync(small.releasesDir, folder, { recursive: true })
+  return folder
+}
+
+for (const [name, file, change] of CHANGES)
+  t.test(name, async (t) => {
+    const releasesDir = copyReleases()
+    change(join(releasesDir, cnes))
+    const error = await verifyRelease(releasesDir, cnes).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    t.ok(error instanceof ReleaseRefused)
+    t.match(String(error), `${cnes}/${file}`, 'names the file')
+    const store = await openStore({ releasesDir })
+    t.equal(store.current(), null, 'is not served')
+    t.ok(
+      store.problems().some(({ release_id }) => release_id === cnes),
+      'is named',
+    )
+    store.close()
+  })
+
+t.test('the release in service stays when the next one is refused; a repaired one is taken', async (t) => {
+  const { engine, store, close } = await openReleases(small.releasesDir)
+  const before = store.current()?.id
+  const other = await makeSmallRelease(2)
+  for (const id of readdirSync(other.releasesDir).filter((id) => id.startsWith('demo-')))
+    cpSync(join(other.releasesDir, id), join(small.releasesDir, id), { recursive: true })
+  const beds = join(small.releasesDir, other.result.cnes ?? '', BEDS)
+  const whole = readFileSync(beds)
+  flip(beds)
+  await promoteRelease(small.releasesDir, other.result.analytics)
+  await store.refresh()
+  t.equal(store.current()?.id, before)
+  writeFileSync(beds, whole)
+  await store.refresh()
+  t.equal(store.current()?.id, other.result.analytics)
+  t.equal((await store.pin(before ?? ''))?.id, before, 'the old one can be pinned')
+  t.equal(
+    (await store.pin(other.result.cnes ?? ''))?.id,
+    other.result.analytics,
+    'a component finds the release that joins it',
+  )
+  t.equal(await store.pin('demo-cnes-br-202605-'.padEnd(84, '0')), null)
+  t.equal(await previousRelease(small.releasesDir), before)
+  await promoteRelease(small.releasesDir, before ?? '')
+  t.equal(await readPointer(small.releasesDir), before)
+  t.ok(engine)
+  await close()
+})
