@@ -114,7 +114,7 @@ export const SERVICE_CLASSIFICATIONS_BEFORE_200803: readonly (readonly string[])
   ['022', '000', 'Sem definicao'],
   ['022', '999', 'Classificacao nao informada'],
   ['023', '180', 'Autorizacoes Intermunicipais'],
-  ['023', '181', 'Autorizaäes Interestaduais'],
+  ['023', '181', 'Autorizações Interestaduais'],
   ['024', '103', 'Diagnostico da tuberculose'],
   ['024', '104', 'Tratamento da tuberculose'],
   ['024', '999', 'Classificacao nao informada'],

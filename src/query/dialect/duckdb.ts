@@ -186,11 +186,19 @@ function spineCte(plan: AggregatePlan): Sql {
     filterCondition(filter.dimension === 'state' ? ident('uf') : ident('ibge_code'), filter)
   const inScope = plan.placeFilters.map(place)
   if (groups.includes('municipality')) {
-    // The ignored municipality of a state is a row only where something is counted in it.
-    const withFacts = facts.map(
-      ({ dataset }) => sql`ibge_code IN (SELECT municipality_ibge_code FROM ${ident(dataset)})`,
+    // The ignored municipality of a state is a row where an active facility stands in it, whatever is asked: a metric
+    // alone has the rows it has beside others.
+    const months =
+      plan.spinePeriods.length > 0
+        ? plan.spinePeriods
+        : plan.facilityPeriod === null
+          ? []
+          : [plan.facilityPeriod]
+    const standing = months.map(
+      (period) =>
+        sql`(territorial_type = 'IGNORED' AND ibge_code IN (SELECT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active))`,
     )
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacts.map((condition) => sql`(territorial_type = 'IGNORED' AND ${condition})`)], ' OR ')})`
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...standing], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('ibge_code AS "municipality_ibge_code"') : key(code),
     )
