@@ -10,6 +10,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  LogController,
 } from 'fastify'
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
@@ -37,7 +38,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => {
@@ -92,6 +93,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       request.log.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
     const problem = describeProblem(error, request.id, languageOf(request.headers['accept-language']))
     for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
+    // A request that the framework itself refuses has passed no hook.
+    reply.header('x-request-id', request.id)
     reply.removeHeader('etag')
     reply.header('cache-control', 'no-store')
     return reply

@@ -64,12 +64,14 @@ export const BED_HEADER = [
 export function* bedRows(context: FactContext): Generator<string> {
   const { plan, all, catalogs, chance } = context
   const types = catalogs.bedTypes
-  const hasBeds = (index: number): boolean => plan.isHospital[index] === 1 && chance(index, 50) < 0.85
+  const hasBeds = (index: number): boolean =>
+    plan.isHospital[index] === 1 && (index === plan.closingHospital || chance(index, 50) < 0.85)
+  let row = 0
   for (const { index, count } of spread(context, 51, hasBeds, context.rows - 1, types.length)) {
     const unit = unitOf(plan, all, index)
     const start = Math.floor(chance(index, 52) * types.length)
     for (let place = 0; place < count; place += 1) {
-      // Step 1 from a place of its own: distinct types; general clinic (33) is what most have.
+      // Step 1 from a place of its own: distinct types.
       const [type = '33', , category = '2'] = types[(start + place) % types.length] ?? []
       const slot = index * 70 + place
       const existing =
@@ -80,7 +82,9 @@ export function* bedRows(context: FactContext): Generator<string> {
             : quantity(context, slot, 54, 90, 5)
       const sus =
         chance(slot, 56) < 0.36 ? 0 : Math.min(existing, Math.ceil(existing * (0.4 + chance(slot, 57))))
-      const published = slot % 3001 === 5 ? existing + 2 : sus
+      // By row, not by slot: the smallest month has some too. The closing hospital's quantities stay plain.
+      row += 1
+      const published = row % 250 === 99 && index !== plan.closingHospital ? existing + 2 : sus
       yield `${unit}";"${type}";"${category} ";"";"${existing}";"";"${published}";"07/02/2025";"USUARIO.DEMO`
     }
   }

@@ -1,0 +1,254 @@
+/** Walks the table of routes: every refusal, the envelope, release headers, conditional requests, pinning. */
+import t, { type Test } from 'tap'
+import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/http/routes/index.ts'
+import { openClient, type Reply } from '../fixtures/client.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease()
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const beds = (await client.get('/v1/bed-capacity?limit=1')).body.data[0]
+const offering = (await client.get('/v1/specialized-service-offerings?limit=1')).body.data[0]
+const EXAMPLES: Record<string, string> = {
+  uf: 'RR',
+  cnes_code: beds.cnes_code,
+  municipalityCode: '1400100',
+  category_code: '01',
+  equipment_code: '02',
+  service_code: offering.service_code,
+  classification_code: offering.classification_code,
+  release_id: small.result.analytics,
+}
+const urlOf = ({ path }: Route): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'ibge_code' ? (path.includes('states') ? '14' : '1400100') : (EXAMPLES[name] ?? ''),
+  )
+const call = (route: Route, suffix = '', headers: Record<string, string> = {}): Promise<Reply> =>
+  methodOf(route) === 'POST'
+    ? client.query({ metrics: ['bed_capacity_existing'] }, headers)
+    : client.get(`${urlOf(route)}${suffix}`, headers)
+
+function isProblem(t: Test, reply: Reply, status: number, code: string): void {
+  t.equal(reply.status, status, `${status}`)
+  t.equal(reply.headers['content-type'], 'application/problem+json; charset=utf-8')
+  t.equal(reply.body.code, code)
+  t.equal(reply.body.status, status)
+  t.same(Object.keys(reply.body).slice(0, 7), [
+    'type',
+    'title',
+    'status',
+    'detail',
+    'code',
+    'request_id',
+    'errors',
+  ])
+  t.equal(reply.headers['x-request-id'], reply.body.request_id)
+  t.notMatch(reply.text, /SELECT|\.parquet|node_modules|sus_[a-z0-9]{8}_/)
+}
+
+for (const route of ROUTES)
+  t.test(`${methodOf(route)} ${route.path}`, async (t) => {
+    const answer = await call(route)
+    t.equal(answer.status, 200, answer.text.slice(0, 200))
+    t.equal(answer.body.meta.version, '0.1.0')
+    t.ok(answer.body.meta.request_id)
+    const area = releaseAreaOf(route)
+    if (area !== null) {
+      t.equal(answer.body.meta.synthetic, true)
+      const id = {
+        cnes: small.result.cnes,
+        demography: small.result.demography,
+        analytics: small.result.analytics,
+      }[area]
+      t.equal(answer.body.meta.release_id, id)
+      const header =
+        area === 'analytics'
+          ? 'x-analytics-release-id'
+          : route.path.startsWith('/v1/demography')
+            ? 'x-demography-release-id'
+            : 'x-data-release-id'
+      t.equal(answer.headers[header], id, header)
+    }
+    if (route.capability === null) return
+
+    const anonymous = await call(route, '', { authorization: '' })
+    isProblem(t, anonymous, 401, 'unauthorized')
+    t.equal(anonymous.headers['www-authenticate'], 'Bearer')
+    isProblem(t, await call(route, '', { authorization: 'Bearer sus_aaaaaaaa_wrong' }), 401, 'unauthorized')
+    t.match(String(answer.headers.ratelimit), /r=\d+/)
+    if (route.capability !== 'any') {
+      const lacking = await call(route, '', {
+        authorization: `Bearer ${client.keyWithout(route.capability)}`,
+      })
+      isProblem(t, lacking, 403, 'forbidden')
+      t.match(lacking.body.detail, route.capability)
+    }
+    const wrong = await client.send({
+      method: methodOf(route) === 'POST' ? 'GET' : 'DELETE',
+      url: urlOf(route),
+    })
+    isProblem(t, wrong, 405, 'method_not_allowed')
+    t.match(String(wrong.headers.allow), methodOf(route))
+    if (methodOf(route) === 'POST') return
+
+    const unknown = await call(route, '?planet=mars')
+    isProblem(t, unknown, 400, 'invalid_request')
+    t.equal(unknown.body.errors[0].parameter, 'planet')
+    const head = await client.send({ method: 'HEAD', url: urlOf(route) })
+    t.equal(head.status, 200)
+    t.equal(head.text, '')
+    if (route.kind === 'list')
+      for (const limit of ['0', String(route.limit.max + 1), '-1', '1e2', 'x', ''])
+        isProblem(t, await call(route, `?limit=${limit}`), 400, 'invalid_request')
+    if (area === null) return
+    const tag = String(answer.headers.etag)
+    t.match(tag, /^"[\w-]+"$/, 'a strong tag')
+    t.equal(answer.headers['cache-control'], 'private, no-cache')
+    t.match(String(answer.headers.vary), /Authorization/i)
+    const same = await call(route, '', { 'if-none-match': tag })
+    t.equal(same.status, 304)
+    t.equal(same.text, '')
+    t.equal((await call(route, '', { 'if-none-match': '"other"' })).status, 200)
+    const pinned = await call(route, `?expected_release_id=${small.result.analytics}`)
+    t.equal(pinned.status, 200)
+    t.equal(pinned.headers['cache-control'], 'private, max-age=31536000, immutable')
+    const gone = await call(route, `?expected_release_id=analytics-br-202605-${'0'.repeat(64)}`)
+    isProblem(t, gone, 409, 'release_mismatch')
+    t.equal(gone.body.current, small.result.analytics)
+    t.match(gone.body.detail, '/v1/releases')
+  })
+
+t.test('absent keys are 404', async (t) => {
+  for (const path of [
+    '/v1/states/99',
+    '/v1/states/1',
+    '/v1/states/XX/municipalities',
+    '/v1/municipalities/1111111',
+    '/v1/facilities/9999999',
+    '/v1/facilities/12',
+    '/v1/facilities/9999999/bed-capacity',
+    '/v1/facilities/9999999/equipment-inventory',
+    '/v1/facilities/9999999/specialized-services',
+    '/v1/equipment-types/99/99',
+    '/v1/specialized-service-types/999/classifications/999',
+    '/v1/demography/population/1111111',
+    '/v1/releases/nothing',
+  ])
+    isProblem(t, await client.get(path), 404, 'not_found')
+  isProblem(t, await client.get('/v1/planets'), 404, 'route_not_found')
+  isProblem(t, await client.get('/planets'), 404, 'route_not_found')
+})
+
+t.test('an escaped path needs a key like any other', async (t) => {
+  for (const url of ['/%761/releases', '/%76%31/states', '/v1/%72eleases', '/V1/releases', '//v1/releases'])
+    t.ok(
+      [401, 404].includes((await client.send({ method: 'GET', url, headers: { authorization: '' } })).status),
+      url,
+    )
+})
+
+t.test('bad bodies', async (t) => {
+  isProblem(t, await client.query('{"metrics":'), 400, 'invalid_request')
+  isProblem(t, await client.query('x', { 'content-type': 'text/plain' }), 415, 'unsupported_media_type')
+  isProblem(t, await client.query({ metrics: ['x'.repeat(1_100_000)] }), 413, 'payload_too_large')
+  isProblem(t, await client.get('/v1/states/%ZZ'), 400, 'invalid_request')
+})
+
+t.test('enumerations name what is allowed', async (t) => {
+  for (const [url, allowed] of [
+    ['/v1/facilities?management_type=X', ['M', 'E', 'D', 'S']],
+    ['/v1/equipment-inventory?tp_sus_code=3', ['1', '2', '0', '9']],
+    ['/v1/demography/population?population_type=X', ['ESTIMATED_POPULATION', 'CENSUS_POPULATION']],
+  ] as const) {
+    const reply = await client.get(url)
+    isProblem(t, reply, 400, 'invalid_request')
+    t.same([...reply.body.errors[0].allowed].sort(), [...allowed].sort())
+  }
+  const period = await client.get('/v1/bed-capacity?reference_period=2019-01')
+  t.same(period.body.errors[0].allowed, ['2026-05', 'all'])
+  t.equal((await client.get('/v1/facilities?uf=RR&uf=AC')).status, 400)
+})
+
+t.test('language, compression, request ids', async (t) => {
+  t.equal((await client.get('/v1/states/99', { 'accept-language': 'en' })).body.title, 'Record not found')
+  t.equal((await client.get('/v1/states/99')).body.title, 'Registro não encontrado')
+  t.ok((await client.get('/v1/states', { 'accept-encoding': 'gzip' })).headers['content-encoding'] === 'gzip')
+  t.equal((await client.get('/v1/states/14', { 'x-request-id': 'audit-1' })).body.meta.request_id, 'audit-1')
+  t.not(
+    (await client.get('/v1/states/14', { 'x-request-id': 'bad id\u007f' })).body.meta.request_id,
+    'bad id\u007f',
+  )
+})
+
+t.test('lists: pages laid end to end are the list', async (t) => {
+  for (const [path, limit] of [
+    ['/v1/facilities?status=all', 250],
+    ['/v1/facilities?uf=RR&management_type=M', 7],
+    ['/v1/bed-capacity?has_sus_capacity=true', 3],
+    ['/v1/equipment-inventory?municipality_ibge_code=140010', 11],
+    ['/v1/specialized-service-offerings?offers_any_sus=true', 200],
+    ['/v1/municipalities?search=sao%20jo', 9],
+    ['/v1/demography/population?state=RR', 4],
+  ] as const) {
+    const seen: string[] = []
+    let cursor: string | null = ''
+    let total = -1
+    while (cursor !== null) {
+      const page: Reply = await client.get(
+        `${path}&limit=${limit}&count=true${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      )
+      t.equal(page.status, 200)
+      seen.push(...page.body.data.map((row: unknown) => JSON.stringify(row)))
+      total = page.body.pagination.total
+      cursor = page.body.pagination.next_cursor
+    }
+    t.equal(seen.length, total, `${path}: nothing lost`)
+    t.equal(new Set(seen).size, total, `${path}: nothing twice`)
+    t.ok(total > 0, path)
+  }
+  const first = await client.get('/v1/facilities?limit=1')
+  isProblem(
+    t,
+    await client.get(`/v1/facilities?uf=RR&limit=1&cursor=${first.body.pagination.next_cursor}`),
+    400,
+    'invalid_cursor',
+  )
+})
+
+t.test(
+  'search folds accents and takes % and _ as text; closed facilities are shown only when asked',
+  async (t) => {
+    t.equal((await client.get('/v1/municipalities?search=SAO%20luis&state=MA')).body.data[0].name, 'São Luís')
+    for (const text of ['%25', '_'])
+      t.equal((await client.get(`/v1/municipalities?search=${text}`)).body.data.length, 0)
+    t.equal((await client.get('/v1/municipalities?search=14001')).body.data[0].ibge_code, 1400100)
+    const [active, inactive, all] = await Promise.all(
+      ['active', 'inactive', 'all'].map(
+        async (status) =>
+          (await client.get(`/v1/facilities?status=${status}&limit=1&count=true`)).body.pagination.total,
+      ),
+    )
+    t.equal(active + inactive, all)
+    t.ok(inactive > 0)
+    t.equal((await client.get('/v1/facilities?limit=1&count=true')).body.pagination.total, active)
+    const [closed] = (await client.get('/v1/facilities?status=inactive&limit=1')).body.data
+    t.equal((await client.get(`/v1/facilities/${closed.cnes_code}`)).body.data.is_active, false)
+  },
+)
+
+t.test('facility-scoped answers hold all rows and their totals', async (t) => {
+  const { records, totals } = (await client.get(`/v1/facilities/${beds.cnes_code}/bed-capacity`)).body.data
+  t.equal(totals.bed_types, records.length)
+  t.equal(
+    totals.beds_existing,
+    records.reduce((sum: number, record: { beds_existing: number }) => sum + record.beds_existing, 0),
+  )
+  const [empty] = (await client.get('/v1/facilities?facility_type_code=22&limit=1')).body.data
+  t.same((await client.get(`/v1/facilities/${empty.cnes_code}/bed-capacity`)).body.data.totals, {
+    bed_types: 0,
+    beds_existing: 0,
+    beds_sus: 0,
+    beds_non_sus: 0,
+  })
+})
