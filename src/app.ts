@@ -11,6 +11,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   LogController,
+  type onSendAsyncHookHandler,
 } from 'fastify'
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
@@ -20,6 +21,13 @@ import type { RateLimiter } from './http/rate-limit.ts'
 import { methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
 import type { KeyStore } from './keys/keys.ts'
+
+const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => {
+  const [encoding, tag] = [reply.getHeader('content-encoding'), reply.getHeader('etag')]
+  if (typeof encoding === 'string' && encoding !== 'identity' && typeof tag === 'string')
+    reply.header('etag', tag.replace(/"$/, `-${encoding}"`))
+  return payload
+}
 
 export interface AppParts {
   readonly engine: Engine
@@ -67,6 +75,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
     if (!rate.allowed)
       throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
+  })
+
+  // After compression, whose hooks belong to each route: a strong tag names bytes, and compressed bytes are others.
+  app.addHook('onRoute', (route) => {
+    const before =
+      route.onSend === undefined ? [] : Array.isArray(route.onSend) ? route.onSend : [route.onSend]
+    route.onSend = [...before, tagEncoding]
   })
 
   app.addHook('onResponse', async (request, reply) => {

@@ -82,9 +82,9 @@ export function* bedRows(context: FactContext): Generator<string> {
             : quantity(context, slot, 54, 90, 5)
       const sus =
         chance(slot, 56) < 0.36 ? 0 : Math.min(existing, Math.ceil(existing * (0.4 + chance(slot, 57))))
-      // By row, not by slot: the smallest month has some too. The closing hospital's quantities stay plain.
+      // By row, not by slot: the smallest month has some too.
       row += 1
-      const published = row % 250 === 99 && index !== plan.closingHospital ? existing + 2 : sus
+      const published = row % 250 === 99 ? existing + 2 : sus
       yield `${unit}";"${type}";"${category} ";"";"${existing}";"";"${published}";"07/02/2025";"USUARIO.DEMO`
     }
   }

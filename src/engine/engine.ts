@@ -109,6 +109,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
     } catch (error) {
       if (timedOut) throw new AppError('query_timeout', { cause: error })
+      if (signal?.aborted === true)
+        throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
       if (error instanceof AppError) throw error
       throw new AppError('internal', { cause: error })
     } finally {

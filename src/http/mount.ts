@@ -30,6 +30,8 @@ export interface RequestState {
   rows: number | null
 }
 
+/** Compressed bytes are other bytes, so app.ts gives their tag a suffix. */
+const ENCODED_TAG = /-(br|gzip|deflate)"$/
 const RELEASE_HEADERS = {
   demography: 'x-demography-release-id',
   cnes: 'x-data-release-id',
@@ -216,7 +218,10 @@ function setValidators(
   const match = request.headers['if-none-match']
   return (
     match !== undefined &&
-    (match === '*' || match.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === tag))
+    (match === '*' ||
+      match
+        .split(',')
+        .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))
   )
 }
 

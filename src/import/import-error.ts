@@ -22,3 +22,6 @@ export class ImportError extends Error {
     this.remedy = remedy
   }
 }
+
+/** A file of a general form (a spreadsheet) that holds nothing this importer knows: listed as not known, not an error. */
+export class UnknownContent extends ImportError {}

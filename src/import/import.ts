@@ -22,9 +22,9 @@ import {
 import { buildCnes } from './cnes.ts'
 import { type BuiltArea, buildDemography, type IbgeSource } from './demography.ts'
 import { type Discovery, discover } from './discover.ts'
-import { ImportError } from './import-error.ts'
+import { ImportError, UnknownContent } from './import-error.ts'
 import { openSession } from './session.ts'
-import { readIbge } from './sources/ibge/index.ts'
+import { type IbgeTable, readIbge } from './sources/ibge/index.ts'
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
 export const IMPORTER_VERSION = '0.1.0'
@@ -59,7 +59,14 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     onProgress('recognise files')
     const found = await discover(paths, session.scratch)
     const version = await session.version()
-    const ibge = await readIbgeFiles(found, onProgress)
+    const unknown = [...found.unknown]
+    const ibge = await readIbgeFiles(found, unknown, onProgress)
+    if (ibge.length + found.base.size + found.state.length === 0)
+      throw new ImportError(
+        paths.join(', '),
+        `holds no file this importer knows (not known: ${unknown.slice(0, 10).join(', ')})`,
+        'Give it the files DATASUS and IBGE publish, unchanged and with their published names',
+      )
     const synthetic = found.synthetic || ibge.some(({ table }) => table.synthetic)
     const previous = await currentAnalytics(releasesDir)
 
@@ -139,7 +146,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         ...(ibge.length > 0 ? (demography?.set_aside ?? []) : []),
         ...(cnes?.set_aside ?? []),
       ]),
-      unknown: found.unknown,
+      unknown,
     }
   } finally {
     session.close()
@@ -154,12 +161,21 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
   return sums
 }
 
-async function readIbgeFiles(found: Discovery, onProgress: (step: string) => void): Promise<IbgeSource[]> {
+/** @param unknown gets the names of spreadsheets that are none of IBGE's */
+async function readIbgeFiles(
+  found: Discovery,
+  unknown: string[],
+  onProgress: (step: string) => void,
+): Promise<IbgeSource[]> {
   const sources: IbgeSource[] = []
   for (const { name, path, archive } of found.ibge) {
     onProgress(name)
     const bytes = await readFile(path)
-    const table = readIbge(name, bytes)
+    const table = readKnown(name, bytes)
+    if (table === null) {
+      unknown.push(name)
+      continue
+    }
     const snapshot = {
       publisher: 'IBGE',
       file: name,
@@ -173,6 +189,15 @@ async function readIbgeFiles(found: Discovery, onProgress: (step: string) => voi
     sources.push({ snapshot, table })
   }
   return sources
+}
+
+function readKnown(name: string, bytes: Buffer): IbgeTable | null {
+  try {
+    return readIbge(name, bytes)
+  } catch (error) {
+    if (error instanceof UnknownContent) return null
+    throw error
+  }
 }
 
 async function makeRelease(

@@ -174,6 +174,18 @@ t.test('language, compression, request ids', async (t) => {
   t.equal((await client.get('/v1/states/99', { 'accept-language': 'en' })).body.title, 'Record not found')
   t.equal((await client.get('/v1/states/99')).body.title, 'Registro não encontrado')
   t.ok((await client.get('/v1/states', { 'accept-encoding': 'gzip' })).headers['content-encoding'] === 'gzip')
+  const plain = await client.get('/v1/states')
+  const packed = await client.get('/v1/states', { 'accept-encoding': 'gzip' })
+  t.not(packed.headers.etag, plain.headers.etag, 'other bytes, another tag')
+  t.equal(
+    (
+      await client.get('/v1/states', {
+        'accept-encoding': 'gzip',
+        'if-none-match': String(packed.headers.etag),
+      })
+    ).status,
+    304,
+  )
   t.equal((await client.get('/v1/states/14', { 'x-request-id': 'audit-1' })).body.meta.request_id, 'audit-1')
   t.not(
     (await client.get('/v1/states/14', { 'x-request-id': 'bad id\u007f' })).body.meta.request_id,

@@ -3,7 +3,7 @@
  * cell each came from. Whether a municipality exists is not known here: the importer has the list.
  */
 import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
-import { ImportError } from '../../import-error.ts'
+import { ImportError, UnknownContent } from '../../import-error.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
 import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
 import { findDtbHeader, readDtb, readLocalidades } from './territorial.ts'
@@ -93,7 +93,7 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
     if (findEstimatesHeader(grid) >= 0) return readEstimates(file, grid, sheets.get('brasil e ufs') ?? null)
     if (findDtbHeader(grid) >= 0) return readDtb(file, grid)
   }
-  throw new ImportError(
+  throw new UnknownContent(
     file,
     'has no sheet this importer knows',
     'Import a municipality list, an estimate or a SIDRA table',
