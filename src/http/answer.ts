@@ -14,8 +14,14 @@ import {
   planList,
   planRecord,
 } from '../query/list.ts'
-import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
-import type { AllRoute, CustomAnswer, ListRoute, RecordRoute, ScopedRoute } from './route.ts'
+import {
+  describeProvenance,
+  planLookups,
+  planPublishedRows,
+  type TracedDataset,
+} from '../query/provenance.ts'
+import { coverageOf, formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
+import type { AllRoute, CustomAnswer, ListRoute, ProvenanceRoute, RecordRoute, ScopedRoute } from './route.ts'
 
 export interface AnswerParts {
   readonly engine: Engine
@@ -202,5 +208,37 @@ export async function answerScoped(
     },
     meta: periodMeta(period),
     rows: rows.length,
+  }
+}
+
+/** Answers for any record of the period, of closed facilities too. */
+export async function answerProvenance(
+  route: ProvenanceRoute,
+  given: Given,
+  { engine, view, signal }: AnswerParts,
+): Promise<CustomAnswer> {
+  const dataset = route.dataset.name as TracedDataset
+  const key: Record<string, string> = {}
+  for (const [column, digits] of Object.entries(route.key)) {
+    const text = given[column] ?? ''
+    if (!new RegExp(`^\\d{${digits}}$`).test(text)) throw notFound()
+    key[column] = text
+  }
+  const period = choosePeriod(view, dataset, given.reference_period)
+  if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
+  const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
+  if (record === undefined) throw notFound()
+  const published = await engine.run(planPublishedRows(dataset, key, period), view, { signal })
+  const lookups = new Map<string, Row>()
+  for (const { attribute, statement } of planLookups(dataset, record)) {
+    const [row] = await engine.run(statement, view, { signal })
+    if (row !== undefined) lookups.set(attribute, row)
+  }
+  const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
+  const entries = describeProvenance(dataset, family, record, published, lookups, view)
+  return {
+    data: { ...key, entries: entries as unknown as JsonValue },
+    meta: periodMeta(period),
+    rows: entries.length,
   }
 }

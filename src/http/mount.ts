@@ -11,7 +11,7 @@ import type { Key } from '../keys/keys.ts'
 import { decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
-import { answerAll, answerList, answerRecord, answerScoped, type Given } from './answer.ts'
+import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
 import { describeIssues, languageOf } from './problem.ts'
 import { type CustomAnswer, fastifyPath, methodOf, type Route, releaseAreaOf } from './route.ts'
 
@@ -67,7 +67,9 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
     schemas.count = z.enum(['true', 'false']).optional()
   }
   if (route.dataset.periodic)
-    schemas.reference_period = (route.kind === 'record' ? ONE_PERIOD : PERIOD).optional()
+    schemas.reference_period = (
+      route.kind === 'record' || route.kind === 'provenance' ? ONE_PERIOD : PERIOD
+    ).optional()
   schemas.expected_release_id = PIN.optional()
   return schemas
 }
@@ -169,6 +171,8 @@ async function answerRoute(
       return answerRecord(route, given, answerParts)
     case 'scoped':
       return answerScoped(route, given, answerParts)
+    case 'provenance':
+      return answerProvenance(route, given, answerParts)
   }
 }
 

@@ -2,7 +2,7 @@
  * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; mount.ts knows the kinds, and nothing else does.
  *
  * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
- * totals), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
+ * totals), provenance (one record's values back to their files), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
  */
 import type { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
@@ -54,6 +54,14 @@ export interface ScopedRoute extends RouteBase {
   readonly totals: Readonly<Record<string, FieldName | 'rows'>>
 }
 
+/** Every attribute of one record back to file, row and column. */
+export interface ProvenanceRoute extends RouteBase {
+  readonly kind: 'provenance'
+  readonly dataset: Dataset
+  /** Path parameter (and key column) → digits of the code. */
+  readonly key: Readonly<Record<string, number>>
+}
+
 export interface CustomRequest {
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
@@ -85,7 +93,7 @@ export interface CustomRoute extends RouteBase {
   readonly handle: (request: CustomRequest) => Promise<CustomAnswer>
 }
 
-export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | CustomRoute
+export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute
 
 export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custom' ? route.method : 'GET')
 /** Whose release a route is answered from. */

@@ -10,7 +10,9 @@ const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
 const beds = (await client.get('/v1/bed-capacity?limit=1')).body.data[0]
 const offering = (await client.get('/v1/specialized-service-offerings?limit=1')).body.data[0]
+const piece = (await client.get(`/v1/equipment-inventory?limit=1`)).body.data[0]
 const EXAMPLES: Record<string, string> = {
+  bed_type_code: beds.bed_type_code,
   uf: 'RR',
   cnes_code: beds.cnes_code,
   municipalityCode: '1400100',
@@ -21,9 +23,18 @@ const EXAMPLES: Record<string, string> = {
   release_id: small.result.analytics,
 }
 const urlOf = ({ path }: Route): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    name === 'ibge_code' ? (path.includes('states') ? '14' : '1400100') : (EXAMPLES[name] ?? ''),
-  )
+  path
+    .replace(
+      '{cnes_code}/equipment-inventory/{category_code}/{equipment_code}',
+      `${piece.cnes_code}/equipment-inventory/${piece.category_code}/${piece.equipment_code}`,
+    )
+    .replace(
+      '{cnes_code}/specialized-services/{service_code}',
+      `${offering.cnes_code}/specialized-services/{service_code}`,
+    )
+    .replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      name === 'ibge_code' ? (path.includes('states') ? '14' : '1400100') : (EXAMPLES[name] ?? ''),
+    )
 const call = (route: Route, suffix = '', headers: Record<string, string> = {}): Promise<Reply> =>
   methodOf(route) === 'POST'
     ? client.query({ metrics: ['bed_capacity_existing'] }, headers)

@@ -51,4 +51,13 @@ export const BED_CAPACITY: readonly Route[] = [
     dataset: DATASETS.bed_categories,
     response: 'BedCategoryListResponse',
   },
+  {
+    kind: 'provenance',
+    path: '/v1/facilities/{cnes_code}/bed-capacity/{bed_type_code}/provenance',
+    summary: 'A bed record back to file, row and column.',
+    capability: 'bed_capacity.read',
+    dataset: DATASETS.bed_capacity,
+    key: { cnes_code: 7, bed_type_code: 2 },
+    response: 'BedCapacityProvenanceResponse',
+  },
 ]

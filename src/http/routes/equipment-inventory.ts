@@ -67,4 +67,13 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
     },
     response: 'EquipmentTypeDetailResponse',
   },
+  {
+    kind: 'provenance',
+    path: '/v1/facilities/{cnes_code}/equipment-inventory/{category_code}/{equipment_code}/provenance',
+    summary: 'An equipment record back to file, row and column.',
+    capability: 'equipment_inventory.read',
+    dataset: DATASETS.equipment_inventory,
+    key: { cnes_code: 7, category_code: 2, equipment_code: 2 },
+    response: 'EquipmentProvenanceResponse',
+  },
 ]

@@ -31,4 +31,13 @@ export const FACILITIES: readonly Route[] = [
     key: { cnes_code: { column: 'cnes_code', digits: 7 } },
     response: 'FacilityDetailResponse',
   },
+  {
+    kind: 'provenance',
+    path: '/v1/facilities/{cnes_code}/provenance',
+    summary: 'Every attribute of a facility back to file, row and column.',
+    capability: 'facilities.read',
+    dataset: DATASETS.facilities,
+    key: { cnes_code: 7 },
+    response: 'FacilityProvenanceResponse',
+  },
 ]

@@ -65,4 +65,13 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
     },
     response: 'SpecializedServiceClassificationDetailResponse',
   },
+  {
+    kind: 'provenance',
+    path: '/v1/facilities/{cnes_code}/specialized-services/{service_code}/{classification_code}/provenance',
+    summary: 'Every declaration of an offering back to file, row and column.',
+    capability: 'specialized_services.read',
+    dataset: DATASETS.specialized_services,
+    key: { cnes_code: 7, service_code: 3, classification_code: 3 },
+    response: 'SpecializedServiceProvenanceResponse',
+  },
 ]
