@@ -16,6 +16,7 @@ import Fastify, {
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
 import { mountRoute, stateOf } from './http/mount.ts'
+import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
 import type { RateLimiter } from './http/rate-limit.ts'
 import { methodOf } from './http/route.ts'
@@ -138,5 +139,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
 
   for (const route of ROUTES) mountRoute(app, route, parts)
+  const document = describeApi(ROUTES)
+  app.get('/openapi.json', async () => document)
   return app
 }

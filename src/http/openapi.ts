@@ -1,0 +1,371 @@
+/**
+ * The OpenAPI 3.1 document, made from the tables that validate and answer: routes, filters, fields, metrics, errors.
+ *
+ * In: nothing but the tables. Out: a JSON value, the same for the same code, kept as a golden file by the tests.
+ */
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import type { Dataset } from '../model/datasets.ts'
+import { DIMENSION_CODES, OPERATORS } from '../model/dimensions.ts'
+import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
+import { METRIC_CODES } from '../model/metrics.ts'
+import { querySchemas, VERSION } from './mount.ts'
+import { methodOf, type Route, releaseAreaOf } from './route.ts'
+
+type Json = { readonly [name: string]: unknown }
+
+const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
+  string: { type: 'string' },
+  integer: { type: 'integer' },
+  boolean: { type: 'boolean' },
+  coordinate: { type: 'number' },
+  date: { type: 'string', format: 'date' },
+  period: { type: 'string', pattern: '^\\d{4}-\\d{2}$' },
+  address: {
+    type: 'object',
+    properties: Object.fromEntries(
+      ['street', 'number', 'complement', 'district', 'postal_code'].map((name) => [
+        name,
+        { type: ['string', 'null'] },
+      ]),
+    ),
+  },
+  declarations: { type: 'array', items: { type: 'object' } },
+}
+
+/** Parameters whose meaning is not a field's. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  limit: 'Rows of a page.',
+  cursor: 'next_cursor of the page before, unchanged, with the same parameters.',
+  count: 'true adds pagination.total.',
+  search: 'Part of a name, without regard to case and accents, or the beginning of a code.',
+  status: 'active facilities (the default), inactive ones, or all.',
+  reference_period: 'YYYY-MM, or all where a list takes it; the newest month without it.',
+  expected_release_id: 'The release to answer from; 409 when it is not here.',
+  state: 'Two-letter abbreviation of the state.',
+  municipality: 'IBGE code, 6 or 7 digits.',
+}
+
+/** @param routes the table of routes */
+export function describeApi(routes: readonly Route[]): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  const schemas: Record<string, Json> = {
+    Problem: PROBLEM,
+    Meta: META,
+    Pagination: PAGINATION,
+    AnalyticsQueryRequest: QUERY_REQUEST,
+    ProvenanceEntry: PROVENANCE_ENTRY,
+  }
+  for (const route of routes) {
+    schemas[route.response] = responseSchema(route)
+    paths[route.path] = { ...paths[route.path], [methodOf(route).toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'sus-data',
+      version: VERSION,
+      description: 'Read-only API over public-health data of the Brazilian unified health system.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'API key made by the operator: sus-data keys create.',
+        },
+      },
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([left], [right]) => (left < right ? -1 : 1))),
+    },
+  }
+}
+
+function operation(route: Route): Json {
+  const isPost = methodOf(route) === 'POST'
+  return {
+    operationId: `${methodOf(route).toLowerCase()}${route.path.replaceAll(/[^a-z0-9]+/gi, '_')}`,
+    summary: route.summary,
+    description:
+      route.capability === null
+        ? 'Needs no key.'
+        : route.capability === 'any'
+          ? 'Needs any valid key.'
+          : `Needs the capability ${route.capability}.`,
+    ...(route.capability === null ? { security: [] } : {}),
+    parameters: [...pathParameters(route), ...queryParameters(route)],
+    ...(isPost
+      ? {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: { $ref: '#/components/schemas/AnalyticsQueryRequest' } },
+            },
+          },
+        }
+      : {}),
+    responses: {
+      '200': {
+        description: 'The answer.',
+        ...releaseHeaders(route),
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.response}` } } },
+      },
+      ...errorResponses(route),
+    },
+  }
+}
+
+const pathParameters = ({ path }: Route): Json[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: describeParameter(name),
+  }))
+
+function queryParameters(route: Route): Json[] {
+  return Object.entries(querySchemas(route)).map(([name, schema]) => {
+    const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
+      io: 'input',
+      unrepresentable: 'any',
+    }) as Json & { $schema?: unknown }
+    const defaults = route.kind === 'list' ? { ...route.defaults, limit: String(route.limit.default) } : {}
+    const value = (defaults as Record<string, string>)[name]
+    return {
+      name,
+      in: 'query',
+      required: false,
+      description: describeParameter(name),
+      schema: { ...json, ...(value === undefined ? {} : { default: value }) },
+    }
+  })
+}
+
+const describeParameter = (name: string): string => {
+  const known = PARAMETERS[name]
+  if (known !== undefined) return known
+  try {
+    return fieldOf(name as FieldName).description
+  } catch {
+    return name
+  }
+}
+
+function releaseHeaders(route: Route): Json {
+  const area = releaseAreaOf(route)
+  if (area === null) return {}
+  const name =
+    area === 'analytics'
+      ? 'x-analytics-release-id'
+      : route.path.startsWith('/v1/demography')
+        ? 'x-demography-release-id'
+        : 'x-data-release-id'
+  return {
+    headers: { [name]: { schema: { type: 'string' }, description: 'Release the answer comes from.' } },
+  }
+}
+
+function errorResponses(route: Route): Record<string, Json> {
+  const codes: ErrorCode[] =
+    route.capability === null
+      ? ['internal', 'not_ready']
+      : [
+          'invalid_request',
+          'unauthorized',
+          'forbidden',
+          'release_mismatch',
+          'rate_limited',
+          'internal',
+          'overloaded',
+          'query_timeout',
+        ]
+  if (route.path.includes('{')) codes.push('not_found')
+  const responses: Record<string, Json> = {}
+  for (const code of codes)
+    responses[String(ERRORS[code].status)] = {
+      description: ERRORS[code].title_en,
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    }
+  return responses
+}
+
+function responseSchema(route: Route): Json {
+  const meta = { $ref: '#/components/schemas/Meta' }
+  const envelope = (data: Json, isPaged = false): Json => ({
+    type: 'object',
+    required: ['data', 'meta', ...(isPaged ? ['pagination'] : [])],
+    properties: {
+      data,
+      ...(isPaged ? { pagination: { $ref: '#/components/schemas/Pagination' } } : {}),
+      meta,
+    },
+  })
+  switch (route.kind) {
+    case 'list':
+      return envelope({ type: 'array', items: recordSchema(route.dataset, false) }, true)
+    case 'all':
+      return envelope({ type: 'array', items: recordSchema(route.dataset, false) })
+    case 'record':
+      return envelope(recordSchema(route.dataset, true))
+    case 'scoped':
+      return envelope({
+        type: 'object',
+        required: ['facility', 'records', 'totals'],
+        properties: {
+          facility: { type: 'object' },
+          records: { type: 'array', items: recordSchema(route.dataset, true) },
+          totals: {
+            type: 'object',
+            properties: Object.fromEntries(
+              Object.keys(route.totals).map((name) => [name, { type: ['integer', 'null'] }]),
+            ),
+          },
+        },
+      })
+    case 'provenance':
+      return envelope({
+        type: 'object',
+        required: ['entries'],
+        properties: { entries: { type: 'array', items: { $ref: '#/components/schemas/ProvenanceEntry' } } },
+      })
+    case 'custom':
+      return envelope({})
+  }
+}
+
+function recordSchema(dataset: Dataset, isDetail: boolean): Json {
+  const names = [...dataset.fields, ...(isDetail ? (dataset.detail ?? []) : [])]
+  return {
+    type: 'object',
+    description: dataset.description,
+    required: names,
+    properties: Object.fromEntries(
+      names.map((name) => {
+        const { type, nullable, description, unit } = fieldOf(name)
+        const schema = FIELD_SCHEMAS[type]
+        return [
+          name,
+          {
+            ...schema,
+            ...(nullable === true ? { type: [schema.type, 'null'] } : {}),
+            description: unit === undefined ? description : `${description} Unit: ${unit}.`,
+          },
+        ]
+      }),
+    ),
+  }
+}
+
+const PROBLEM: Json = {
+  type: 'object',
+  description: 'RFC 9457 problem document.',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id', 'errors'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(ERRORS) },
+    request_id: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['message'],
+        properties: {
+          parameter: { type: 'string' },
+          pointer: { type: 'string' },
+          message: { type: 'string' },
+          allowed: { type: 'array' },
+        },
+      },
+    },
+  },
+}
+const META: Json = {
+  type: 'object',
+  required: ['version', 'request_id'],
+  properties: {
+    version: { type: 'string' },
+    request_id: { type: 'string' },
+    release_id: { type: 'string' },
+    reference_period: { type: ['string', 'null'] },
+    synthetic: { type: 'boolean', description: 'true: invented data of the demonstration.' },
+  },
+}
+const PAGINATION: Json = {
+  type: 'object',
+  required: ['limit', 'has_more', 'next_cursor'],
+  properties: {
+    limit: { type: 'integer' },
+    has_more: { type: 'boolean' },
+    next_cursor: { type: ['string', 'null'] },
+    total: { type: 'integer' },
+  },
+}
+const PROVENANCE_ENTRY: Json = {
+  type: 'object',
+  required: ['attribute', 'value', 'raw_value', 'rule', 'source'],
+  properties: {
+    attribute: { type: 'string' },
+    value: {},
+    raw_value: { type: ['string', 'null'], description: 'The published cell.' },
+    rule: { type: 'string', description: 'How the cell became the value.' },
+    source: {
+      type: ['object', 'null'],
+      properties: {
+        publisher: { type: 'string' },
+        file: { type: 'string' },
+        archive: { type: ['string', 'null'] },
+        sha256: { type: 'string' },
+        row: { type: 'integer', description: 'Row of the file, header = 1.' },
+        column: { type: 'string' },
+      },
+    },
+  },
+}
+const QUERY_REQUEST: Json = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['metrics'],
+  properties: {
+    metrics: { type: 'array', minItems: 1, maxItems: 20, items: { type: 'string', enum: METRIC_CODES } },
+    group_by: { type: 'array', maxItems: 6, items: { type: 'string', enum: DIMENSION_CODES } },
+    filters: {
+      type: 'array',
+      maxItems: 50,
+      items: {
+        type: 'object',
+        required: ['dimension', 'operator', 'value'],
+        properties: {
+          dimension: { type: 'string', enum: DIMENSION_CODES },
+          operator: { type: 'string', enum: OPERATORS },
+          value: { description: 'One value, or an array for IN, NOT_IN and BETWEEN.' },
+        },
+      },
+    },
+    order_by: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field'],
+        properties: { field: { type: 'string' }, direction: { type: 'string', enum: ['asc', 'desc'] } },
+      },
+    },
+    limit: { type: 'integer', minimum: 1, maximum: 10_000, default: 100 },
+    offset: { type: 'integer', minimum: 0, maximum: 1_000_000, default: 0 },
+    expected_release_id: { type: ['string', 'null'] },
+    over_period: { type: ['string', 'null'], enum: ['last', 'first', 'avg', 'max', null] },
+  },
+  examples: [
+    {
+      metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
+      group_by: ['municipality'],
+      filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
+    },
+  ],
+}
