@@ -1,6 +1,7 @@
 /** The OpenAPI document says what is served, no more and no less; it is kept whole in test/http/openapi.json. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { describeApi } from '../../src/http/openapi.ts'
 import { methodOf } from '../../src/http/route.ts'
@@ -108,4 +109,9 @@ t.test('the specification’s parameters are there by their names', async (t) =>
   }
   for (const [path, expected] of Object.entries(EXPECTED))
     for (const name of expected) t.ok(names(path).includes(name), `${path} ${name}`)
+})
+
+t.test('a public validator accepts it', async (t) => {
+  const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(api)))
+  t.ok(valid, JSON.stringify(errors))
 })

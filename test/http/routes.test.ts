@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
+import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -21,6 +22,7 @@ const EXAMPLES: Record<string, string> = {
   service_code: offering.service_code,
   classification_code: offering.classification_code,
   release_id: small.result.analytics,
+  dimensionCode: 'municipality',
 }
 const urlOf = ({ path }: Route): string =>
   path
@@ -274,4 +276,23 @@ t.test('facility-scoped answers hold all rows and their totals', async (t) => {
     beds_sus: 0,
     beds_non_sus: 0,
   })
+})
+
+t.test('dimension values: all fifteen, paged, searched, with parents', async (t) => {
+  for (const code of DIMENSION_CODES) {
+    const path = `/v1/analytics/dimensions/${code}/values`
+    const whole = await client.get(`${path}?limit=250`)
+    t.equal(whole.status, 200, code)
+    t.ok(whole.body.pagination.total > 0, `${code}: ${whole.body.pagination.total}`)
+    const second = await client.get(`${path}?limit=1&offset=1`)
+    t.same(second.body.data, whole.body.data.slice(1, 2))
+  }
+  const [boaVista] = (
+    await client.get('/v1/analytics/dimensions/municipality/values?search=BOA%20vista&limit=250')
+  ).body.data.filter(({ code }: { code: number }) => code === 1400100)
+  t.same(boaVista, { code: 1400100, name: 'Boa Vista', parent: { dimension: 'state', code: 'RR' } })
+  t.equal((await client.get('/v1/analytics/dimensions/municipality/values')).body.pagination.total, 5571)
+  const wrong = await client.get('/v1/analytics/dimensions/planet/values')
+  isProblem(t, wrong, 400, 'unknown_dimension')
+  isProblem(t, await client.get('/v1/analytics/dimensions/state/values?limit=251'), 400, 'invalid_request')
 })
