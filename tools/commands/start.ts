@@ -40,11 +40,14 @@ export const command: Command = {
   },
 }
 
+/** Steps of making and importing one demonstration month: what the bar counts. */
+const DEMONSTRATION_STEPS = 28
+
 /** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
   mkdirSync(settings.releasesDir, { recursive: true })
   const snapshots = await mkdtemp(join(settings.releasesDir, '.demo-'))
-  const progress = createProgress({ silent: false })
+  const progress = createProgress({ silent: false, steps: DEMONSTRATION_STEPS })
   const startedAt = Date.now()
   try {
     await writeDemonstration({
