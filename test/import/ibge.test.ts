@@ -1,5 +1,5 @@
 /** Each form of IBGE's files, made small: what is read, from which cell, and what every broken one is told. */
-import { utils, write } from '@e965/xlsx'
+import { type CellObject, utils, write } from '@e965/xlsx'
 import t, { type Test } from 'tap'
 import { ImportError } from '../../src/import/import-error.ts'
 import { type IbgeTable, readIbge, recogniseIbge } from '../../src/import/sources/ibge/index.ts'
@@ -281,6 +281,30 @@ t.test('SIDRA exports that would give wrong numbers are refused', async (t) => {
   refuses(t, file, sidra([...head, total, row], undefined, 5938), /table 5938/)
 })
 
+t.test('spreadsheet cells of other kinds are not counts', async (t) => {
+  const odd: CellObject[] = [
+    { t: 'e', v: 42, w: '#N/A' },
+    { t: 'b', v: true },
+    { t: 'n', v: 18.834 },
+    { t: 'n', v: -5 },
+  ]
+  for (const bookType of ['xlsx', 'biff8'] as const)
+    for (const cell of odd) {
+      const sheet = utils.aoa_to_sheet([
+        ['Tabela 793 - População residente'],
+        ['Variável - População residente (Pessoas)'],
+        ['Município', 'Ano'],
+        [null, '2007'],
+        ['1100015', 5],
+        ['1100023', 7],
+      ])
+      sheet.B5 = cell
+      const book = utils.book_new()
+      utils.book_append_sheet(book, sheet, 'Tabela')
+      refuses(t, 't.xlsx', write(book, { bookType, type: 'buffer' }), /nor a mark \(row 5, 2007\)/)
+    }
+})
+
 t.test('marks', async (t) => {
   const cells: [string, number | string | null][] = [
     ['-', 0],
@@ -332,6 +356,8 @@ t.test('wide CSV', async (t) => {
   bad('code_muni;2022\n1100015;abc\n', /neither a number nor a mark \(row 2, 2022\)/)
   bad('code_muni;2022\n1100015;5\n1100015;5\n', /twice for one year \(row 3\)/)
   bad('code_muni;2022\n', /no municipality/)
+  bad('code_muni;20011\n1100015;5\n', /no year/)
+  bad('code_muni;2022\n1100015;5\n;6\n', /seven digits \(row 3, 2022\)/)
 })
 
 const LABELS = {
@@ -394,6 +420,10 @@ t.test('values API: only totals of the population are taken', async (t) => {
   bad([LABELS, element('5', '1100015', { D3C: undefined })], /without a year \(row 2\)/)
   bad([LABELS, element(null)], /neither a number nor a mark \(row 2/)
   bad([LABELS, element('5'), element('5')], /twice for one year \(row 3\)/)
+  bad([LABELS, element(22.516)], /neither a number nor a mark \(row 2/)
+  const { D4C } = labels
+  const men = element('4', '1100015', { D4C: '4' })
+  bad([{ ...LABELS, D4C }, men], /category by its code alone/)
   bad([LABELS, null], /no municipality/)
   bad([LABELS], /no municipality/)
 })
@@ -441,6 +471,10 @@ t.test('aggregates API v3: municipalities, totals of other levels, categories', 
   refuses(t, 'a.json', json(one([place('1100015', 'N6', { '2022-01': '5' })])), /without a year/)
   const twice = [place('1100015', 'N6', { '2022': '5' }), place('1100015', 'N6', { '2022': '5' })]
   refuses(t, 'a.json', json(one(twice)), /twice for one year \(row 2\)/)
+  const hole = place('1100015', 'N6', { '2010': '4', '2022': null })
+  refuses(t, 'a.json', json(one([hole])), /neither a number nor a mark \(row 1, serie.2022\)/)
+  const levelless = [{ localidade: { id: '1100015' }, serie: { '2022': '5' } }]
+  t.same(triples(readIbge('a.json', json(one(levelless)))), ['1 1100015 2022 CENSUS_POPULATION 5'])
 })
 
 t.test('whatever the bytes, the operator gets an ImportError', async (t) => {

@@ -7,7 +7,7 @@ import { ImportError, UnknownContent } from '../../import-error.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
 import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
 import { findDtbHeader, readDtb, readLocalidades } from './territorial.ts'
-import { foldTitle, type Grid, type IbgeTable, isRecord } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './types.ts'
 
 export type { IbgeTable } from './types.ts'
 
@@ -103,9 +103,14 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
 /** Cells as text: numbers by their value, never by their display format. */
 function toGrid(sheet: WorkSheet | undefined): Grid {
   const rows = (sheet?.['!data'] ?? []) as (CellObject | undefined)[][]
-  return Array.from(rows, (row) =>
-    Array.from(row ?? [], (cell) => (cell?.v === undefined || cell.v === null ? '' : String(cell.v))),
-  )
+  return Array.from(rows, (row) => Array.from(row ?? [], cellText))
+}
+
+function cellText(cell: CellObject | undefined): string {
+  if (cell?.v === undefined || cell.v === null) return ''
+  // The value of an error cell (#N/A) is its number in the file format: 42 is not a population.
+  if (cell.t === 'e') return '#'
+  return typeof cell.v === 'number' ? numberAsText(cell.v) : String(cell.v)
 }
 
 /** Quoted cells may hold the separator; none of these files has a line break inside a cell. */

@@ -3,7 +3,15 @@
  * Rows are those a user sees; of JSON, row is the position of the element, the label element being 1.
  */
 import { ImportError } from '../../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, isRecord, SYNTHETIC_MARK, TableBuilder } from './types.ts'
+import {
+  foldTitle,
+  type Grid,
+  type IbgeTable,
+  isRecord,
+  numberAsText,
+  SYNTHETIC_MARK,
+  TableBuilder,
+} from './types.ts'
 
 /** Resident population: 93 of a census or count, 9324 of an estimate; others are shares of it. */
 const POPULATION_VARIABLES = new Set(['93', '9324'])
@@ -64,13 +72,14 @@ export function readSidraTable(file: string, grid: Grid): IbgeTable {
 const isYear = (cell: string): boolean => /^(19|20)\d\d$/.test(cell.trim())
 
 export function readSidraWide(file: string, grid: Grid): IbgeTable {
-  const years = (grid[0] ?? []).slice(1).map(Number)
-  if (years.some((year) => !Number.isInteger(year) || year < 1900))
+  const titles = (grid[0] ?? []).slice(1)
+  const years = titles.map(Number)
+  if (!titles.every(isYear))
     throw new ImportError(file, 'has a column that is no year', 'Use code_muni;year;year… as its header')
   const table = new TableBuilder(file)
   grid.forEach((cells, index) => {
     const code = (cells[0] ?? '').trim()
-    if (index === 0 || code === '') return
+    if (index === 0 || cells.every((cell) => cell.trim() === '')) return
     // An empty cell of this reshaped form is the mark "not available" of the original.
     years.forEach((year, at) => {
       const raw = (cells[at + 1] ?? '').trim()
@@ -99,6 +108,13 @@ export function readSidraValues(file: string, value: readonly unknown[]): IbgeTa
   const categories = Object.keys(labels).filter(
     (key) => /^D\dN$/.test(key) && ![place, year, variable].includes(`${key.slice(0, 2)}C`),
   )
+  // Without its name, the category of one sex looks like the total.
+  if (dimensions.some((key) => ![place, year, variable].includes(key) && !(`${key.slice(0, -1)}N` in labels)))
+    throw new ImportError(
+      file,
+      'has a category by its code alone',
+      'Ask the API for the names of the dimensions too',
+    )
   const table = new TableBuilder(file)
   elements.forEach((element, index) => {
     const texts = textsOf(element)
@@ -128,9 +144,11 @@ export function readAggregates(file: string, value: readonly unknown[]): IbgeTab
       for (const { localidade, serie } of recordsOf(result.series)) {
         row += 1
         const place = isRecord(localidade) ? localidade : {}
-        const level = textsOf(place.nivel).id
         const code = String(place.id)
-        for (const [year, raw] of Object.entries(textsOf(serie))) {
+        // Where the level is not said, seven digits are a municipality: no other level has as many.
+        const level = textsOf(place.nivel).id ?? (code.length === 7 ? 'N6' : undefined)
+        for (const [year, value] of Object.entries(isRecord(serie) ? serie : {})) {
+          const raw = textOf(value) ?? ''
           const column = `serie.${year}`
           if (level === 'N6' && !wanted) table.leaveOut(row, column, 'other_variable')
           else if (level === 'N6' && !total) table.leaveOut(row, column, 'not_a_total')
@@ -155,10 +173,15 @@ const yearOf = (text: string | undefined): number => (/^\d{4}$/.test(text ?? '')
 const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.filter(isRecord) : []
 
-/** The fields of a JSON object that are text (the API publishes values as text) or numbers, as text. */
+/** Text (the API publishes values as text) or a number as text; of anything else, nothing. */
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'number' ? numberAsText(value) : typeof value === 'string' ? value : undefined
+
+/** The fields of a JSON object that are text or numbers, as text. */
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) =>
-      typeof field === 'string' || typeof field === 'number' ? [[key, String(field)]] : [],
-    ),
+    Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) => {
+      const text = textOf(field)
+      return text === undefined ? [] : [[key, text]]
+    }),
   )

@@ -152,6 +152,10 @@ export function readPopulationCell(raw: string): number | string | null {
   return /^\d{1,9}$/.test(digits) ? Number(digits) : null
 }
 
+/** A fraction gets its decimal comma, so that 18.834 is never taken for 18834; counts stay as they are. */
+export const numberAsText = (value: number): string =>
+  Number.isInteger(value) ? String(value) : String(value).replace('.', ',')
+
 /** @returns whether a parsed JSON value has fields that can be read */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
