@@ -76,7 +76,13 @@ export async function commitRelease(
   }
   await linkKnownFiles(releasesDir, staging, manifest)
   await syncTree(staging, manifest)
-  await rename(staging, target)
+  try {
+    await rename(staging, target)
+  } catch (error) {
+    // Another import of the same files was a moment faster: its release has the same name, so the same bytes.
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    await rm(staging, { recursive: true, force: true })
+  }
   await syncPath(releasesDir)
   return manifest
 }
