@@ -1,10 +1,12 @@
 /** Bad input: one clear error that names the file and the remedy, and no release touched. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { writeDemonstration } from '../../src/demo/demonstration.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
+import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { readZip } from '../fixtures/raw-base.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
@@ -41,10 +43,7 @@ async function refuses(t: Test, paths: readonly string[], file: RegExp, problem:
   t.match(error.message, file, 'names the file')
   t.match(error.message, problem, 'says what is wrong')
   t.ok(error.remedy.length > 10, 'says what to do')
-  const left = readdirSync(releasesDir, { withFileTypes: true }).filter(
-    ({ name }) => name.includes('cnes-') || name.startsWith('.staging'),
-  )
-  t.same(left, [], 'no release, nothing left behind')
+  t.same(readdirSync(releasesDir), [], 'no release of any kind, no staging folder')
 }
 
 t.test('a missing column', (t) =>
@@ -117,6 +116,22 @@ t.test('a month under the name of an older one', (t) =>
     /tbEstabelecimento201501/,
     /another month/,
   ),
+)
+t.test('an archive under the name of another month', async (t) => {
+  const renamed = join(folder, 'BASE_DE_DADOS_CNES_202604.ZIP')
+  cpSync(zip, renamed)
+  await refuses(
+    t,
+    [ibge, renamed],
+    /BASE_DE_DADOS_CNES_202604\.ZIP/,
+    /is of 202605 inside an archive of 202604/,
+  )
+})
+t.test('one table twice', (t) =>
+  refuses(t, [ibge, zip, join(csv, 'tbLeito202605.csv')], /tbLeito202605\.csv/, /twice/),
+)
+t.test('a path that is not there', (t) =>
+  refuses(t, [ibge, join(folder, 'nowhere')], /nowhere/, /does not exist/),
 )
 t.test('a missing table', (t) =>
   refuses(
@@ -219,4 +234,76 @@ t.test('state files', { skip: skipWithoutShared }, async (t) => {
   const wrong = Buffer.from(published)
   wrong.writeUInt8(wrong.readUInt8(20) ^ 1, 20)
   await refuses(t, [ibge, write('LTRR0610.dbc', wrong)], /LTRR0610\.dbc/, /CRC-32/)
+})
+t.test('made-up state files', async (t) => {
+  const row = {
+    CNES: '2000001',
+    CODUFMUN: '140010',
+    CPF_CNPJ: '11222333000181',
+    PF_PJ: '3',
+    TPGESTAO: 'M',
+    TP_UNID: '05',
+    TIPEQUIP: '1',
+    CODEQUIP: '02',
+    QT_EXIST: '0003',
+    QT_USO: '0002',
+    IND_SUS: '1',
+    COMPETEN: '202309',
+  }
+  const rows = Array.from({ length: 200 }, (_, index) => ({
+    ...row,
+    CODEQUIP: String(index % 97).padStart(2, '0'),
+  }))
+  const dbf = makeDbf({ columns: EQ_COLUMNS, rows })
+  const dbc = makeDbc(dbf)
+  const write = (name: string, bytes: Buffer): string => {
+    copies += 1
+    mkdirSync(join(folder, `made-${copies}`))
+    writeFileSync(join(folder, `made-${copies}`, name), bytes)
+    return join(folder, `made-${copies}`, name)
+  }
+  const changedAt = (place: number): Buffer => {
+    const bytes = Buffer.from(dbc)
+    bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place)
+    return bytes
+  }
+  const CASES: [name: string, bytes: Buffer, problem: RegExp][] = [
+    ['EQRR2309.dbc', dbc.subarray(0, dbc.length - 40), /unpack/],
+    ['EQRR2309.dbc', dbc.subarray(0, 100), /header that cannot be true/],
+    ['EQRR2309.dbc', changedAt(dbc.readUInt16LE(8)), /CRC-32/],
+    ['EQRR2309.dbc', changedAt(1), /CRC-32/],
+    ['EQRR2309.dbc', Buffer.alloc(0), /is empty/],
+    ['EQRR2309.dbc', Buffer.from('<html>not found</html>'.repeat(9)), /is not a \.dbc file/],
+    ['EQRR2309.dbf', dbf.subarray(0, dbf.length - 40), /is cut/],
+    ['EQRR2309.dbf.gz', gzipSync(dbf).subarray(0, 90), /whole gzip/],
+    ['EQRR2310.dbc', dbc, /another month/],
+    ['EQAC2309.dbc', dbc, /another state/],
+    ['LTRR2309.dbc', dbc, /lacks the column/],
+    ['EQXX2309.dbc', dbc, /no state/],
+    [
+      'EQRR2309.dbf',
+      makeDbf({ columns: EQ_COLUMNS, rows: [...rows, { ...row, COMPETEN: '202308' }] }),
+      /row \(202\) of another month/,
+    ],
+    [
+      'EQRR2309.dbf',
+      makeDbf({ columns: EQ_COLUMNS.filter(([name]) => name !== 'QT_EXIST'), rows }),
+      /lacks the column QT_EXIST/,
+    ],
+  ]
+  for (const [name, bytes, problem] of CASES)
+    await refuses(t, [ibge, write(name, bytes)], new RegExp(name.replaceAll('.', '\\.')), problem)
+  await refuses(
+    t,
+    [ibge, write('EQRR2309.dbc', dbc), write('EQRR2309.dbf', dbf)],
+    /EQRR2309\.db[cf]/,
+    /same month and state/,
+  )
+  const marked = makeDbf({ columns: EQ_COLUMNS, rows, deleted: new Set([0, 5]) })
+  const { rows: counted, rejected } = await importPaths([ibge, write('EQRR2309.dbc', makeDbc(marked))], {
+    releasesDir: join(folder, 'state-releases'),
+    maxRejected: 0.9,
+  })
+  t.equal(counted.equipment_inventory, 97, 'deleted records are not read')
+  t.equal(rejected.duplicate_identical, 101, 'and rows that repeat another are counted')
 })

@@ -1,5 +1,7 @@
 /** A release that is not what its name says is refused by name of the file, and the one in service stays. */
+import { createHash } from 'node:crypto'
 import {
+  appendFileSync,
   cpSync,
   mkdirSync,
   readdirSync,
@@ -31,6 +33,9 @@ const CHANGES: [name: string, file: string, change: (folder: string) => void][] 
     'bed_types/part-1.parquet',
     (folder) => cpSync(join(folder, TYPES), join(folder, 'bed_types/part-1.parquet')),
   ],
+  ['bytes after the end of a file', TYPES, (folder) => appendFileSync(join(folder, TYPES), 'x')],
+  ['a hidden file added', '.notes', (folder) => writeFileSync(join(folder, '.notes'), '')],
+  ['a link added', 'more', (folder) => symlinkSync('..', join(folder, 'more'))],
   [
     'two files swapped',
     'bed_categories/part-0.parquet',
@@ -58,6 +63,28 @@ const CHANGES: [name: string, file: string, change: (folder: string) => void][] 
         join(folder, 'manifest.json'),
         readFileSync(join(folder, 'manifest.json'), 'utf8').replace('"synthetic":true', '"synthetic":false'),
       ),
+  ],
+  [
+    'a changed file whose digest was written into the manifest',
+    'manifest.json',
+    (folder) => {
+      const manifest = readFileSync(join(folder, 'manifest.json'), 'utf8')
+      const digestOf = (): string =>
+        createHash('sha256')
+          .update(readFileSync(join(folder, TYPES)))
+          .digest('hex')
+      const before = digestOf()
+      flip(join(folder, TYPES))
+      writeFileSync(join(folder, 'manifest.json'), manifest.replace(before, digestOf()))
+    },
+  ],
+  [
+    'a manifest of another layout of the same values',
+    'manifest.json',
+    (folder) => {
+      const path = join(folder, 'manifest.json')
+      writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, 'utf8')), null, 2))
+    },
   ],
   [
     'a manifest of another release',
@@ -97,12 +124,47 @@ for (const [name, file, change] of CHANGES)
     t.match(String(error), `${cnes}/${file}`, 'names the file')
     const store = await openStore({ releasesDir })
     t.equal(store.current(), null, 'is not served')
+    const problem = store.problems().find(({ release_id }) => release_id === cnes)
+    t.match(problem?.reason, file, 'is named, with its file')
     t.ok(
-      store.problems().some(({ release_id }) => release_id === cnes),
-      'is named',
+      store.problems().some(({ release_id }) => release_id === small.result.analytics),
+      'and so is the release that joins it',
     )
     store.close()
   })
+
+t.test('one byte of any file of any release', async (t) => {
+  const releasesDir = copyReleases()
+  let files = 0
+  for (const id of [small.result.demography ?? '', cnes]) {
+    const { files: listed } = await verifyRelease(releasesDir, id)
+    for (const { path } of listed) {
+      files += 1
+      const place = join(releasesDir, id, path)
+      flip(place)
+      const error = await verifyRelease(releasesDir, id).catch((thrown: unknown) => thrown)
+      if (!(error instanceof ReleaseRefused) || error.file !== path) t.fail(`${path} was changed unseen`)
+      flip(place)
+    }
+    t.ok(await verifyRelease(releasesDir, id), 'put back, it is whole again')
+  }
+  t.ok(files > 15, `${files} files`)
+})
+
+t.test('what stands outside the digest may change; what is no release is none', async (t) => {
+  const releasesDir = copyReleases()
+  writeFileSync(join(releasesDir, cnes, 'acquisition.json'), '[]\n')
+  t.ok(await verifyRelease(releasesDir, cnes))
+  renameSync(join(releasesDir, cnes), join(releasesDir, 'elsewhere'))
+  symlinkSync('elsewhere', join(releasesDir, cnes))
+  await t.rejects(verifyRelease(releasesDir, cnes), /is not a folder here/, 'a link to a release')
+  const renamed = cnes.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+  rmSync(join(releasesDir, cnes))
+  renameSync(join(releasesDir, 'elsewhere'), join(releasesDir, renamed))
+  await t.rejects(verifyRelease(releasesDir, renamed), /digest of the release id/, 'under another name')
+  for (const id of ['', '.', '..', `../${cnes}`, `${cnes}/`, 'elsewhere'])
+    await t.rejects(verifyRelease(releasesDir, id), /is not a release id/, id)
+})
 
 t.test('the release in service stays when the next one is refused; a repaired one is taken', async (t) => {
   const { engine, store, close } = await openReleases(small.releasesDir)
