@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import accepts from '@fastify/accepts'
 import compress from '@fastify/compress'
 import Fastify, {
   type FastifyBaseLogger,
@@ -15,6 +16,7 @@ import Fastify, {
 } from 'fastify'
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
+import type { ReportPool } from './export/pool.ts'
 import { mountRoute, stateOf } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
@@ -35,6 +37,9 @@ export interface AppParts {
   readonly releases: ReleaseSource
   readonly keys: KeyStore
   readonly limiter: RateLimiter
+  readonly reports: ReportPool
+  /** The operator's public signing key (32 bytes, base64), or null where there is none. */
+  readonly publicKey: () => string | null
   /** Signs cursors; the same on every instance that shares clients. */
   readonly cursorSecret: Buffer
   readonly logger: FastifyBaseLogger | null
@@ -58,6 +63,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
   })
   await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
+  await app.register(accepts)
   // Only JSON bodies are read; anything else is 415.
   app.removeContentTypeParser('text/plain')
 

@@ -56,6 +56,12 @@ export const ERRORS = {
     title_en: 'A stock does not add up over reference periods',
     hint: 'Group by reference_period, filter one period, or set over_period to last, first, avg or max.',
   },
+  too_many_rows: {
+    status: 400,
+    title: 'Linhas demais para um relatório',
+    title_en: 'Too many rows for a report',
+    hint: 'Filter the query, or group by fewer dimensions.',
+  },
   unauthorized: {
     status: 401,
     title: 'Credencial ausente ou inválida',

@@ -7,11 +7,17 @@ import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/engine.ts'
+import { createReportPool } from './export/pool.ts'
 import { createLogger } from './http/log.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
+import { readPublicKey } from './keys/signing.ts'
 import { openStore } from './release/store.ts'
 import type { Settings } from './settings.ts'
+
+export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
+/** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
+export const REPORT_HEAP_MB = 512
 
 export interface RunningServer {
   /** Where it listens, e.g. http://127.0.0.1:8080. */
@@ -39,9 +45,23 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: ({ id }) => logger.info({ release_id: id }, 'release in service'),
   })
+  const reports = createReportPool({
+    worker: {
+      releasesDir: settings.releasesDir,
+      memory: settings.reportMemory,
+      threads: settings.duckdbThreads,
+      timeoutMs: settings.reportTimeoutMs,
+      signingKeyFile: settings.signingKeyFile,
+    },
+    entry: REPORT_WORKER,
+    queue: settings.reportQueue,
+    heapMb: REPORT_HEAP_MB,
+  })
   const app = await buildApp({
     engine,
     releases,
+    reports,
+    publicKey: () => readPublicKey(settings.signingKeyFile),
     keys,
     limiter: createRateLimiter({ perMinute: settings.rateLimitPerMinute }),
     cursorSecret: cursorSecret(settings.keysFile),
@@ -58,6 +78,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       await app.close()
       releases.close()
       keys.close()
+      await reports.close()
       await engine.close()
     },
   }

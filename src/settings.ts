@@ -93,6 +93,15 @@ export const SETTINGS = {
     allowed: 'the path of a file, which may not exist yet',
     parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
   }),
+  signingKeyFile: setting({
+    name: 'SUS_SIGNING_KEY_FILE',
+    default: 'signing-key.pem in SUS_RELEASES_DIR',
+    computeDefault: (context) => join(context.text('SUS_RELEASES_DIR'), 'signing-key.pem'),
+    unit: '',
+    help: 'File of the Ed25519 key that signs reports (mode 0600); without it reports are not signed.',
+    allowed: 'the path of a file, which may not exist yet',
+    parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
+  }),
   logLevel: setting({
     name: 'SUS_LOG_LEVEL',
     default: 'info',
@@ -148,6 +157,35 @@ export const SETTINGS = {
     help: 'Queries that may wait; one more is answered with overloaded.',
     allowed: 'a whole number from 0 to 100000',
     parse: whole(0, 100_000),
+  }),
+  reportMemory: setting({
+    name: 'SUS_REPORT_MEMORY',
+    default: 'half of SUS_DUCKDB_MEMORY',
+    computeDefault: (context) => {
+      const [, digits, unit] = /^([\d.]+) ?(\w+)$/.exec(context.text('SUS_DUCKDB_MEMORY')) ?? []
+      const bytes = (Number(digits) * (MEMORY_UNITS[unit?.toUpperCase() ?? ''] ?? 0)) / 2
+      return `${Math.floor(Math.max(bytes, MEMORY_MIN) / MiB)}MiB`
+    },
+    unit: '',
+    help: 'Memory the DuckDB of the report worker may use.',
+    allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
+    parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
+  }),
+  reportQueue: setting({
+    name: 'SUS_REPORT_QUEUE',
+    default: '16',
+    unit: 'reports',
+    help: 'Reports that may wait while one is made; one more is answered with overloaded.',
+    allowed: 'a whole number from 0 to 10000',
+    parse: whole(0, 10_000),
+  }),
+  reportTimeoutMs: setting({
+    name: 'SUS_REPORT_TIMEOUT_MS',
+    default: '120000',
+    unit: 'milliseconds',
+    help: "Time after which a report's query is interrupted and answered with query_timeout.",
+    allowed: 'a whole number from 1 to 3600000',
+    parse: whole(1, 3_600_000),
   }),
   rateLimitPerMinute: setting({
     name: 'SUS_RATE_LIMIT',

@@ -14,12 +14,16 @@ t.test('nothing set: every default', async (t) => {
     port: 8080,
     releasesDir: resolve('releases'),
     keysFile: resolve('releases/keys.json'),
+    signingKeyFile: resolve('releases/signing-key.pem'),
     logLevel: 'info',
     duckdbMemory: '1024MiB',
     duckdbThreads: 8,
     queryTimeoutMs: 30_000,
     queryConcurrency: 16,
     queryQueue: 512,
+    reportMemory: '512MiB',
+    reportQueue: 16,
+    reportTimeoutMs: 120_000,
     rateLimitPerMinute: 6000,
   })
   t.same(readSettings({ HOST: '', PORT: '', SUS_KEYS_FILE: '' }, machine), readSettings({}, machine))

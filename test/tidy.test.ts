@@ -20,13 +20,23 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   release: ['model', 'engine/types.ts'],
   engine: ['release', 'model', 'sql.ts', 'errors.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
-  query: ['model', 'release/view.ts', 'release/digest.ts', 'sql.ts', 'errors.ts', 'engine/types.ts'],
+  query: [
+    'model',
+    'release/view.ts',
+    'release/manifest.ts',
+    'release/digest.ts',
+    'sql.ts',
+    'errors.ts',
+    'engine/types.ts',
+  ],
   export: ['model', 'query', 'release', 'sql.ts', 'errors.ts', 'engine/types.ts'],
   import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts'],
   demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],
   http: ['model', 'release', 'engine', 'query', 'export', 'keys', 'sql.ts', 'errors.ts', 'settings.ts'],
   'app.ts': ['model', 'release', 'engine', 'query', 'export', 'keys', 'http', 'errors.ts', 'settings.ts'],
+  // The thread that makes reports: wires as main.ts does.
+  'report-worker.ts': ['engine', 'export', 'keys', 'errors.ts'],
   'main.ts': [
     'model',
     'release',

@@ -92,7 +92,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     return schema
   }
 
-  const run = async (statement: Sql, release: ReleaseView, { signal }: RunOptions = {}): Promise<Row[]> => {
+  /** A connection with one statement on it: interrupted when its time is over or its client has left. */
+  const withResult = async <Value>(
+    statement: Sql,
+    release: ReleaseView,
+    { signal }: RunOptions,
+    execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
+  ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> => {
     const schema = await schemaOf(release)
     const { text, values } = print(statement, (dataset, period) => viewName(schema, dataset, period))
     const connection = await acquire()
@@ -105,9 +111,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     try {
       if (signal?.aborted === true) throw new AppError('query_timeout', { detail: 'The client has left.' })
       signal?.addEventListener('abort', interrupt, { once: true })
-      const reader = await connection.runAndReadAll(text, values.map(bindValue), values.map(bindType))
-      return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+      return { value: await execute(connection, text, values), connection }
     } catch (error) {
+      giveBack(connection)
       if (timedOut) throw new AppError('query_timeout', { cause: error })
       if (signal?.aborted === true)
         throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
@@ -116,12 +122,51 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', interrupt)
+    }
+  }
+
+  const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
+    const { value, connection } = await withResult(
+      statement,
+      release,
+      runOptions,
+      async (taken, text, values) => {
+        const reader = await taken.runAndReadAll(text, values.map(bindValue), values.map(bindType))
+        return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+      },
+    )
+    giveBack(connection)
+    return value
+  }
+
+  async function* runInBatches(
+    statement: Sql,
+    release: ReleaseView,
+    runOptions: RunOptions = {},
+  ): AsyncGenerator<Row[], void, void> {
+    const { value: result, connection } = await withResult(
+      statement,
+      release,
+      runOptions,
+      (taken, text, values) => taken.run(text, values.map(bindValue), values.map(bindType)),
+    )
+    try {
+      const names = result.deduplicatedColumnNames()
+      for (;;) {
+        const chunk = await result.fetchChunk()
+        if (chunk === null || chunk.rowCount === 0) return
+        if (runOptions.signal?.aborted === true)
+          throw new AppError('query_timeout', { detail: 'The client has left.' })
+        yield decodeRows(names, chunk.getRows())
+      }
+    } finally {
       giveBack(connection)
     }
   }
 
   return {
     run,
+    runInBatches,
     async open(release) {
       await schemaOf(release)
     },

@@ -24,6 +24,11 @@ export interface Engine {
    * @throws AppError 'query_timeout', 'overloaded'
    */
   run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
+  /**
+   * As run, in batches of about 2,000 rows: the result stands in DuckDB's memory, and rows become JSON as they are taken.
+   * The connection is given back when the last batch is taken or the loop is left.
+   */
+  runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
   /** Opens a verified release; running it twice is free. */
   open(release: ReleaseView): Promise<void>
   /** Frees what an open release holds once its running statements have ended. */

@@ -7,19 +7,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
+import type { ReportPool } from '../export/pool.ts'
 import type { Key } from '../keys/keys.ts'
 import { decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
 import { describeIssues, languageOf } from './problem.ts'
-import { type CustomAnswer, fastifyPath, methodOf, type Route, releaseAreaOf } from './route.ts'
+import {
+  type CustomAnswer,
+  fastifyPath,
+  methodOf,
+  type Route,
+  releaseAreaOf,
+  type StreamAnswer,
+} from './route.ts'
 
 export const VERSION = '0.1.0'
 
 export interface MountParts {
   readonly engine: Engine
   readonly releases: ReleaseSource
+  readonly reports: ReportPool
+  readonly publicKey: () => string | null
   readonly cursorSecret: Buffer
 }
 
@@ -97,7 +107,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
       const given = { ...(parsed.data as Given), ...(request.params as Given) }
       const bodyPin =
-        route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body) : null
+        route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body, given) : null
       const pin = given.expected_release_id ?? bodyPin
       const area = releaseAreaOf(route)
       const view = area === null ? null : await chooseRelease(parts, pin ?? null, given.cursor)
@@ -115,6 +125,10 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       }
       const answer = await answerRoute(route, given, request, abortSignalOf(reply), parts, view)
       state.rows = answer.rows ?? null
+      if ('stream' in answer) {
+        for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
+        return reply.type(answer.contentType).send(answer.stream)
+      }
       return {
         data: answer.data,
         ...(answer.pagination === undefined ? {} : { pagination: answer.pagination }),
@@ -139,7 +153,7 @@ async function answerRoute(
   signal: AbortSignal,
   parts: MountParts,
   view: ReleaseView | null,
-): Promise<CustomAnswer> {
+): Promise<CustomAnswer | StreamAnswer> {
   if (route.kind === 'custom')
     return route.handle({
       parameters: request.params as Given,
@@ -148,7 +162,13 @@ async function answerRoute(
       key: stateOf(request).key,
       language: languageOf(request.headers['accept-language']),
       signal,
+      preferred: (types) => {
+        const found = request.accepts().type([...types])
+        return typeof found === 'string' ? found : (types[0] ?? '')
+      },
       engine: parts.engine,
+      reports: parts.reports,
+      publicKey: parts.publicKey,
       releases: parts.releases,
       view,
     })

@@ -6,9 +6,7 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Dataset } from '../model/datasets.ts'
-import { DIMENSION_CODES, OPERATORS } from '../model/dimensions.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
-import { METRIC_CODES } from '../model/metrics.ts'
 import { querySchemas, VERSION } from './mount.ts'
 import { methodOf, type Route, releaseAreaOf } from './route.ts'
 
@@ -53,7 +51,6 @@ export function describeApi(routes: readonly Route[]): Json {
     Problem: PROBLEM,
     Meta: META,
     Pagination: PAGINATION,
-    AnalyticsQueryRequest: QUERY_REQUEST,
     ProvenanceEntry: PROVENANCE_ENTRY,
   }
   for (const route of routes) {
@@ -102,7 +99,10 @@ function operation(route: Route): Json {
           requestBody: {
             required: true,
             content: {
-              'application/json': { schema: { $ref: '#/components/schemas/AnalyticsQueryRequest' } },
+              'application/json': {
+                schema: bodySchemaOf(route),
+                examples: { query: { value: QUERY_EXAMPLE } },
+              },
             },
           },
         }
@@ -111,11 +111,31 @@ function operation(route: Route): Json {
       '200': {
         description: 'The answer.',
         ...releaseHeaders(route),
-        content: { 'application/json': { schema: { $ref: `#/components/schemas/${route.response}` } } },
+        content: answerContent(route),
       },
       ...errorResponses(route),
     },
   }
+}
+
+/** The envelope, and the content types a route answers with beside it (a file has no envelope). */
+function answerContent(route: Route): Json {
+  const schema = { $ref: `#/components/schemas/${route.response}` }
+  const files = route.kind === 'custom' ? (route.produces ?? []) : []
+  const isFile = route.response === 'AnalyticsExportResponse'
+  return {
+    ...(isFile ? {} : { 'application/json': { schema } }),
+    ...Object.fromEntries(files.map((type) => [type.split(';')[0] ?? type, isFile ? { schema } : {}])),
+  }
+}
+
+/** The schema that checks the body, with the codes a client may send. */
+function bodySchemaOf(route: Route): Json {
+  if (route.kind !== 'custom' || route.body === undefined) return {}
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(route.body, { io: 'input' }) as Json & {
+    $schema?: unknown
+  }
+  return schema
 }
 
 const pathParameters = ({ path }: Route): Json[] =>
@@ -138,7 +158,7 @@ function queryParameters(route: Route): Json[] {
     return {
       name,
       in: 'query',
-      required: false,
+      required: !schema.safeParse(undefined).success,
       description: describeParameter(name),
       schema: { ...json, ...(value === undefined ? {} : { default: value }) },
     }
@@ -233,7 +253,9 @@ function responseSchema(route: Route): Json {
         properties: { entries: { type: 'array', items: { $ref: '#/components/schemas/ProvenanceEntry' } } },
       })
     case 'custom':
-      return envelope({})
+      return route.response === 'AnalyticsExportResponse'
+        ? { type: 'string', format: 'binary', description: 'The file.' }
+        : envelope({})
   }
 }
 
@@ -328,44 +350,9 @@ const PROVENANCE_ENTRY: Json = {
     },
   },
 }
-const QUERY_REQUEST: Json = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['metrics'],
-  properties: {
-    metrics: { type: 'array', minItems: 1, maxItems: 20, items: { type: 'string', enum: METRIC_CODES } },
-    group_by: { type: 'array', maxItems: 6, items: { type: 'string', enum: DIMENSION_CODES } },
-    filters: {
-      type: 'array',
-      maxItems: 50,
-      items: {
-        type: 'object',
-        required: ['dimension', 'operator', 'value'],
-        properties: {
-          dimension: { type: 'string', enum: DIMENSION_CODES },
-          operator: { type: 'string', enum: OPERATORS },
-          value: { description: 'One value, or an array for IN, NOT_IN and BETWEEN.' },
-        },
-      },
-    },
-    order_by: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['field'],
-        properties: { field: { type: 'string' }, direction: { type: 'string', enum: ['asc', 'desc'] } },
-      },
-    },
-    limit: { type: 'integer', minimum: 1, maximum: 10_000, default: 100 },
-    offset: { type: 'integer', minimum: 0, maximum: 1_000_000, default: 0 },
-    expected_release_id: { type: ['string', 'null'] },
-    over_period: { type: ['string', 'null'], enum: ['last', 'first', 'avg', 'max', null] },
-  },
-  examples: [
-    {
-      metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
-      group_by: ['municipality'],
-      filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
-    },
-  ],
+
+const QUERY_EXAMPLE: Json = {
+  metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
+  group_by: ['municipality'],
+  filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
 }

@@ -4,8 +4,10 @@
  * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
  * totals), provenance (one record's values back to their files), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
  */
+import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
+import type { ReportPool } from '../export/pool.ts'
 import type { Key } from '../keys/keys.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
@@ -69,7 +71,12 @@ export interface CustomRequest {
   readonly key: Key | null
   readonly language: 'pt' | 'en'
   readonly signal: AbortSignal
+  /** The content type of the list the client likes best; the first when it does not care, or likes none. */
+  readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
+  readonly reports: ReportPool
+  /** The operator's public key (32 bytes, base64), or null where there is none. */
+  readonly publicKey: () => string | null
   readonly releases: ReleaseSource
   /** The release the request is answered from; null for routes that need none. */
   readonly view: ReleaseView | null
@@ -82,15 +89,27 @@ export interface CustomAnswer {
   readonly rows?: number
 }
 
+/** An answer that is no JSON envelope: bytes as they are. */
+export interface StreamAnswer {
+  readonly stream: Readable
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly rows?: number
+}
+
 export interface CustomRoute extends RouteBase {
   readonly kind: 'custom'
   readonly method: 'GET' | 'POST'
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
+  /** Schema of the request's body, for the API document. */
+  readonly body?: z.ZodType
+  /** Content types of the answer beside the JSON envelope. */
+  readonly produces?: readonly string[]
   /** The pin of a request body, read before anything else of it. */
-  readonly bodyPin?: (body: unknown) => string | null
-  readonly handle: (request: CustomRequest) => Promise<CustomAnswer>
+  readonly bodyPin?: (body: unknown, query: Readonly<Record<string, string>>) => string | null
+  readonly handle: (request: CustomRequest) => Promise<CustomAnswer | StreamAnswer>
 }
 
 export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute

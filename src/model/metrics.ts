@@ -577,6 +577,8 @@ const CAPABILITY: Readonly<Record<FactDataset, Capability>> = {
   population: 'demography.read',
 }
 
+/** What a key needs for the facts of a dataset. */
+export const capabilityOf = (dataset: FactDataset): Capability => CAPABILITY[dataset]
 /** What a key needs for a metric; rates need no demography.read. */
 export const capabilitiesOf = (code: MetricCode): Capability[] =>
   factDatasetsOf(code).map((dataset) => CAPABILITY[dataset])

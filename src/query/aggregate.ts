@@ -293,7 +293,8 @@ function choosePeriods(
   return chosen
 }
 
-function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
+/** Does a month pass a filter on reference_period? */
+export function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
   const [first = 0, second = 0] = values as readonly number[]
   switch (operator) {
     case 'EQ':

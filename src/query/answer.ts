@@ -4,17 +4,17 @@
  * In: the request's body, a release, what the key may read. Out: data, pagination, meta as contract 7. The fingerprint
  * covers every row of the query, so it is computed where the rows are, not over the page.
  */
-import type { Engine, JsonValue, Row } from '../engine/types.ts'
+import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { CODE_LABELS } from '../model/codelists.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { digestJson } from '../release/digest.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb.ts'
-import { type AnalyticsQuery, parseQuery } from './request.ts'
+import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
+import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter } from './request.ts'
 
 export { readPin } from './request.ts'
 
@@ -33,52 +33,99 @@ export interface AnalyticsAnswer {
 }
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
-/** What a fingerprint is made of; a change of it is a new format. */
-const FINGERPRINT_FORMAT = 'sus-data-query-1'
 
-/** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
-export async function answerQuery(body: unknown, parts: AnswerParts): Promise<AnalyticsAnswer> {
-  const { engine, view, signal } = parts
-  const options = signal === undefined ? {} : { signal }
-  const query = await widenMunicipalities(parseQuery(body), engine, view, options)
-  const plan = planAggregate(query, view, parts.capabilities)
-  const rows = await engine.run(printAggregate(plan), view, options)
-  const [summary] = rows
-  const total = Number(summary?.total_rows ?? 0)
-  const page = rows.filter((row) => row.position !== null)
-  const normalised = normaliseQuery(query)
-  const rowsSha256 = String(summary?.rows_sha256 ?? '')
+/** A question that is understood: what it asks, how it is answered, and its one spelling. */
+export interface PreparedQuery {
+  readonly query: AnalyticsQuery
+  readonly plan: AggregatePlan
+  readonly normalised: NormalisedQuery
+}
+
+/** @throws AppError as planAggregate */
+export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
+  const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
+  const query = { ...parsed, filters }
+  return {
+    query,
+    plan: planAggregate(query, parts.view, parts.capabilities),
+    normalised: normaliseQuery(query),
+  }
+}
+
+const optionsOf = ({ signal }: AnswerParts): RunOptions => (signal === undefined ? {} : { signal })
+
+/** What is true of all rows of an answer, whatever the page. */
+export interface AnswerSummary {
+  readonly total: number
+  readonly rowsSha256: string
+  readonly fingerprint: string
+  readonly notes: readonly string[]
+}
+
+/** @param row any row of the statement's result: each carries the totals */
+export function summarise(row: Row | undefined, prepared: PreparedQuery, view: ReleaseView): AnswerSummary {
+  const { plan, normalised } = prepared
+  const total = Number(row?.total_rows ?? 0)
+  const rowsSha256 = String(row?.rows_sha256 ?? '')
   const missing = plan.metrics.flatMap(({ code }, index) => {
-    const count = Number(summary?.[`missing_${index}`] ?? 0)
+    const count = Number(row?.[`missing_${index}`] ?? 0)
     return count > 0 ? [`${code}: null in ${count} of ${total} rows, which have no denominator.`] : []
   })
   return {
-    data: page.map((row) => describeRow(row, plan, parts.language)),
+    total,
+    rowsSha256,
+    fingerprint: fingerprintOf(view.id, normalised, rowsSha256),
+    notes: [...plan.notes, ...missing, ...basisNotes(plan, view)],
+  }
+}
+
+/** An answer whose rows are still those of the statement: what a table of any format is made of. */
+export interface PageAnswer {
+  readonly prepared: PreparedQuery
+  readonly summary: AnswerSummary
+  readonly rows: readonly Row[]
+}
+
+/** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
+export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
+  const prepared = await prepareQuery(parseQuery(body), parts)
+  const rows = await parts.engine.run(printAggregate(prepared.plan), parts.view, optionsOf(parts))
+  return {
+    prepared,
+    summary: summarise(rows[0], prepared, parts.view),
+    rows: rows.filter((row) => row.position !== null),
+  }
+}
+
+/** @throws AppError as answerPage */
+export async function answerQuery(body: unknown, parts: AnswerParts): Promise<AnalyticsAnswer> {
+  const { prepared, summary, rows } = await answerPage(body, parts)
+  const { query, plan, normalised } = prepared
+  return {
+    data: rows.map((row) => describeRow(row, plan, parts.language)),
     pagination: {
       limit: query.limit,
       offset: query.offset,
-      total_rows: total,
-      has_more: query.offset + page.length < total,
+      total_rows: summary.total,
+      has_more: query.offset + rows.length < summary.total,
     },
     meta: {
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
-      components: { cnes: componentId(view, 'cnes'), demography: componentId(view, 'demography') },
+      components: componentsOf(parts.view),
       query: normalised,
-      rows_sha256: rowsSha256,
-      fingerprint: digestJson({
-        format: FINGERPRINT_FORMAT,
-        release_id: view.id,
-        catalog_version: CATALOG_VERSION,
-        query: questionOf(normalised),
-        rows_sha256: rowsSha256,
-      }),
-      notes: [...plan.notes, ...missing, ...basisNotes(plan, view)],
+      rows_sha256: summary.rowsSha256,
+      fingerprint: summary.fingerprint,
+      notes: summary.notes,
     },
   }
 }
 
-type NormalisedQuery = { readonly [name: string]: JsonValue }
+/** Ids of the releases an analytics release joins. */
+export const componentsOf = (view: ReleaseView): Record<'cnes' | 'demography', string | null> => ({
+  cnes: componentId(view, 'cnes'),
+  demography: componentId(view, 'demography'),
+})
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
   return {
@@ -102,23 +149,17 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
 
-/** Page and size are how an answer is read, not what is asked. */
-function questionOf(query: NormalisedQuery): NormalisedQuery {
-  const { limit: _limit, offset: _offset, ...question } = query
-  return question
-}
-
 /** Six-digit municipality codes become seven through the release's list, never by computing the digit. */
-async function widenMunicipalities(
-  query: AnalyticsQuery,
+export async function widenMunicipalities(
+  filters: readonly QueryFilter[],
   engine: Engine,
   view: ReleaseView,
-  options: { signal?: AbortSignal },
-): Promise<AnalyticsQuery> {
-  const short = query.filters
+  options: RunOptions,
+): Promise<readonly QueryFilter[]> {
+  const short = filters
     .filter(({ dimension }) => dimension === 'municipality')
     .flatMap(({ values }) => values.filter((value) => Number(value) < 1_000_000)) as number[]
-  if (short.length === 0) return query
+  if (short.length === 0) return filters
   const rows = await engine.run(
     sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${short}))`,
     view,
@@ -127,22 +168,17 @@ async function widenMunicipalities(
   const widened = new Map(
     rows.map(({ ibge_code }) => [Math.floor(Number(ibge_code) / 10), Number(ibge_code)]),
   )
-  return {
-    ...query,
-    filters: query.filters.map((filter) =>
+  return normaliseFilters(
+    filters.map((filter) =>
       filter.dimension === 'municipality'
-        ? {
-            ...filter,
-            values: [
-              ...new Set(filter.values.map((value) => widened.get(Number(value)) ?? Number(value))),
-            ].sort((left, right) => left - right),
-          }
+        ? { ...filter, values: filter.values.map((value) => widened.get(Number(value)) ?? Number(value)) }
         : filter,
     ),
-  }
+  )
 }
 
-function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
+/** @returns a row as JSON answers have it */
+export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
   const dimensions: Record<string, JsonValue> = {}
   const labels: string[] = []
   plan.query.group_by.forEach((code, index) => {
@@ -158,7 +194,8 @@ function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): Json
   return { label: labels.length === 0 ? TOTAL_LABEL : labels.join(' · '), dimensions, metrics }
 }
 
-function describeMember(
+/** @returns code and name of the member a row has of a grouped dimension */
+export function describeMember(
   code: DimensionCode,
   row: Row,
   index: number,

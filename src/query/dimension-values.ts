@@ -2,11 +2,18 @@
  * Members of a dimension, for filters and selectors: code, name and parent, a page at a time. Pure plans and one list for
  * the dimensions whose members no dataset names.
  */
+import type { Engine, JsonValue, RunOptions } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
 import { CODE_LABELS } from '../model/codelists.ts'
-import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
+import { capabilityOf } from '../model/metrics.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, table } from '../sql.ts'
+import { meetsPeriod } from './aggregate.ts'
+import { printMemberCounts } from './dialect/duckdb.ts'
 import { foldText } from './filters.ts'
+import type { QueryFilter } from './request.ts'
 
 export interface DimensionValue {
   readonly code: string | number
@@ -86,4 +93,77 @@ export function planDimensionValues(
 matching AS (SELECT * FROM members${matching}),
 page AS (SELECT *, row_number() OVER (ORDER BY ${sorted}) AS position FROM matching QUALIFY position > ${offset} AND position <= ${offset + limit})
 SELECT summary.total, page.* FROM (SELECT count(*) AS total FROM matching) AS summary LEFT JOIN page ON true ORDER BY position`
+}
+
+export interface CountParts {
+  readonly engine: Engine
+  readonly view: ReleaseView
+  readonly capabilities: readonly Capability[]
+  readonly options: RunOptions
+}
+
+const FACT_DATASETS = ['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'] as const
+
+/**
+ * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
+ * those of active facilities, in the dataset's newest month unless the filters or the dimension choose months.
+ * @returns code as text → dataset → records
+ * @throws AppError 'incompatible_dimension' when no dataset carries them all
+ */
+export async function countFacts(
+  code: DimensionCode,
+  members: readonly (string | number)[],
+  filters: readonly QueryFilter[],
+  { engine, view, capabilities, options }: CountParts,
+): Promise<Map<string, Record<string, JsonValue>>> {
+  const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
+  const carrying = FACT_DATASETS.filter((dataset) =>
+    dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+  )
+  if (carrying.length === 0)
+    throw new AppError('incompatible_dimension', {
+      detail: `No dataset carries ${[...new Set(dimensions)].join(', ')} together.`,
+      errors: [
+        {
+          parameter: 'filters',
+          message: `does not go with ${code}`,
+          allowed: DIMENSION_CODES.filter((other) =>
+            FACT_DATASETS.some((dataset) =>
+              [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+            ),
+          ),
+        },
+      ],
+    })
+  const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
+  const counts = new Map(
+    members.map((member) => [
+      String(member),
+      Object.fromEntries(readable.map((dataset): [string, JsonValue] => [dataset, 0])),
+    ]),
+  )
+  for (const dataset of readable) {
+    const periods = periodsOf(code, dataset, filters, view)
+    if (periods.length === 0 || members.length === 0) continue
+    const codes = code === 'reference_period' ? periods : members
+    const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
+    const rows = await engine.run(printMemberCounts(code, codes, dataset, periods, inRows), view, options)
+    for (const { code: member, facts } of rows) {
+      const counted = counts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
+      if (counted !== undefined) counted[dataset] = facts ?? 0
+    }
+  }
+  return counts
+}
+
+function periodsOf(
+  code: DimensionCode,
+  dataset: Exclude<FactDataset, 'population'>,
+  filters: readonly QueryFilter[],
+  view: ReleaseView,
+): number[] {
+  const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
+  const collected = collectedPeriods(view, dataset)
+  if (chosen.length === 0 && code !== 'reference_period') return collected.slice(-1)
+  return collected.filter((period) => chosen.every((filter) => meetsPeriod(filter, period)))
 }

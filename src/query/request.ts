@@ -51,15 +51,20 @@ const LIMITS = {
   limit: 10_000,
   offset: 1_000_000,
   text: 100,
+  title: 120,
 } as const
 const scalar = z.union([z.string().max(LIMITS.text), z.number().int()])
-const bodySchema = z.strictObject({
-  metrics: z.array(z.string().max(LIMITS.text)).min(1).max(LIMITS.metrics),
-  group_by: z.array(z.string().max(LIMITS.text)).max(LIMITS.dimensions).default([]),
+/** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
+const metricText = z.string().max(LIMITS.text).meta({ enum: METRIC_CODES })
+const dimensionText = z.string().max(LIMITS.text).meta({ enum: DIMENSION_CODES })
+/** Body of a query. */
+export const bodySchema = z.strictObject({
+  metrics: z.array(metricText).min(1).max(LIMITS.metrics),
+  group_by: z.array(dimensionText).max(LIMITS.dimensions).default([]),
   filters: z
     .array(
       z.strictObject({
-        dimension: z.string().max(LIMITS.text),
+        dimension: dimensionText,
         operator: z.enum(OPERATORS),
         value: z.union([scalar, z.array(scalar).min(1).max(LIMITS.values)]),
       }),
@@ -81,7 +86,45 @@ const bodySchema = z.strictObject({
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
 })
 
-const BODY_FIELDS = Object.keys(bodySchema.shape)
+/** Fields of the objects in the query's lists. */
+const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  filters: ['dimension', 'operator', 'value'],
+  order_by: ['field', 'direction'],
+}
+const filtersSchema = bodySchema.shape.filters
+
+/** @returns filters on their own, as the query has them; @throws AppError as parseQuery */
+export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
+  const parsed = filtersSchema.safeParse(value)
+  if (!parsed.success)
+    throw new AppError('invalid_request', {
+      errors: describeBody(parsed.error, ['dimension', 'operator', 'value']).map(
+        ({ pointer, ...detail }) => ({
+          parameter,
+          ...detail,
+          message: `${pointer ?? ''} ${detail.message}`.trim(),
+        }),
+      ),
+    })
+  return resolveFilters(parsed.data)
+}
+
+const resolveFilters = (filters: z.infer<typeof filtersSchema>): QueryFilter[] =>
+  normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
+
+/** @returns the same filters without repetition and in one order; a list of one is the same question as a single value */
+export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[] =>
+  uniqueBy(
+    filters.map(({ dimension, operator, values }): QueryFilter => {
+      if (operator === 'BETWEEN') return { dimension, operator, values }
+      const sorted = unique(values).sort((left, right) => (left < right ? -1 : left > right ? 1 : 0))
+      const single = sorted.length === 1
+      if (single && operator === 'IN') return { dimension, operator: 'EQ', values: sorted }
+      if (single && operator === 'NOT_IN') return { dimension, operator: 'NEQ', values: sorted }
+      return { dimension, operator, values: sorted }
+    }),
+    (filter) => JSON.stringify(filter),
+  ).sort((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
 
 /** @returns the pin of a body, before anything else of it is looked at */
 export function readPin(body: unknown): string | null {
@@ -93,13 +136,49 @@ export function readPin(body: unknown): string | null {
 }
 
 /** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */
-export function parseQuery(body: unknown): AnalyticsQuery {
-  const parsed = bodySchema.safeParse(body)
-  if (!parsed.success) throw new AppError('invalid_request', { errors: describeBody(parsed.error) })
-  const { data } = parsed
+export const parseQuery = (body: unknown): AnalyticsQuery => resolveQuery(parseBody(bodySchema, body))
+
+/** What a report is asked for: a query of all its rows, and a title. */
+export interface ReportRequest {
+  readonly query: AnalyticsQuery
+  readonly title: string | null
+}
+
+/** Body of a report's request. */
+export const reportSchema = bodySchema.omit({ limit: true, offset: true }).extend({
+  title: z
+    .string()
+    .trim()
+    .min(1)
+    .max(LIMITS.title)
+    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must be a line of text')
+    .nullish(),
+})
+
+/** Rows a report may have. */
+export const REPORT_ROWS_MAX = 1_000_000
+
+/** @throws AppError as parseQuery; limit and offset are refused: a report has all rows */
+export function parseReport(body: unknown): ReportRequest {
+  const { title, ...query } = parseBody(reportSchema, body)
+  return { query: resolveQuery({ ...query, limit: REPORT_ROWS_MAX, offset: 0 }), title: title ?? null }
+}
+
+/** @returns a body of a schema made of the query's; @throws AppError 'invalid_request' */
+export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success)
+    throw new AppError('invalid_request', {
+      errors: describeBody(parsed.error, Object.keys(schema.shape)),
+    })
+  return parsed.data
+}
+
+/** Fields of a body → a normalised query. */
+function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
-  const filters = data.filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`))
+  const filters = resolveFilters(data.filters)
   const orderBy = data.order_by.map(({ field, direction }, index): QueryOrder => {
     const allowed = [...metrics, ...groupBy]
     const found = allowed.find((code) => code === field)
@@ -115,9 +194,7 @@ export function parseQuery(body: unknown): AnalyticsQuery {
   return {
     metrics: sortBy(metrics, (code) => METRIC_CODES.indexOf(code)),
     group_by: groupBy,
-    filters: uniqueBy(filters, (filter) => JSON.stringify(filter)).sort((left, right) =>
-      JSON.stringify(left) < JSON.stringify(right) ? -1 : 1,
-    ),
+    filters,
     order_by: uniqueBy(orderBy, ({ field }) => field),
     over_period: data.over_period ?? null,
     limit: data.limit,
@@ -162,12 +239,7 @@ function resolveFilter(
       throw refuse('invalid_request', `${pointer}/value`, 'must be two periods, the earlier first')
     return { dimension, operator: 'BETWEEN', values: [low, high] }
   }
-  const sorted = unique(values).sort((left, right) => (left < right ? -1 : left > right ? 1 : 0))
-  // A list of one is the same question as a single value.
-  if (sorted.length === 1 && filter.operator === 'IN') return { dimension, operator: 'EQ', values: sorted }
-  if (sorted.length === 1 && filter.operator === 'NOT_IN')
-    return { dimension, operator: 'NEQ', values: sorted }
-  return { dimension, operator: filter.operator, values: sorted }
+  return { dimension, operator: filter.operator, values }
 }
 
 /** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. */
@@ -213,14 +285,14 @@ const refuse = (
 ): AppError =>
   new AppError(code, { errors: [{ pointer, message, ...(allowed === undefined ? {} : { allowed }) }] })
 
-function describeBody(error: z.ZodError): ErrorDetail[] {
+function describeBody(error: z.ZodError, fields: readonly string[]): ErrorDetail[] {
   return error.issues.slice(0, 20).map((issue): ErrorDetail => {
     const pointer = `/${issue.path.map(String).join('/')}`
     if (issue.code === 'unrecognized_keys')
       return {
         pointer: `${pointer === '/' ? '' : pointer}/${issue.keys[0]?.slice(0, 100) ?? ''}`,
         message: 'is not a field of the query',
-        allowed: issue.path.length === 0 ? BODY_FIELDS : [],
+        allowed: issue.path.length === 0 ? fields : (NESTED_FIELDS[String(issue.path[0])] ?? fields),
       }
     if (issue.code === 'invalid_value')
       return { pointer, message: 'is not one of the allowed values', allowed: issue.values.map(String) }

@@ -1,11 +1,25 @@
 /** The catalog of metrics and the multidimensional query. */
+import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
+import { ArrowEncoder } from '../../export/arrow.ts'
+import { csvHeader, csvLine } from '../../export/csv.ts'
+import { REPORT_FORMATS } from '../../export/formats.ts'
+import { type Cell, cellsOf, columnsOf } from '../../export/table.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
-import { answerQuery, readPin } from '../../query/answer.ts'
+import {
+  type AnswerParts,
+  answerPage,
+  answerQuery,
+  readPin,
+  widenMunicipalities,
+} from '../../query/answer.ts'
 import { listCatalog } from '../../query/catalog.ts'
-import { listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
-import type { CustomAnswer, CustomRequest, Route } from '../route.ts'
+import { countFacts, listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
+import { explainQuery } from '../../query/explain.ts'
+import { bodySchema, parseFilters } from '../../query/request.ts'
+import type { CustomAnswer, CustomRequest, Route, StreamAnswer } from '../route.ts'
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -16,14 +30,28 @@ const wholeNumber = (low: number, high: number) =>
       `must be a whole number from ${low} to ${high}`,
     )
 
-async function listValues({
-  parameters,
-  query,
-  engine,
-  view,
-  signal,
-  language,
-}: CustomRequest): Promise<CustomAnswer> {
+/** @throws AppError 'not_ready' where no release is in service */
+function partsOf({ engine, view, key, language, signal }: CustomRequest): AnswerParts {
+  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
+}
+
+/** Filters in a query parameter: the JSON array a query's body has. */
+function readFilters(text: string | undefined): ReturnType<typeof parseFilters> {
+  if (text === undefined) return []
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new AppError('invalid_request', {
+      errors: [{ parameter: 'filters', message: 'must be a JSON array of filters, as in a query' }],
+    })
+  }
+  return parseFilters(value, 'filters')
+}
+
+async function listValues(request: CustomRequest): Promise<CustomAnswer> {
+  const { parameters, query, language, signal } = request
   const code = DIMENSION_CODES.find((known) => known === parameters.dimensionCode)
   if (code === undefined)
     throw new AppError('unknown_dimension', {
@@ -35,7 +63,7 @@ async function listValues({
         },
       ],
     })
-  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  const { engine, view, capabilities } = partsOf(request)
   const limit = Number(query.limit ?? 50)
   const offset = Number(query.offset ?? 0)
   const search = query.search ?? null
@@ -46,7 +74,7 @@ async function listValues({
       ? await engine.run(planDimensionValues(code, view, search, limit, offset), view, { signal })
       : []
   const total = fixed?.length ?? Number(rows[0]?.total ?? 0)
-  const data =
+  let data: Readonly<Record<string, JsonValue>>[] =
     fixed?.slice(offset, offset + limit).map(({ code: value, name }) => ({ code: value, name })) ??
     rows
       .filter((row) => row.position !== null)
@@ -55,10 +83,55 @@ async function listValues({
         name: row.name ?? null,
         ...(parent === null ? {} : { parent: { dimension: parent, code: row.parent ?? null } }),
       }))
+  const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })
+  if (query.counts === 'true' || filters.length > 0) {
+    const members = data.flatMap(({ code: member }) => (member === null ? [] : [member as string | number]))
+    const counts = await countFacts(code, members, filters, {
+      engine,
+      view,
+      capabilities,
+      options: { signal },
+    })
+    data = data.map((value) => ({ ...value, facts: counts.get(String(value.code)) ?? {} }))
+  }
   return {
     data,
     pagination: { limit, offset, total, has_more: offset + data.length < total },
     rows: data.length,
+  }
+}
+
+const CSV = 'text/csv'
+const ARROW = 'application/vnd.apache.arrow.stream'
+const BATCH_ROWS = 1000
+
+/** The page of a query as a table: the same rows, made a batch at a time as the client takes them. */
+async function answerTable(request: CustomRequest, type: string): Promise<StreamAnswer> {
+  const { prepared, summary, rows } = await answerPage(request.body, partsOf(request))
+  const { language } = request
+  const columns = columnsOf(prepared.plan, language)
+  function* batches(): Generator<Cell[][]> {
+    for (let from = 0; from < rows.length; from += BATCH_ROWS)
+      yield rows.slice(from, from + BATCH_ROWS).map((row) => cellsOf(row, prepared.plan, language))
+  }
+  function* csv(): Generator<string> {
+    yield csvHeader(columns)
+    for (const cells of batches()) yield cells.map((row) => csvLine(row, columns)).join('')
+  }
+  function* arrow(): Generator<Uint8Array> {
+    const encoder = new ArrowEncoder(columns)
+    if (rows.length === 0) yield encoder.encode([])
+    for (const cells of batches()) yield encoder.encode(cells)
+    yield encoder.end()
+  }
+  return {
+    stream: Readable.from(type === CSV ? csv() : arrow(), { objectMode: false }),
+    contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
+    headers: {
+      'x-report-fingerprint': summary.fingerprint,
+      'x-report-row-count': String(summary.total),
+    },
+    rows: rows.length,
   }
 }
 
@@ -85,6 +158,8 @@ export const ANALYTICS: readonly Route[] = [
       limit: wholeNumber(1, 250).optional(),
       offset: wholeNumber(0, 1_000_000).optional(),
       search: z.string().min(1).max(100).optional(),
+      counts: z.enum(['true', 'false']).optional(),
+      filters: z.string().min(2).max(8000).optional(),
     },
     handle: listValues,
   },
@@ -97,16 +172,25 @@ export const ANALYTICS: readonly Route[] = [
     release: 'analytics',
     response: 'AnalyticsQueryResponse',
     bodyPin: readPin,
-    handle: async ({ body, key, language, engine, view, signal }) => {
-      if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-      const answer = await answerQuery(body, {
-        engine,
-        view,
-        capabilities: key?.capabilities ?? [],
-        language,
-        signal,
-      })
+    body: bodySchema,
+    produces: [CSV, ARROW],
+    handle: async (request) => {
+      const type = request.preferred(['application/json', CSV, ARROW])
+      if (type !== 'application/json') return answerTable(request, type)
+      const answer = await answerQuery(request.body, partsOf(request))
       return { ...answer, rows: answer.data.length }
     },
+  },
+  {
+    kind: 'custom',
+    method: 'POST',
+    path: '/v1/analytics/explain',
+    summary: 'What a query would do: its one spelling, its SQL, what it reads. Nothing is run.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsExplainResponse',
+    body: bodySchema,
+    bodyPin: readPin,
+    handle: (request) => explainQuery(request.body, partsOf(request)),
   },
 ]

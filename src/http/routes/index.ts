@@ -4,6 +4,7 @@ import { ANALYTICS } from './analytics.ts'
 import { BED_CAPACITY } from './bed-capacity.ts'
 import { DEMOGRAPHY } from './demography.ts'
 import { EQUIPMENT_INVENTORY } from './equipment-inventory.ts'
+import { EXPORTS } from './exports.ts'
 import { FACILITIES } from './facilities.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { HEALTH } from './health.ts'
@@ -20,4 +21,5 @@ export const ROUTES: readonly Route[] = [
   ...SPECIALIZED_SERVICES,
   ...DEMOGRAPHY,
   ...ANALYTICS,
+  ...EXPORTS,
 ]

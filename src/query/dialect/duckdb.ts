@@ -31,7 +31,7 @@ export function printAggregate(plan: AggregatePlan): Sql {
   const value = (index: number): Sql => ident(`value_${index}`)
   const line = join(
     [
-      ...groups.map((code) => sql`coalesce(CAST(${key(code)} AS VARCHAR), '')`),
+      ...groups.map((code) => sql`coalesce(${shownCode(code)}, '')`),
       ...plan.metrics.map((_, index) => sql`coalesce(CAST(${value(index)} AS VARCHAR), '')`),
     ],
     ' || chr(9) || ',
@@ -58,6 +58,12 @@ SELECT summary.*, page.*
 FROM summary LEFT JOIN page ON true
 ORDER BY page.position`
 }
+
+/** A code as an answer shows it. */
+const shownCode = (code: DimensionCode): Sql =>
+  code === 'reference_period'
+    ? TEXT("strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m')")
+    : sql`CAST(${key(code)} AS VARCHAR)`
 
 const hasRows = (dataset: DatasetPlan): boolean =>
   dataset.dataset === 'population' || dataset.periods.length > 0
@@ -136,6 +142,30 @@ function filterCondition(column: Sql, { operator, values }: QueryFilter): Sql {
     default:
       throw new TypeError(`${operator} selects periods, not rows`)
   }
+}
+
+/** Facts that count, by member: those of active facilities in some months under filters. Rows: code, facts. */
+export function printMemberCounts(
+  dimension: DimensionCode,
+  codes: readonly (string | number)[],
+  dataset: Exclude<FactDataset, 'population'>,
+  periods: readonly number[],
+  filters: readonly QueryFilter[],
+): Sql {
+  const source = join(
+    periods.map((period) => sql`SELECT * FROM ${table(dataset, period)}`),
+    ' UNION ALL BY NAME ',
+  )
+  const where = [
+    TEXT('is_active'),
+    filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
+    ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
+  ]
+  return sql`SELECT ${key(dimension)} AS code, count(*) AS facts
+FROM (${source})
+WHERE ${join(where, '\n  AND ')}
+GROUP BY code
+ORDER BY code`
 }
 
 function measureSql(measure: Measure, plan: DatasetPlan): Sql {

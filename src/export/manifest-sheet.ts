@@ -1,0 +1,57 @@
+/**
+ * The manifest as rows of the sheet Manifesto, and back. Pure.
+ *
+ * Texts stand as they are, other values as canonical JSON. A cell holds 32,767 characters: a longer value goes on in rows
+ * of the same name.
+ */
+import { canonicalJson } from '../release/digest.ts'
+import { type ReportManifest, reportManifestSchema } from './manifest.ts'
+
+const CELL_CHARACTERS = 32_000
+/** Fields that are JSON in their cell; the others are text, an empty cell being null. */
+const JSON_FIELDS: ReadonlySet<string> = new Set([
+  'components',
+  'synthetic',
+  'query',
+  'columns',
+  'row_count',
+  'notes',
+  'signature',
+])
+
+/** @returns rows, header first */
+export function describeManifest(manifest: ReportManifest): string[][] {
+  const header = manifest.language === 'en' ? ['field', 'value'] : ['campo', 'valor']
+  const rows = Object.keys(reportManifestSchema.shape).flatMap((name) => {
+    const value = manifest[name as keyof ReportManifest]
+    const text = JSON_FIELDS.has(name) ? canonicalJson(value) : String(value ?? '')
+    const pieces = text.match(new RegExp(`[\\s\\S]{1,${CELL_CHARACTERS}}`, 'gu')) ?? ['']
+    return pieces.map((piece) => [name, piece])
+  })
+  return [header, ...rows]
+}
+
+/** @param rows of the sheet, header first; @throws Error that says what is wrong */
+export function readManifestRows(rows: readonly (readonly string[])[]): ReportManifest {
+  const texts = new Map<string, string>()
+  for (const [name = '', text = ''] of rows.slice(1)) texts.set(name, (texts.get(name) ?? '') + text)
+  const values = [...texts].map(([name, text]): [string, unknown] => {
+    if (!JSON_FIELDS.has(name)) return [name, text === '' ? null : text]
+    try {
+      return [name, JSON.parse(text)]
+    } catch {
+      throw new Error(`the field ${name} of the manifest is not JSON`)
+    }
+  })
+  return parseManifest(Object.fromEntries(values))
+}
+
+/** @throws Error that names the field */
+export function parseManifest(value: unknown): ReportManifest {
+  const parsed = reportManifestSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new Error(
+    `the field ${issue?.path.join('.') ?? ''} of the manifest is wrong: ${issue?.message ?? ''}`,
+  )
+}

@@ -1,0 +1,155 @@
+/** Reports: an analytics query's rows as a file that proves itself. */
+import { createReadStream, openSync, unlinkSync } from 'node:fs'
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import type { BuiltReport } from '../../export/build.ts'
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../export/formats.ts'
+import { readPin } from '../../query/answer.ts'
+import { reportSchema } from '../../query/request.ts'
+import { formatPeriod } from '../../release/view.ts'
+import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+async function answerReport(
+  request: CustomRequest,
+  body: unknown,
+  format: ReportFormat,
+): Promise<StreamAnswer> {
+  const { view, key, language, reports, signal } = request
+  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  const report = await reports.build(
+    { body, format, view, capabilities: key?.capabilities ?? [], language },
+    signal,
+  )
+  const period = report.referencePeriod?.split(', ').at(-1) ?? formatPeriod(view.analytics.month)
+  return {
+    stream: openOnce(report),
+    contentType: REPORT_FORMATS[format].contentType,
+    headers: {
+      'content-disposition': `attachment; filename="sus-data-${period}-${report.fingerprint.slice(0, 12)}.${REPORT_FORMATS[format].extension}"`,
+      'content-length': String(report.bytes),
+      'x-report-fingerprint': report.fingerprint,
+      'x-report-row-count': String(report.rows),
+      'x-artifact-sha256': report.sha256,
+      ...(report.signature === null ? {} : { 'x-report-signature': report.signature }),
+    },
+    rows: report.rows,
+  }
+}
+
+/** The file loses its name as soon as it is open, so that nothing stays behind however the answer ends. */
+function openOnce({ file }: BuiltReport): ReturnType<typeof createReadStream> {
+  const handle = openSync(file, 'r')
+  unlinkSync(file)
+  return createReadStream('', { fd: handle, highWaterMark: 1 << 18 })
+}
+
+const formatSchema = z.enum(REPORT_FORMAT_NAMES)
+const exportSchema = reportSchema.extend({ format: formatSchema.optional() })
+
+/** The format of an export: the query parameter or the body's field, which must not contradict each other. */
+function readFormat(parameter: string | undefined, field: unknown): ReportFormat {
+  const parsed = formatSchema.safeParse(field ?? parameter ?? 'json')
+  if (!parsed.success)
+    throw new AppError('invalid_request', {
+      errors: [
+        { pointer: '/format', message: 'is not one of the allowed values', allowed: REPORT_FORMAT_NAMES },
+      ],
+    })
+  if (parameter !== undefined && parameter !== parsed.data)
+    throw new AppError('invalid_request', {
+      errors: [{ pointer: '/format', message: 'differs from the query parameter format' }],
+    })
+  return parsed.data
+}
+
+/** The query of a link: JSON in the parameter q. */
+function readQuestion(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    throw new AppError('invalid_request', {
+      errors: [{ parameter: 'q', message: 'must be the JSON of a report request' }],
+    })
+  }
+}
+
+const xlsxRoute = (path: string): Route => ({
+  kind: 'custom',
+  method: 'POST',
+  path,
+  summary: 'A query’s rows, all of them, as a reproducible workbook with its manifest.',
+  capability: 'analytics.query.read',
+  release: 'analytics',
+  response: 'AnalyticsExportResponse',
+  body: reportSchema,
+  produces: [REPORT_FORMATS.xlsx.contentType],
+  bodyPin: readPin,
+  handle: (request) => answerReport(request, request.body, 'xlsx'),
+})
+
+const produces = Object.values(REPORT_FORMATS).map(({ contentType }) => contentType)
+
+export const EXPORTS: readonly Route[] = [
+  xlsxRoute('/v1/analytics/exports/xlsx'),
+  xlsxRoute('/v1/analytics/export/xlsx'),
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/analytics/export',
+    summary: 'A report as a link: the request as JSON in q, the file in the format asked for.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsExportResponse',
+    query: { q: z.string().min(2).max(16_000), format: formatSchema.optional() },
+    produces,
+    bodyPin: (_body, { q }) => {
+      try {
+        return readPin(JSON.parse(q ?? ''))
+      } catch {
+        return null
+      }
+    },
+    handle: (request) => {
+      const question = readQuestion(request.query.q)
+      return answerReport(request, question, readFormat(request.query.format, undefined))
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'POST',
+    path: '/v1/analytics/export',
+    summary: 'A query’s rows, all of them, with manifest and fingerprint, in the format asked for.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsExportResponse',
+    query: { format: formatSchema.optional() },
+    body: exportSchema,
+    produces,
+    bodyPin: readPin,
+    handle: (request) => {
+      const { format, ...body } = isObject(request.body) ? request.body : { format: undefined }
+      return answerReport(
+        request,
+        isObject(request.body) ? body : request.body,
+        readFormat(request.query.format, format),
+      )
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/.well-known/sus-data-signing-key',
+    summary: 'The operator’s public key, with which the signatures of reports are checked.',
+    capability: null,
+    release: null,
+    response: 'SigningKeyResponse',
+    handle: async ({ publicKey }) => {
+      const key = publicKey()
+      if (key === null) throw new AppError('not_found')
+      return { data: { algorithm: 'Ed25519', public_key: key, signs: 'the 64 characters of a fingerprint' } }
+    },
+  },
+]

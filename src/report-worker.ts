@@ -1,0 +1,47 @@
+/** The thread that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { createEngine } from './engine/engine.ts'
+import { AppError } from './errors.ts'
+import { buildReport } from './export/build.ts'
+import type { FromWorker, ToWorker, WorkerSettings } from './export/pool.ts'
+import { loadSigner } from './keys/signing.ts'
+
+const settings = workerData as WorkerSettings
+const engine = await createEngine({
+  releasesDir: settings.releasesDir,
+  memory: settings.memory,
+  threads: settings.threads,
+  timeoutMs: settings.timeoutMs,
+  concurrency: 2,
+  queue: 8,
+})
+const running = new Map<number, AbortController>()
+const answer = (message: FromWorker): void => parentPort?.postMessage(message)
+
+parentPort?.on('message', async (message: ToWorker) => {
+  if (message.kind === 'cancel') {
+    running.get(message.id)?.abort()
+    return
+  }
+  const { id, file, job } = message
+  const controller = new AbortController()
+  running.set(id, controller)
+  try {
+    const report = await buildReport(job.body, job.format, file, {
+      engine,
+      view: job.view,
+      capabilities: job.capabilities,
+      language: job.language,
+      sign: loadSigner(settings.signingKeyFile),
+      signal: controller.signal,
+    })
+    answer({ kind: 'built', id, report })
+  } catch (thrown) {
+    const error = thrown instanceof AppError ? thrown : new AppError('internal', { cause: thrown })
+    const { code, message: detail, errors, extra, headers } = error
+    const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : ''
+    answer({ kind: 'failed', id, code, options: { detail, errors, extra, headers }, cause })
+  } finally {
+    running.delete(id)
+  }
+})
