@@ -1,0 +1,160 @@
+/** What a query would do, and the counts of facts beside a dimension's members, against plain SQL over the release. */
+import t from 'tap'
+import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
+import { sql, table } from '../../src/sql.ts'
+import { openClient } from '../fixtures/client.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease(2)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const view = client.store.current()
+if (view === null) throw new Error('no release')
+const explain = (body: unknown) => client.post('/v1/analytics/explain', body)
+
+t.test('an explanation says what the query reads and asks', async (t) => {
+  const body = {
+    metrics: ['beds_existing_per_100k', 'bed_capacity_existing'],
+    group_by: ['municipality'],
+    filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC', 'RR'] }],
+  }
+  const { status, body: answer, headers } = await explain(body)
+  t.equal(status, 200)
+  t.equal(headers['x-analytics-release-id'], small.result.analytics)
+  const asked = (await client.query(body)).body
+  t.same(answer.data.query, asked.meta.query, 'the one spelling is that of the answer')
+  t.match(answer.data.sql, /WITH "bed_capacity" AS \(/)
+  t.match(answer.data.sql, /"bed_capacity__202605"/)
+  t.same(
+    answer.data.reads.map(({ dataset, periods }: { dataset: string; periods: string[] }) => [
+      dataset,
+      periods,
+    ]),
+    [
+      ['bed_capacity', ['2026-05']],
+      ['population', []],
+    ],
+  )
+  const [{ rows }] = (await client.engine.run(
+    sql`SELECT count(*) AS rows FROM ${table('bed_capacity', 202605)}`,
+    view,
+  )) as [{ rows: number }]
+  t.equal(answer.data.reads[0].rows, rows)
+  t.equal(answer.data.rows_read, rows + answer.data.reads[1].rows)
+  t.ok(answer.data.estimated_rows >= asked.pagination.total_rows, 'an upper bound')
+})
+
+t.test('the bound holds', async (t) => {
+  for (const group_by of [
+    [],
+    ['state'],
+    ['state', 'reference_period'],
+    ['bed_type'],
+    ['facility', 'bed_type'],
+  ])
+    for (const filters of [[], [{ dimension: 'state', operator: 'EQ', value: 'RR' }]]) {
+      const body = { metrics: ['bed_capacity_existing'], group_by, filters }
+      const [told, found] = [await explain(body), await client.query(body)]
+      const { estimated_rows } = told.body.data
+      t.ok(estimated_rows >= found.body.pagination.total_rows, `${group_by} ${estimated_rows}`)
+    }
+})
+
+t.test('what a query is refused for, its explanation is', async (t) => {
+  for (const body of [
+    { metrics: [] },
+    { metrics: ['beds'] },
+    { metrics: ['bed_capacity_existing'], group_by: ['equipment_type'] },
+    { metrics: ['beds_existing_per_100k'], group_by: ['facility'] },
+    { metrics: ['bed_capacity_existing'], filters: [{ dimension: 'state', operator: 'GT', value: 'RR' }] },
+    [],
+    null,
+  ]) {
+    const [told, refused] = [await explain(body), await client.query(body)]
+    t.equal(told.status, refused.status)
+    t.equal(told.status, 400)
+    t.equal(told.body.code, refused.body.code)
+  }
+})
+
+const COLUMNS: Readonly<Record<string, string>> = {
+  state: 'uf',
+  municipality: 'municipality_ibge_code',
+  facility: 'cnes_code',
+  facility_type: 'facility_type_code',
+  management_type: 'management_type',
+  legal_nature: 'legal_nature_code',
+  bed_category: 'bed_category_code',
+  bed_type: 'bed_type_code',
+  equipment_category: 'category_code',
+  equipment_type: 'equipment_type_key',
+  specialized_service: 'service_code',
+  specialized_service_classification: 'classification_key',
+  service_characteristic: 'characteristic_code',
+  provider_kind: 'provider_kind',
+}
+
+for (const dimension of DIMENSION_CODES)
+  t.test(`facts by ${dimension}`, async (t) => {
+    const filters = [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }]
+    const url = `/v1/analytics/dimensions/${dimension}/values?limit=250`
+    const plain = await client.get(url)
+    t.notOk('facts' in (plain.body.data[0] ?? {}), 'none unless asked for')
+    for (const [suffix, where] of [
+      ['&counts=true', ''],
+      [`&filters=${encodeURIComponent(JSON.stringify(filters))}`, " AND uf IN ('RR', 'AP')"],
+    ] as const) {
+      const { body } = await client.get(`${url}${suffix}`)
+      t.ok(body.data.length > 0)
+      for (const dataset of Object.keys(body.data[0].facts)) {
+        const column = COLUMNS[dimension]
+        const from = `SELECT * FROM ${dataset === '' ? '' : 'source'} WHERE is_active${where}`
+        const source =
+          column === undefined
+            ? `SELECT strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m') AS code, count(*) AS facts FROM (${from}) GROUP BY 1`
+            : `SELECT ${column} AS code, count(*) AS facts FROM (${from} AND reference_period = 202605) GROUP BY 1`
+        const rows = await client.engine.run(
+          {
+            parts: [
+              { kind: 'text', text: 'WITH source AS (SELECT * FROM ' },
+              ...table(dataset).parts,
+              { kind: 'text', text: `) ${source}` },
+            ],
+          },
+          view,
+        )
+        const expected = new Map(rows.map(({ code, facts }) => [String(code), facts]))
+        for (const { code, facts } of body.data)
+          if (facts[dataset] !== (expected.get(String(code)) ?? 0)) t.fail(`${dataset} ${code}`)
+      }
+      t.pass(`${body.data.length} members`)
+    }
+  })
+
+t.test('counts of what the key may not read are not told; wrong filters are refused', async (t) => {
+  const url = '/v1/analytics/dimensions/state/values?counts=true'
+  const lacking = { authorization: `Bearer ${client.keyWithout('bed_capacity.read')}` }
+  const { facts } = (await client.get(url, lacking)).body.data[0]
+  t.same(Object.keys(facts).sort(), ['equipment_inventory', 'facilities', 'specialized_services'])
+  const filtered = (value: unknown) =>
+    client.get(
+      `/v1/analytics/dimensions/bed_type/values?filters=${encodeURIComponent(JSON.stringify(value))}`,
+    )
+  const together = await filtered([{ dimension: 'provider_kind', operator: 'EQ', value: 'CNES' }])
+  t.equal(together.body.code, 'incompatible_dimension')
+  for (const wrong of [
+    'x',
+    {},
+    [{ dimension: 'state' }],
+    [{ dimension: 'state', operator: 'EQ', value: 'XX' }],
+  ]) {
+    const { status, body } = await filtered(wrong)
+    t.equal(status, 400)
+    t.equal(body.code, 'invalid_request')
+    t.ok(body.errors[0].message)
+  }
+  t.equal((await client.get('/v1/analytics/dimensions/bed_type/values?filters=[')).status, 400)
+  const short = await filtered([{ dimension: 'municipality', operator: 'EQ', value: '140010' }])
+  const long = await filtered([{ dimension: 'municipality', operator: 'EQ', value: 1400100 }])
+  t.same(short.body.data, long.body.data, 'codes of six digits are widened')
+})
