@@ -11,7 +11,13 @@ export type SqlValue = SqlScalar | readonly string[] | readonly number[]
 type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly value: SqlValue }
-  | { readonly kind: 'table'; readonly dataset: string; readonly period: number | null }
+  | {
+      readonly kind: 'table'
+      readonly dataset: string
+      readonly period: number | null
+      /** Of the other release, in a statement over two. */
+      readonly other?: boolean
+    }
 
 export interface Sql {
   readonly parts: readonly Part[]
@@ -51,6 +57,11 @@ export function table(dataset: string, period: number | null = null): Sql {
   return { parts: [{ kind: 'table', dataset, period }] }
 }
 
+/** @returns the same statement over the datasets of the other release */
+export const ofOther = (statement: Sql): Sql => ({
+  parts: statement.parts.map((part) => (part.kind === 'table' ? { ...part, other: true } : part)),
+})
+
 export function join(items: readonly Sql[], separator: string): Sql {
   const parts: Part[] = []
   items.forEach((item, index) => {
@@ -68,13 +79,13 @@ export const EMPTY: Sql = { parts: [] }
  */
 export function print(
   statement: Sql,
-  relation: (dataset: string, period: number | null) => string,
+  relation: (dataset: string, period: number | null, other: boolean) => string,
 ): PrintedStatement {
   const values: SqlValue[] = []
   let text = ''
   for (const part of statement.parts) {
     if (part.kind === 'text') text += part.text
-    else if (part.kind === 'table') text += relation(part.dataset, part.period)
+    else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
     else {
       values.push(part.value)
       text += `$${values.length}`

@@ -25,11 +25,18 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
+  'verify-report': () => import('./commands/verify-report.ts'),
   keys: () => import('./commands/keys.ts'),
 }
 
 /** Errors whose message was written for the operator; any other is a defect and shows its stack. */
-const OPERATOR_ERRORS = new Set(['SettingsError', 'KeysError', 'ImportError', 'ReleaseRefused'])
+const OPERATOR_ERRORS = new Set([
+  'SettingsError',
+  'KeysError',
+  'ImportError',
+  'ReleaseRefused',
+  'ReportUnreadable',
+])
 
 /** @param args what follows `sus-data`; @returns the exit code */
 export async function main(args: readonly string[]): Promise<number> {

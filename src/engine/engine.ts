@@ -96,11 +96,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const withResult = async <Value>(
     statement: Sql,
     release: ReleaseView,
-    { signal }: RunOptions,
+    { signal, other }: RunOptions,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> => {
     const schema = await schemaOf(release)
-    const { text, values } = print(statement, (dataset, period) => viewName(schema, dataset, period))
+    const otherSchema = other === undefined ? null : await schemaOf(other)
+    const { text, values } = print(statement, (dataset, period, isOther) => {
+      if (isOther && otherSchema === null) throw new TypeError('the statement needs another release')
+      return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
+    })
     const connection = await acquire()
     let timedOut = false
     const interrupt = (): void => connection.interrupt()

@@ -14,6 +14,8 @@ export type Row = Readonly<Record<string, JsonValue>>
 export interface RunOptions {
   /** Aborted when the client leaves: the running statement is interrupted. */
   readonly signal?: AbortSignal
+  /** The other release of a statement over two. */
+  readonly other?: ReleaseView
 }
 
 export interface Engine {

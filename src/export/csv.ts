@@ -21,3 +21,7 @@ function csvCell(cell: Cell, isNumber: boolean): string {
   const safe = FORMULA.test(cell) ? `'${cell}` : cell
   return safe === '' || /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
+
+/** @returns a text as a reader of the CSV gets it: an empty text as nothing, a would-be formula behind its apostrophe */
+export const csvText = (cell: Cell): Cell =>
+  cell === null || cell === '' ? null : FORMULA.test(cell) ? `'${cell}` : cell

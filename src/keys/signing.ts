@@ -14,6 +14,7 @@ import {
 } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { KeysError } from './keys-error.ts'
 
 export interface Signed {
   /** 32 bytes, base64. */
@@ -25,7 +26,7 @@ export interface Signed {
 /** What stands before the 32 bytes of an Ed25519 key in its SPKI form. */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Makes a key. @returns its public half; @throws Error when the file is there already */
+/** Makes a key. @returns its public half; @throws KeysError when the file is there already */
 export function createSigningKey(file: string): string {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   mkdirSync(dirname(file), { recursive: true })
@@ -34,7 +35,7 @@ export function createSigningKey(file: string): string {
     handle = openSync(file, 'wx', 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new Error(`${file} is there already; move it away to make a new key`)
+      throw new KeysError(`${file} is there already; move it away to make a new key`)
     throw error
   }
   writeSync(handle, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
@@ -59,7 +60,7 @@ function readKey(file: string): KeyObject | null {
   const known = loaded.get(file)
   if (known?.stamp === stamp) return known.key
   const key = createPrivateKey(readFileSync(file))
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${file} holds no Ed25519 key`)
+  if (key.asymmetricKeyType !== 'ed25519') throw new KeysError(`${file} holds no Ed25519 key`)
   loaded.set(file, { stamp, key })
   return key
 }

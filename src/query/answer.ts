@@ -52,7 +52,8 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   }
 }
 
-const optionsOf = ({ signal }: AnswerParts): RunOptions => (signal === undefined ? {} : { signal })
+/** @returns what the engine is told beside the statement */
+export const optionsOf = ({ signal }: AnswerParts): RunOptions => (signal === undefined ? {} : { signal })
 
 /** What is true of all rows of an answer, whatever the page. */
 export interface AnswerSummary {

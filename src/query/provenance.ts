@@ -247,7 +247,8 @@ function recordValue(line: Lineage, record: Row, row: Row, isOneOfMany: boolean)
 const textOf = (value: JsonValue | undefined): string | null =>
   value === null || value === undefined ? null : String(value)
 
-function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
+/** @returns where a published row stands: publisher, file, row; null where the file is not a snapshot of the release */
+export function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
   const file = textOf(row.source_file)
   const snapshot = [
     ...(view.components.cnes?.snapshots ?? []),

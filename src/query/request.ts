@@ -174,8 +174,8 @@ export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknow
   return parsed.data
 }
 
-/** Fields of a body → a normalised query. */
-function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
+/** Fields of a body → a normalised query. @throws AppError as parseQuery */
+export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
   const filters = resolveFilters(data.filters)
@@ -242,8 +242,8 @@ function resolveFilter(
   return { dimension, operator: filter.operator, values }
 }
 
-/** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. */
-function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
+/** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. @throws AppError 'invalid_request' */
+export function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
   const text = String(value)
   if (dimension === 'state') {
     const state = STATES.find(({ uf, ibge_code }) => uf === text || String(ibge_code) === text)

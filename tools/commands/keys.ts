@@ -1,5 +1,6 @@
 /** `sus-data keys`: make, list, revoke and rotate API keys. The secret of a key is printed once, when it is made. */
 import { createKey, type KeyInfo, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/keys/keys.ts'
+import { createSigningKey, readPublicKey } from '../../src/keys/signing.ts'
 import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
@@ -10,6 +11,7 @@ const ACTIONS = {
   list: { options: [], takesId: false, run: list },
   revoke: { options: [], takesId: true, run: revoke },
   rotate: { options: ['overlap-hours'], takesId: true, run: rotate },
+  signing: { options: [], takesId: true, run: signing },
 } as const satisfies Record<string, Action>
 
 interface Action {
@@ -31,6 +33,7 @@ export const command: Command = {
     'keys list [--json]',
     'keys revoke ID [--json]',
     'keys rotate ID [--overlap-hours N] [--json]',
+    'keys signing create|show [--json]',
   ],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Who or what the key is for.' },
@@ -64,7 +67,7 @@ export const command: Command = {
     }
     if (action.takesId ? id === undefined || more.length > 0 : id !== undefined)
       throw new UsageError(
-        `keys ${name} takes ${action.takesId ? 'one ID; keys list shows them' : 'options only'}`,
+        `keys ${name} takes ${name === 'signing' ? 'create or show' : action.takesId ? 'one ID; keys list shows them' : 'options only'}`,
       )
     const { json, lines } = action.run(readSettings().keysFile, args, id ?? '')
     process.stdout.write(args.values.json === true ? `${JSON.stringify(json)}\n` : `${lines.join('\n')}\n`)
@@ -107,6 +110,26 @@ function rotate(file: string, args: ParsedArgs, id: string): ReturnType<Action['
   const key = rotateKey(file, id, overlapHours === undefined ? {} : { overlapHours })
   const old = listKeys(file).find((other) => other.id === id)
   return showNew(file, key, [`The old key ${id} works until ${old?.expires_at}.`], { replaces: id })
+}
+
+/** The key that signs reports: `create` makes it, `show` prints its public half. */
+function signing(_file: string, _args: ParsedArgs, what: string): ReturnType<Action['run']> {
+  const { signingKeyFile } = readSettings()
+  if (what !== 'create' && what !== 'show') throw new UsageError('keys signing takes create or show')
+  const key = what === 'create' ? createSigningKey(signingKeyFile) : readPublicKey(signingKeyFile)
+  if (key === null) throw new UsageError('there is no signing key; keys signing create makes one')
+  return {
+    json: { algorithm: 'Ed25519', public_key: key, file: signingKeyFile },
+    lines: [
+      ...(what === 'create'
+        ? [
+            `${signingKeyFile} is made (mode 0600); reports are signed from now on. Keep a copy in a safe place.`,
+          ]
+        : []),
+      'The public key (Ed25519, 32 bytes, base64), for those who check reports:',
+      key,
+    ],
+  }
 }
 
 function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnType<Action['run']> {

@@ -16,6 +16,8 @@ import {
   widenMunicipalities,
 } from '../../query/answer.ts'
 import { listCatalog } from '../../query/catalog.ts'
+import { answerLineage, lineageSchema } from '../../query/cell-lineage.ts'
+import { compareReleases, compareSchema } from '../../query/compare.ts'
 import { countFacts, listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
 import { explainQuery } from '../../query/explain.ts'
 import { bodySchema, parseFilters } from '../../query/request.ts'
@@ -48,6 +50,12 @@ function readFilters(text: string | undefined): ReturnType<typeof parseFilters> 
     })
   }
   return parseFilters(value, 'filters')
+}
+
+/** A text field of a body that is not checked yet. */
+function readText(body: unknown, name: string): string | null {
+  const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : null
+  return typeof value === 'string' && value.length <= 200 ? value : null
 }
 
 async function listValues(request: CustomRequest): Promise<CustomAnswer> {
@@ -192,5 +200,43 @@ export const ANALYTICS: readonly Route[] = [
     body: bodySchema,
     bodyPin: readPin,
     handle: (request) => explainQuery(request.body, partsOf(request)),
+  },
+  {
+    kind: 'custom',
+    method: 'POST',
+    path: '/v1/analytics/lineage',
+    summary: 'The records behind one cell: what each contributes, and file and row it was published in.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsLineageResponse',
+    body: lineageSchema,
+    bodyPin: readPin,
+    handle: async (request) => {
+      const answer = await answerLineage(request.body, partsOf(request))
+      return { ...answer, rows: answer.data.length }
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'POST',
+    path: '/v1/analytics/compare',
+    summary: 'A query on two releases: old, new, difference and its causes, record by record.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsCompareResponse',
+    body: compareSchema,
+    bodyPin: (body) => readText(body, 'new_release_id'),
+    handle: async (request) => {
+      const parts = partsOf(request)
+      const old = readText(request.body, 'old_release_id')
+      const before = old === null ? parts.view : await request.releases.pin(old)
+      if (before === null)
+        throw new AppError('release_mismatch', {
+          detail: 'The release asked for is not here. GET /v1/releases lists those that are.',
+          extra: { expected: old, current: request.releases.current()?.id ?? null, releases: '/v1/releases' },
+        })
+      const answer = await compareReleases(request.body, { ...parts, before })
+      return { ...answer, rows: answer.data.length }
+    },
   },
 ]

@@ -17,13 +17,17 @@ import { EMPTY, ident, join, type Sql, sql, table } from '../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../aggregate.ts'
 import type { QueryFilter } from '../request.ts'
 
+/** The member of each grouped dimension that a cell belongs to; null is the member without a code. */
+export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>
+
 /** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
 const RANK_SCALE = 10n ** 18n
-const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
+export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
-export function printAggregate(plan: AggregatePlan): Sql {
+/** @param only key of the one group that is wanted; all of them without it */
+export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
   const ctes = plan.datasets
     .filter(hasRows)
     .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset, plan)}\n)`)
@@ -50,7 +54,7 @@ export function printAggregate(plan: AggregatePlan): Sql {
   SELECT count(*) AS total_rows, sha256(coalesce(string_agg(${line}, chr(10) ORDER BY ${line}), '')) AS rows_sha256, ${join(missing, ', ')}
   FROM valued
 )`,
-      sql`page AS (\n${pageCte(plan)}\n)`,
+      sql`page AS (\n${pageCte(plan, only)}\n)`,
     ],
     ',\n',
   )}
@@ -112,7 +116,7 @@ function datasetCte(plan: DatasetPlan, { query }: AggregatePlan): Sql {
 }
 
 /** Only the partitions of the periods asked for. */
-function sourceSql({ dataset, periods }: DatasetPlan): Sql {
+export function sourceSql({ dataset, periods }: DatasetPlan): Sql {
   if (dataset === 'population') return table('population')
   if (periods.length === 1) return table(dataset, periods[0] ?? null)
   return sql`(${join(
@@ -121,13 +125,13 @@ function sourceSql({ dataset, periods }: DatasetPlan): Sql {
   )})`
 }
 
-const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
+export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
   dimension === 'municipality' && dataset === 'population'
     ? TEXT('CAST(municipality_code AS INTEGER)')
     : key(dimension)
 
 /** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
-function filterCondition(column: Sql, { operator, values }: QueryFilter): Sql {
+export function filterCondition(column: Sql, { operator, values }: QueryFilter): Sql {
   const list = values as readonly string[] | readonly number[]
   const first = values[0] ?? null
   switch (operator) {
@@ -180,7 +184,7 @@ function measureSql(measure: Measure, plan: DatasetPlan): Sql {
     : sql`(${total} - sum(CAST(${ident(measure.minus)} AS HUGEINT))${filter})`
 }
 
-function conditionSql(condition: Condition, { years }: DatasetPlan): Sql {
+export function conditionSql(condition: Condition, { years }: DatasetPlan): Sql {
   if ('above' in condition) return sql`${ident(condition.field)} > ${condition.above}`
   if ('equals' in condition) return sql`${ident(condition.field)} = ${condition.equals}`
   if ('flag' in condition) return ident(condition.flag)
@@ -357,7 +361,7 @@ function valuedCte(plan: AggregatePlan): Sql {
 }
 
 /** Names of the groups and the order of the page; ties are broken by the whole key. */
-function pageCte(plan: AggregatePlan): Sql {
+function pageCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const groups = plan.query.group_by
   const names = groups.map((code, index) => sql`${memberName(code, index)} AS ${ident(`name_${index}`)}`)
   const joins = groups.flatMap((code, index) => memberJoin(code, index, plan))
@@ -371,8 +375,15 @@ function pageCte(plan: AggregatePlan): Sql {
     : EMPTY
   const order = [...requestedOrder(plan), ...groups.flatMap((code, index) => memberOrder(code, index, 'ASC'))]
   const { limit, offset } = plan.query
+  const wanted =
+    only === null || groups.length === 0
+      ? EMPTY
+      : sql`\n  WHERE ${join(
+          groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`),
+          ' AND ',
+        )}`
   return sql`  SELECT row_number() OVER (${order.length === 0 ? EMPTY : sql`ORDER BY ${join(order, ', ')}`}) AS position, ${join([...groups.map((code) => sql`valued.${key(code)}`), ...names, ...places, ...stateCode, ...plan.metrics.map((_, index) => ident(`value_${index}`))], ', ')}
-  FROM valued${join(joins, '')}${placeJoin}${stateJoin}
+  FROM valued${join(joins, '')}${placeJoin}${stateJoin}${wanted}
   QUALIFY position > ${offset} AND position <= ${offset + limit}`
 }
 

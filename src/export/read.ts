@@ -1,0 +1,231 @@
+/**
+ * A report's file, in any of its formats → manifest, header and cells, as they stand in the file. Reads by other libraries
+ * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why.
+ */
+import { readFile } from 'node:fs/promises'
+import { type CellObject, read as readWorkbook, utils, type WorkBook } from '@e965/xlsx'
+import { type Table, tableFromIPC } from 'apache-arrow'
+import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { sha256Hex } from '../release/digest.ts'
+import { MANIFEST_KEY } from './arrow.ts'
+import type { ReportFormat } from './formats.ts'
+import type { ReportManifest } from './manifest.ts'
+import { parseManifest, readManifestRows } from './manifest-sheet.ts'
+import type { Cell, Column } from './table.ts'
+import { CSV_MANIFEST_MARK } from './text-writers.ts'
+import { describeColumns, SHEETS } from './xlsx.ts'
+
+/** What keeps a file from being read as a report. The message is for the auditor. */
+export class ReportUnreadable extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ReportUnreadable'
+  }
+}
+
+export interface ReadReport {
+  readonly format: ReportFormat
+  readonly manifest: ReportManifest
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly Cell[])[]
+  /** Where a cell of the table stands, for people: row and column count from 0. */
+  readonly placeOf: (row: number, column: number) => string
+  /** SHA-256 of the table as it stands in a CSV file; null for the other formats. */
+  readonly tableSha256: string | null
+  /** What is wrong around the table: formulas, a dictionary that is not that of the manifest. */
+  readonly problems: readonly string[]
+}
+
+/** @throws ReportUnreadable */
+export async function readReport(path: string): Promise<ReadReport> {
+  const bytes = await readFile(path).catch(() => {
+    throw new ReportUnreadable(`${path} cannot be read`)
+  })
+  try {
+    if (bytes.subarray(0, 2).toString('latin1') === 'PK') return readXlsx(bytes)
+    if (bytes.subarray(0, 4).toString('latin1') === 'PAR1') return await readParquet(bytes)
+    if (bytes.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK) return readCsv(bytes)
+    if (bytes[0] === 0x7b) return readJson(bytes)
+    if (bytes.subarray(0, 4).every((byte) => byte === 0xff)) return readArrow(bytes)
+  } catch (error) {
+    if (error instanceof ReportUnreadable) throw error
+    throw new ReportUnreadable(error instanceof Error ? error.message : String(error))
+  }
+  throw new ReportUnreadable('is neither a workbook nor a CSV, JSON, Parquet or Arrow report of sus-data')
+}
+
+/** A number as the text its column has. */
+const numberText = (value: number | bigint, column: Column | undefined): string =>
+  typeof value === 'bigint' ? String(value) : value.toFixed(column?.decimals ?? 0)
+
+const cellOf = (value: unknown, column: Column | undefined): Cell =>
+  value === null || value === undefined
+    ? null
+    : typeof value === 'number' || typeof value === 'bigint'
+      ? numberText(value, column)
+      : String(value)
+
+const namedPlace =
+  (names: readonly string[]) =>
+  (row: number, column: number): string =>
+    `row ${row + 1}, ${names[column] ?? column}`
+
+function readXlsx(bytes: Buffer): ReadReport {
+  const book = readWorkbook(bytes, { type: 'buffer', dense: true, cellFormula: true })
+  const manifest = readManifestRows(textGrid(book, SHEETS.manifest))
+  const problems: string[] = []
+  const grid = gridOf(book, SHEETS.data)
+  grid.forEach((row, rowIndex) => {
+    row.forEach((cell, column) => {
+      if (cell?.f !== undefined)
+        problems.push(`${SHEETS.data}!${utils.encode_cell({ r: rowIndex, c: column })} is a formula`)
+    })
+  })
+  const dictionary = textGrid(book, SHEETS.dictionary)
+  const expected = describeColumns(manifest.columns, manifest.language)
+  for (let row = 0; row < Math.max(dictionary.length, expected.length); row += 1)
+    for (let column = 0; column < 5; column += 1)
+      if ((dictionary[row]?.[column] ?? '') !== (expected[row]?.[column] ?? ''))
+        problems.push(
+          `${SHEETS.dictionary}!${utils.encode_cell({ r: row, c: column })} is not what the manifest says of the column`,
+        )
+  return {
+    format: 'xlsx',
+    manifest,
+    header: (grid[0] ?? []).map((cell) => String(cell?.v ?? '')),
+    rows: grid.slice(1).map((row) => manifest.columns.map((column, index) => cellOf(row[index]?.v, column))),
+    placeOf: (row, column) => `${SHEETS.data}!${utils.encode_cell({ r: row + 1, c: column })}`,
+    tableSha256: null,
+    problems,
+  }
+}
+
+function gridOf(book: WorkBook, name: string): (CellObject | undefined)[][] {
+  const sheet = book.Sheets[name]
+  if (sheet === undefined) throw new ReportUnreadable(`the workbook has no sheet ${name}`)
+  const rows = (sheet['!data'] ?? []) as ((CellObject | undefined)[] | undefined)[]
+  return Array.from(rows, (row) => Array.from(row ?? []))
+}
+
+const textGrid = (book: WorkBook, name: string): string[][] =>
+  gridOf(book, name).map((row) => row.map((cell) => String(cell?.v ?? '')))
+
+function readCsv(bytes: Buffer): ReadReport {
+  const end = bytes.indexOf('\r\n')
+  const manifest = parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, end).toString()))
+  const table = bytes.subarray(end + 2)
+  // raw keeps every cell as the text it is.
+  const sheet = readWorkbook(table.toString(), { type: 'string', raw: true, dense: true }).Sheets.Sheet1
+  const data = (sheet?.['!data'] ?? []) as ((CellObject | undefined)[] | undefined)[]
+  const [header = [], ...rows] = Array.from(data, (row) =>
+    Array.from(row ?? [], (cell): Cell => (cell?.v === undefined || cell.v === '' ? null : String(cell.v))),
+  )
+  return {
+    format: 'csv',
+    manifest,
+    header: header.map((cell) => cell ?? ''),
+    rows: rows.map((row) => manifest.columns.map((_, index) => row[index] ?? null)),
+    // The manifest and the header are the first two lines.
+    placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
+    tableSha256: sha256Hex(table),
+    problems: [],
+  }
+}
+
+interface JsonRow {
+  readonly label?: unknown
+  readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly metrics?: Readonly<Record<string, unknown>>
+}
+
+function readJson(bytes: Buffer): ReadReport {
+  const { data, manifest: told } = JSON.parse(bytes.toString()) as { data?: JsonRow[]; manifest?: unknown }
+  if (told === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
+  const manifest = parseManifest(told)
+  if (!Array.isArray(data)) throw new ReportUnreadable('the report has no data')
+  const names = manifest.columns.map(({ name }) => name)
+  return {
+    format: 'json',
+    manifest,
+    header: names,
+    rows: data.map((row) => manifest.columns.map((column) => cellOf(memberOf(row, column.name), column))),
+    placeOf: namedPlace(names),
+    tableSha256: null,
+    problems: [],
+  }
+}
+
+/** municipality_uf → dimensions.municipality.uf */
+function memberOf({ label, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
+  if (name === 'label') return label
+  if (name in metrics) return metrics[name]
+  if (name in dimensions) return dimensions[name]?.code
+  const dimension = Object.keys(dimensions)
+    .filter((code) => name.startsWith(`${code}_`))
+    .sort((left, right) => right.length - left.length)[0]
+  return dimension === undefined ? null : dimensions[dimension]?.[name.slice(dimension.length + 1)]
+}
+
+async function readParquet(bytes: Buffer): Promise<ReadReport> {
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  const metadata: FileMetaData = parquetMetadata(file)
+  const text = metadata.key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value
+  if (text === undefined) throw new ReportUnreadable('the Parquet file carries no manifest of sus-data')
+  const manifest = parseManifest(JSON.parse(text))
+  const records = await parquetReadObjects({ file, metadata })
+  const header = metadata.schema.slice(1).map(({ name }) => name)
+  return fromRecords('parquet', manifest, header, records)
+}
+
+function readArrow(bytes: Buffer): ReadReport {
+  const table: Table = tableFromIPC(bytes)
+  const text = table.schema.metadata.get(MANIFEST_KEY)
+  if (text === undefined) throw new ReportUnreadable('the Arrow stream carries no manifest of sus-data')
+  const manifest = parseManifest(JSON.parse(text))
+  const header = table.schema.fields.map(({ name }) => name)
+  const decimals = manifest.columns.map((column) => column.type === 'decimal')
+  const columns = header.map((_, index) => table.getChildAt(index))
+  const rows = Array.from({ length: table.numRows }, (_, row) =>
+    columns.map((column, index): Cell => {
+      const value = column?.get(row)
+      if (value === null || value === undefined) return null
+      return decimals[index] === true
+        ? decimalText(value as Uint32Array, manifest.columns[index]?.decimals ?? 0)
+        : String(value)
+    }),
+  )
+  return {
+    format: 'arrow',
+    manifest,
+    header,
+    rows,
+    placeOf: namedPlace(header),
+    tableSha256: null,
+    problems: [],
+  }
+}
+
+/** 128 bits, little-endian → '298.42'. */
+function decimalText(words: Uint32Array, decimals: number): string {
+  const unsigned = [...words].reduce((sum, word, index) => sum + (BigInt(word) << BigInt(32 * index)), 0n)
+  const unscaled = BigInt.asIntN(128, unsigned)
+  const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(decimals + 1, '0')
+  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+function fromRecords(
+  format: ReportFormat,
+  manifest: ReportManifest,
+  header: readonly string[],
+  records: readonly Readonly<Record<string, unknown>>[],
+): ReadReport {
+  return {
+    format,
+    manifest,
+    header,
+    rows: records.map((record) => manifest.columns.map((column) => cellOf(record[column.name], column))),
+    placeOf: namedPlace(header),
+    tableSha256: null,
+    problems: [],
+  }
+}

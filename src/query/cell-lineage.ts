@@ -1,0 +1,237 @@
+/**
+ * The records behind one cell of an answer, with what each contributes and where it was published.
+ *
+ * In: a query, the key of one of its groups, a metric and, of a ratio, a side. Out: a page of records; their contributions
+ * over all pages add up to the side of the cell, exactly. No new arithmetic: the plan is the query's own.
+ */
+import { z } from 'zod'
+import type { JsonValue, Row } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import { DIMENSION_CODES, type DimensionCode } from '../model/dimensions.ts'
+import { FACT_LINEAGE, type FactName } from '../model/lineage.ts'
+import { CATALOG_VERSION, type Measure, type MetricCode } from '../model/metrics.ts'
+import { coverageOf, type ReleaseView } from '../release/view.ts'
+import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import { type AnswerParts, componentsOf, optionsOf, prepareQuery } from './answer.ts'
+import { decimalsOf, type GroupKey, printAggregate } from './dialect/duckdb.ts'
+import { printContributions, printSources, recordKeyOf } from './dialect/duckdb-records.ts'
+import { type ProvenanceSource, sourceOf } from './provenance.ts'
+import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
+
+export const SIDES = ['numerator', 'less', 'denominator'] as const
+export type Side = (typeof SIDES)[number]
+
+/** Body of a lineage request: a query, the group's key, and which side of which metric. */
+export const lineageSchema = bodySchema.omit({ order_by: true }).extend({
+  key: z
+    .record(z.string().max(100), z.union([z.string().max(100), z.number().int(), z.null()]))
+    .default({})
+    .describe('Code of the member of each grouped dimension, as the answer shows it.'),
+  metric: z.string().max(100).optional().describe('Which metric of the query; its only one by default.'),
+  side: z.enum(SIDES).default('numerator').describe('Which side of a ratio.'),
+  limit: z.number().int().min(1).max(1000).default(100),
+})
+
+export interface LineageAnswer {
+  readonly data: readonly JsonValue[]
+  readonly pagination: JsonValue
+  readonly meta: Readonly<Record<string, JsonValue>>
+}
+
+/** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
+export async function answerLineage(body: unknown, parts: AnswerParts): Promise<LineageAnswer> {
+  const { key, metric, side, ...rest } = parseBody(lineageSchema, body)
+  const { limit, offset } = rest
+  const query = resolveQuery({ ...rest, order_by: [] })
+  const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
+  const { plan } = prepared
+  const chosen = chooseMetric(plan, metric)
+  const group = resolveKey(plan, key)
+  const place = chosen[side]
+  if (place === null)
+    throw new AppError('invalid_request', {
+      errors: [
+        {
+          pointer: '/side',
+          message: `is no side of ${chosen.code}`,
+          allowed: SIDES.filter((name) => chosen[name] !== null),
+        },
+      ],
+    })
+  const dataset = plan.datasets.find((candidate) => candidate.dataset === place.dataset)
+  const measure = dataset?.measures[place.measure]
+  if (dataset === undefined || measure === undefined)
+    throw new TypeError('the plan lacks a measure of its own')
+  const cell = await readCell(plan, chosen, group, parts)
+  const own = narrowPeriods(dataset, group)
+  const rows =
+    own.dataset !== 'population' && own.periods.length === 0
+      ? []
+      : await parts.engine.run(
+          printContributions(own, measure, group, { limit, offset }),
+          parts.view,
+          optionsOf(parts),
+        )
+  const records = rows.filter((row) => row.position !== null && row.position !== undefined)
+  const sources = await readSources(own, records, parts)
+  const total = Number(rows[0]?.total_rows ?? 0)
+  return {
+    data: records.map((row, index) => describeRecord(own, measure, row, sources[index] ?? [], parts.view)),
+    pagination: { limit, offset, total_rows: total, has_more: offset + records.length < total },
+    meta: {
+      reference_period: plan.referencePeriod,
+      catalog_version: CATALOG_VERSION,
+      components: componentsOf(parts.view),
+      metric: chosen.code,
+      side,
+      key: group as Readonly<Record<string, JsonValue>>,
+      value: cell,
+      total: rows[0]?.total ?? 0,
+      scale: chosen.scale,
+      decimals: decimalsOf(chosen, plan),
+      months: own.over === 'avg' ? own.periods.length : 1,
+      notes: plan.notes,
+    },
+  }
+}
+
+function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan {
+  const [only, ...others] = plan.metrics
+  const found =
+    code === undefined && others.length === 0 ? only : plan.metrics.find((metric) => metric.code === code)
+  if (found !== undefined) return found
+  throw new AppError('invalid_request', {
+    errors: [
+      {
+        pointer: '/metric',
+        message: code === undefined ? 'must say which metric of the query' : 'is not a metric of the query',
+        allowed: plan.metrics.map((metric): MetricCode => metric.code),
+      },
+    ],
+  })
+}
+
+/** Codes as the answer shows them → codes as the datasets hold them; all grouped dimensions and no others. */
+function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | number | null>>): GroupKey {
+  const groups = plan.query.group_by
+  const strange = Object.keys(key).find((name) => !groups.some((code) => code === name))
+  const lacking = groups.find((code) => !Object.hasOwn(key, code))
+  if (strange !== undefined || lacking !== undefined)
+    throw new AppError('invalid_request', {
+      errors: [
+        {
+          pointer: `/key/${strange ?? lacking ?? ''}`,
+          message: strange === undefined ? 'must name a member' : 'is not a grouped dimension of the query',
+          allowed: DIMENSION_CODES.filter((code) => groups.includes(code)),
+        },
+      ],
+    })
+  return Object.fromEntries(
+    groups.map((code): [DimensionCode, string | number | null] => {
+      const value = key[code] ?? null
+      return [code, value === null ? null : resolveValue(code, value, `/key/${code}`)]
+    }),
+  )
+}
+
+/** The month of a group is the partition that is read. */
+function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
+  const month = key.reference_period
+  if (month === undefined || plan.dataset === 'population') return plan
+  return {
+    ...plan,
+    keys: plan.keys.filter((code) => code !== 'reference_period'),
+    periods: plan.periods.filter((period) => period === month),
+    over: null,
+  }
+}
+
+/** The cell as the answer to the query shows it. @throws AppError 'not_found' where the query has no such group */
+async function readCell(
+  plan: AggregatePlan,
+  metric: MetricPlan,
+  key: GroupKey,
+  parts: AnswerParts,
+): Promise<JsonValue> {
+  const index = plan.metrics.indexOf(metric)
+  const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
+  const row = rows.find(({ position }) => position !== null)
+  if (row === undefined) throw new AppError('not_found', { detail: 'The query has no group with this key.' })
+  const value = row[`value_${index}`] ?? null
+  return value === null ? null : Number(value)
+}
+
+async function readSources(plan: DatasetPlan, records: readonly Row[], parts: AnswerParts): Promise<Row[][]> {
+  const columns = recordKeyOf(plan)
+  const keyOf = (row: Row): string => columns.map((column) => String(row[column])).join('\t')
+  const found = new Map<string, Row[]>()
+  const months = new Set(records.map((row) => row.reference_period ?? null))
+  for (const month of months) {
+    const own = records.filter((row) => (row.reference_period ?? null) === month)
+    const keys = own.map((row) =>
+      Object.fromEntries(columns.map((column) => [column, row[column] as string | number])),
+    )
+    const period = month === null ? null : Number(String(month).replace('-', ''))
+    const rows = await parts.engine.run(
+      printSources(plan.dataset, period, keys),
+      parts.view,
+      optionsOf(parts),
+    )
+    for (const row of rows) {
+      const name = `${month ?? ''}\t${keyOf(row)}`
+      found.set(name, [...(found.get(name) ?? []), row])
+    }
+  }
+  return records.map((row) => found.get(`${row.reference_period ?? ''}\t${keyOf(row)}`) ?? [])
+}
+
+function describeRecord(
+  plan: DatasetPlan,
+  measure: Measure,
+  row: Row,
+  sources: readonly Row[],
+  view: ReleaseView,
+): JsonValue {
+  return {
+    dataset: plan.dataset,
+    ...(plan.dataset === 'population' ? {} : { reference_period: row.reference_period ?? null }),
+    key: Object.fromEntries(recordKeyOf(plan).map((column) => [column, row[column] ?? null])),
+    contribution: row.contribution ?? 0,
+    sources: sources.map((source) => {
+      const column = publishedColumn(plan, measure, source, row, view)
+      const place: ProvenanceSource | null = sourceOf(view, source, column ?? '')
+      const raw = plan.dataset === 'population' ? source.raw_value : column === null ? null : source[column]
+      return {
+        publisher: place?.publisher ?? null,
+        file: place?.file ?? null,
+        archive: place?.archive ?? null,
+        sha256: place?.sha256 ?? null,
+        row: place?.row ?? null,
+        column,
+        raw_value: raw === null || raw === undefined ? null : String(raw),
+      }
+    }),
+  }
+}
+
+/** The published column of what is summed; null where a record counts as such. */
+function publishedColumn(
+  { dataset }: DatasetPlan,
+  { kind, field }: Measure,
+  source: Row,
+  row: Row,
+  view: ReleaseView,
+): string | null {
+  if (dataset === 'population') return source.source_column === null ? null : String(source.source_column)
+  if (kind !== 'sum' || dataset === 'facilities') return null
+  const period = Number(String(row.reference_period).replace('-', ''))
+  const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
+  const lines = FACT_LINEAGE[dataset as FactName][family]
+  const names = field === 'quantity_sus' ? ['quantity_sus_published', 'tp_sus_code'] : [field]
+  return (
+    names
+      .map((name) => lines.find(({ attribute }) => attribute === name)?.column)
+      .find((column) => column !== undefined && source[column] !== null && source[column] !== undefined) ??
+    null
+  )
+}

@@ -1,0 +1,220 @@
+/**
+ * One question on two releases: old, new, difference, and why.
+ *
+ * In: a query's body with two release ids. Out: rows that differ (or all), with the causes of each difference: records
+ * added, removed, revised, reclassified, and what each cause adds to the sum. Of a ratio the causes of both sides are
+ * told. For sums and counts the causes of a row add up to its difference, exactly.
+ */
+import { z } from 'zod'
+import type { JsonValue, Row } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { CATALOG_VERSION } from '../model/metrics.ts'
+import type { ReleaseView } from '../release/view.ts'
+import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import {
+  type AnswerParts,
+  componentsOf,
+  describeRow,
+  optionsOf,
+  type PreparedQuery,
+  prepareQuery,
+} from './answer.ts'
+import { decimalsOf, printAggregate } from './dialect/duckdb.ts'
+import { CAUSES, type Cause, printCauses } from './dialect/duckdb-records.ts'
+import { bodySchema, parseBody, resolveQuery } from './request.ts'
+
+/** Groups of one question that are compared; the differences themselves are paged. */
+const GROUPS_MAX = 200_000
+
+export const compareSchema = bodySchema.omit({ order_by: true, expected_release_id: true }).extend({
+  old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),
+  new_release_id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The analytics release after; the one in service by default.'),
+  only_changed: z.boolean().default(true).describe('false: rows without a difference too.'),
+  over_period: z.enum(['last', 'first']).nullish(),
+})
+
+export interface CompareParts extends AnswerParts {
+  /** The release before; `view` is the one after. */
+  readonly before: ReleaseView
+}
+
+export interface CompareAnswer {
+  readonly data: readonly JsonValue[]
+  readonly pagination: JsonValue
+  readonly meta: Readonly<Record<string, JsonValue>>
+}
+
+interface CauseEntry {
+  readonly [name: string]: JsonValue
+  readonly side: 'numerator' | 'less' | 'denominator'
+  readonly cause: Cause
+  readonly records: number
+  readonly delta: number
+}
+
+/** @throws AppError as the query; 'too_many_rows' */
+export async function compareReleases(body: unknown, parts: CompareParts): Promise<CompareAnswer> {
+  const { old_release_id: _old, new_release_id: _new, only_changed, ...rest } = parseBody(compareSchema, body)
+  const query = { ...resolveQuery({ ...rest, order_by: [] }), limit: GROUPS_MAX, offset: 0 }
+  const after = await askSide(query, parts)
+  const before = await askSide(query, { ...parts, view: parts.before })
+  const causes = await findCauses(before.prepared.plan, after.prepared.plan, parts)
+  const rows = mergeRows(before, after, causes, parts.language)
+  const shown = only_changed ? rows.filter(({ changed }) => changed) : rows
+  const page = shown.slice(rest.offset, rest.offset + rest.limit).map(({ value }) => value)
+  return {
+    data: page,
+    pagination: {
+      limit: rest.limit,
+      offset: rest.offset,
+      total_rows: shown.length,
+      has_more: rest.offset + page.length < shown.length,
+    },
+    meta: {
+      catalog_version: CATALOG_VERSION,
+      old: describeSide(parts.before, before.prepared),
+      new: describeSide(parts.view, after.prepared),
+      query: after.prepared.normalised,
+      changed_rows: rows.filter(({ changed }) => changed).length,
+      notes: [...new Set([...before.prepared.plan.notes, ...after.prepared.plan.notes])],
+    },
+  }
+}
+
+const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => ({
+  release_id: view.id,
+  components: componentsOf(view),
+  reference_period: plan.referencePeriod,
+})
+
+interface Answered {
+  readonly prepared: PreparedQuery
+  readonly rows: readonly Row[]
+}
+
+async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<Answered> {
+  const prepared = await prepareQuery(query, parts)
+  const rows = await parts.engine.run(printAggregate(prepared.plan), parts.view, optionsOf(parts))
+  const total = Number(rows[0]?.total_rows ?? 0)
+  if (total > GROUPS_MAX)
+    throw new AppError('too_many_rows', {
+      detail: `The query has ${total} groups; ${GROUPS_MAX} can be compared.`,
+      extra: { rows: total, allowed: GROUPS_MAX },
+    })
+  return { prepared, rows: rows.filter(({ position }) => position !== null) }
+}
+
+/** Causes of one measure by the key of its groups (those of the dataset: a population has places only). */
+type CausesByGroup = ReadonlyMap<
+  string,
+  readonly { readonly cause: Cause; readonly records: number; readonly delta: number }[]
+>
+
+async function findCauses(
+  before: AggregatePlan,
+  after: AggregatePlan,
+  parts: CompareParts,
+): Promise<Map<string, CausesByGroup>> {
+  const found = new Map<string, CausesByGroup>()
+  for (const own of after.datasets) {
+    const other = before.datasets.find(({ dataset }) => dataset === own.dataset)
+    if (other === undefined || !isRead(own) || !isRead(other)) continue
+    for (const [index, measure] of own.measures.entries()) {
+      const rows = await parts.engine.run(printCauses(other, own, measure), parts.view, {
+        ...optionsOf(parts),
+        other: parts.before,
+      })
+      const groups = new Map<string, { cause: Cause; records: number; delta: number }[]>()
+      for (const row of rows) {
+        const key = groupText(own.keys, row)
+        const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
+        groups.set(key, [...(groups.get(key) ?? []), entry])
+      }
+      found.set(`${own.dataset} ${index}`, groups)
+    }
+  }
+  return found
+}
+
+const isRead = ({ dataset, periods }: DatasetPlan): boolean => dataset === 'population' || periods.length > 0
+
+const groupText = (keys: readonly DimensionCode[], row: Row): string =>
+  JSON.stringify(keys.map((code) => row[dimensionOf(code).column] ?? null))
+
+interface ComparedRow {
+  readonly changed: boolean
+  readonly value: JsonValue
+}
+
+/** Rows of the newer answer in its order, then those only the older one has. */
+function mergeRows(
+  before: Answered,
+  after: Answered,
+  causes: ReadonlyMap<string, CausesByGroup>,
+  language: 'pt' | 'en',
+): ComparedRow[] {
+  const { plan } = after.prepared
+  const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
+  const old = new Map(before.rows.map((row) => [keyOf(row), row]))
+  const fresh = new Map(after.rows.map((row) => [keyOf(row), row]))
+  const keys = [...new Set([...fresh.keys(), ...old.keys()])]
+  return keys.map((key) => {
+    const [oldRow, newRow] = [old.get(key), fresh.get(key)]
+    const described = describeRow(
+      newRow ?? oldRow ?? {},
+      newRow === undefined ? before.prepared.plan : plan,
+      language,
+    )
+    const metrics: Record<string, JsonValue> = {}
+    let changed = false
+    plan.metrics.forEach((metric, index) => {
+      const [was, is] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
+      const why = causesOf(metric, plan, newRow ?? oldRow ?? {}, causes)
+      if (was !== is || why.length > 0) changed = true
+      metrics[metric.code] = {
+        old: was === null ? null : Number(was),
+        new: is === null ? null : Number(is),
+        delta: was === null || is === null ? null : subtract(is, was, decimalsOf(metric, plan)),
+        causes: why,
+      }
+    })
+    return { changed, value: { ...(described as Record<string, JsonValue>), metrics } }
+  })
+}
+
+const valueOfRow = (row: Row | undefined, index: number): string | null => {
+  const value = row?.[`value_${index}`] ?? null
+  return value === null ? null : String(value)
+}
+
+/** Exact difference of two decimals of the same number of digits. */
+function subtract(left: string, right: string, decimals: number): number {
+  const whole = (text: string): bigint => {
+    const [units = '0', fraction = ''] = text.split('.')
+    return BigInt(`${units}${fraction.padEnd(decimals, '0')}`)
+  }
+  return Number(whole(left) - whole(right)) / 10 ** decimals
+}
+
+function causesOf(
+  metric: MetricPlan,
+  plan: AggregatePlan,
+  row: Row,
+  causes: ReadonlyMap<string, CausesByGroup>,
+): CauseEntry[] {
+  return (['numerator', 'less', 'denominator'] as const).flatMap((side) => {
+    const place = metric[side]
+    if (place === null) return []
+    const keys = plan.datasets.find(({ dataset }) => dataset === place.dataset)?.keys ?? []
+    const entries = causes.get(`${place.dataset} ${place.measure}`)?.get(groupText(keys, row)) ?? []
+    return [...entries]
+      .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
+      .map((entry): CauseEntry => ({ side, ...entry }))
+  })
+}

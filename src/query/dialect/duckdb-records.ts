@@ -1,0 +1,202 @@
+/**
+ * The records behind a measure, one row each with what it contributes. In: a dataset's plan and one of its measures. Out:
+ * statements that lineage pages and compare joins.
+ *
+ * A record contributes to a sum its value and to a count 1; to a distinct count the first record of each counted value
+ * contributes 1 and the others 0, so that contributions always add up to the cell.
+ */
+import { datasetOf } from '../../model/datasets.ts'
+import { dimensionOf } from '../../model/dimensions.ts'
+import type { Measure } from '../../model/metrics.ts'
+import { EMPTY, ident, join, ofOther, type Sql, sql, table } from '../../sql.ts'
+import type { DatasetPlan } from '../aggregate.ts'
+import { conditionSql, filterColumn, filterCondition, type GroupKey, sourceSql, TEXT } from './duckdb.ts'
+
+/** Columns that tell a record from the others of its dataset and month. */
+export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
+
+const isPeriodic = ({ dataset }: DatasetPlan): boolean => dataset !== 'population'
+const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', ')
+
+/** The rows a plan reads, with a month each: the population has none. */
+const rowsSql = (plan: DatasetPlan): Sql =>
+  isPeriodic(plan)
+    ? sourceSql(plan)
+    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${sourceSql(plan)})`
+
+const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql =>
+  join(
+    [
+      ...(isPeriodic(plan) ? [TEXT('is_active')] : [TEXT('true')]),
+      ...plan.filters.map((filter) => filterCondition(filterColumn(filter.dimension, plan.dataset), filter)),
+      ...more,
+    ],
+    ' AND ',
+  )
+
+const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
+  where.length === 0
+    ? TEXT('true')
+    : join(
+        where.map((condition) => conditionSql(condition, plan)),
+        ' AND ',
+      )
+
+function valueSql(measure: Measure): Sql {
+  if (measure.kind !== 'sum') return TEXT('CAST(1 AS HUGEINT)')
+  const field = sql`CAST(${ident(measure.field ?? '')} AS HUGEINT)`
+  return measure.minus === undefined ? field : sql`${field} - CAST(${ident(measure.minus)} AS HUGEINT)`
+}
+
+/**
+ * One page of the records behind a cell, in the order of their keys. Rows: key, reference_period, contribution; each with
+ * total_rows and total over all pages; a page beyond the end is one row without a position. Where the largest of several
+ * months counts, the records are those of that month, the earliest of equals.
+ */
+export function printContributions(
+  plan: DatasetPlan,
+  measure: Measure,
+  key: GroupKey,
+  page: { readonly limit: number; readonly offset: number },
+): Sql {
+  const columns = columnList(recordKeyOf(plan))
+  const inCell = plan.keys.map((dimension) => {
+    const column = filterColumn(dimension, plan.dataset)
+    return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
+  })
+  const contribution =
+    measure.kind === 'distinct'
+      ? sql`CASE WHEN row_number() OVER (PARTITION BY reference_period, ${ident(measure.field ?? '')} ORDER BY ${columns}) = 1 THEN 1 ELSE 0 END`
+      : valueSql(measure)
+  const largest =
+    plan.over === 'max'
+      ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
+      : EMPTY
+  return sql`WITH contributing AS (
+  SELECT ${columns}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
+  FROM ${rowsSql(plan)}
+  WHERE ${scopeSql(plan, [...inCell, meetsSql(plan, measure)])}
+),
+records AS (
+  SELECT *
+  FROM contributing${largest}
+),
+page AS (
+  SELECT *, row_number() OVER (ORDER BY ${columns}, reference_period) AS position
+  FROM records
+  QUALIFY position > ${page.offset} AND position <= ${page.offset + page.limit}
+)
+SELECT summary.*, page.*
+FROM (SELECT count(*) AS total_rows, coalesce(sum(contribution), 0) AS total FROM records) AS summary
+LEFT JOIN page ON true
+ORDER BY position`
+}
+
+/** The published rows of some records of one month: key, source_file, source_row and the published cells. */
+export function printSources(
+  dataset: DatasetPlan['dataset'],
+  period: number | null,
+  keys: readonly Readonly<Record<string, string | number>>[],
+): Sql {
+  const columns = datasetOf(dataset).key
+  const wanted = columns.map((column) => {
+    const values = keys.map((key) => key[column])
+    return typeof values[0] === 'number'
+      ? sql`unnest(${values as number[]}) AS ${ident(column)}`
+      : sql`unnest(${values as string[]}) AS ${ident(column)}`
+  })
+  const source = dataset === 'population' ? table('population') : table(`${dataset}_provenance`, period)
+  return sql`SELECT source.*
+FROM ${source} AS source
+SEMI JOIN (SELECT ${join(wanted, ', ')}) AS wanted USING (${columnList(columns)})
+ORDER BY ${columnList(columns)}, source_file, source_row`
+}
+
+export const CAUSES = ['added', 'removed', 'revised', 'reclassified'] as const
+export type Cause = (typeof CAUSES)[number]
+
+/**
+ * Why a measure differs between two releases. Rows: the grouped keys, cause, records, delta.
+ *
+ * revised: the record is in the group in both, with another value. reclassified: it is in both releases, but in another
+ * group or scope (moved, closed, opened again). added, removed: it is in one release only.
+ */
+export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
+  const record = recordColumns(after, measure)
+  const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
+  const group = groups.map(ident)
+  const side = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
+  // What is counted once is not a record where it is a code (a type that is present): it comes and goes.
+  const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
+  const existing = (plan: DatasetPlan): Sql =>
+    isRecord
+      ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
+      : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
+  const compared = [...new Set([...record, ...groups])]
+  const same = compared.map((name) => sql`before.${ident(name)} IS NOT DISTINCT FROM after.${ident(name)}`)
+  const either = compared.map(
+    (name) =>
+      sql`CASE WHEN after.is_there THEN after.${ident(name)} ELSE before.${ident(name)} END AS ${ident(name)}`,
+  )
+  const isKnown = (where: string): Sql =>
+    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${join(
+      record.map((name) => sql`${ident(where)}.${ident(name)} = changes.${ident(name)}`),
+      ' AND ',
+    )})`
+  const listed = groups.length === 0 ? EMPTY : sql`${join(group, ', ')}, `
+  return sql`WITH before AS (
+  ${ofOther(side(before))}
+),
+after AS (
+  ${side(after)}
+),
+known_before AS (
+  ${ofOther(existing(before))}
+),
+known_after AS (
+  ${existing(after)}
+),
+changes AS (
+  SELECT ${join(either, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
+    coalesce(after.contribution, 0) - coalesce(before.contribution, 0) AS delta
+  FROM before FULL JOIN after ON ${join(same, ' AND ')}
+),
+caused AS (
+  SELECT *, CASE
+      WHEN was_there AND is_there THEN 'revised'
+      WHEN is_there THEN CASE WHEN ${isKnown('known_before')} THEN 'reclassified' ELSE 'added' END
+      ELSE CASE WHEN ${isKnown('known_after')} THEN 'reclassified' ELSE 'removed' END
+    END AS cause
+  FROM changes
+  WHERE delta <> 0
+)
+SELECT ${listed}cause, count(*) AS records, sum(delta) AS delta
+FROM caused
+GROUP BY ${listed}cause
+ORDER BY ${listed}cause`
+}
+
+/** Columns of what is compared: the record, or the value that is counted once. */
+const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] => {
+  if (measure.kind === 'distinct') return [measure.field ?? '']
+  // Two years of the population are not two records: the newest estimate replaces the one before.
+  return plan.dataset === 'population' ? ['municipality_code'] : recordKeyOf(plan)
+}
+
+/** Contribution of each record to each group, 0 where it is in scope without counting. */
+function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: readonly string[]): Sql {
+  const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
+  const columns = [
+    ...record.map(ident),
+    ...groups.map(
+      (dimension) => sql`${filterColumn(dimension, plan.dataset)} AS ${ident(dimensionOf(dimension).column)}`,
+    ),
+  ]
+  const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure)} ELSE 0 END`
+  const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
+  const positions = columns.map((_, index) => TEXT(String(index + 1)))
+  return sql`SELECT ${join(columns, ', ')}, CAST(${total} AS HUGEINT) AS contribution, true AS is_there
+  FROM ${rowsSql(plan)}
+  WHERE ${scopeSql(plan)}
+  GROUP BY ${join(positions, ', ')}`
+}

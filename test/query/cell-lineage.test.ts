@@ -1,0 +1,147 @@
+/** Seeded random cells of every additive metric and of ratios: the records behind them add up to them, exactly. */
+import { join } from 'node:path'
+import t from 'tap'
+import { createChance } from '../../src/demo/random.ts'
+import { METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
+import { allowedDimensions } from '../../src/query/aggregate.ts'
+import { openClient } from '../fixtures/client.ts'
+import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const CELLS = 500
+const small = await makeSmallRelease(2)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const chance = createChance(97)
+let drawn = 0
+const draw = (below: number): number => {
+  drawn += 1
+  return Math.floor(chance(drawn, 1) * below)
+}
+const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
+const lineage = (body: unknown) => client.post('/v1/analytics/lineage', body)
+
+interface Cell {
+  readonly query: Record<string, unknown>
+  readonly key: Record<string, unknown>
+  readonly value: number | null
+}
+
+/** A random group of a random question about one metric. */
+async function drawCell(metric: string): Promise<Cell | null> {
+  const dimensions = allowedDimensions(metric as (typeof METRIC_CODES)[number])
+  const isRate = metricOf(metric as (typeof METRIC_CODES)[number]).kind === 'ratio'
+  const usable = dimensions.filter((code) => !(isRate && code === 'facility'))
+  const group_by = [...new Set(Array.from({ length: draw(3) }, () => pick(usable)))]
+  const filters = [
+    ...(draw(2) === 0 ? [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }] : []),
+    ...(draw(3) === 0 && dimensions.includes('management_type')
+      ? [{ dimension: 'management_type', operator: 'NEQ', value: 'E' }]
+      : []),
+  ]
+  const isPopulation = !dimensions.includes('reference_period')
+  const over_period =
+    isPopulation || group_by.includes('reference_period')
+      ? null
+      : pick([null, null, 'last', 'first', 'avg', 'max'])
+  const query = { metrics: [metric], group_by, filters, over_period }
+  const first = (await client.query({ ...query, limit: 1 })).body
+  const total = first.pagination.total_rows
+  if (total === 0) return null
+  const { data } = (await client.query({ ...query, limit: 1, offset: draw(total) })).body
+  const key = Object.fromEntries(
+    Object.entries(data[0].dimensions as Record<string, { code: unknown }>).map(([code, member]) => [
+      code,
+      member.code,
+    ]),
+  )
+  return { query, key, value: data[0].metrics[metric] }
+}
+
+/** Sum of all contributions of one side, page by page. */
+async function addUp(cell: Cell, side: string): Promise<{ sum: number; meta: Record<string, number> }> {
+  let sum = 0
+  for (let offset = 0; ; offset += 1000) {
+    const { status, body, text } = await lineage({ ...cell.query, key: cell.key, side, limit: 1000, offset })
+    if (status !== 200) throw new Error(text)
+    for (const record of body.data) {
+      sum += record.contribution
+      if (record.sources.length === 0 || record.sources.some(({ row }: { row: number }) => !(row > 1)))
+        throw new Error(`no source: ${JSON.stringify(record)}`)
+    }
+    if (!body.pagination.has_more) {
+      if (body.meta.total !== sum) throw new Error(`total ${body.meta.total} is not the sum ${sum}`)
+      if (body.meta.value !== cell.value) throw new Error('the cell is not that of the query')
+      return { sum, meta: body.meta }
+    }
+  }
+}
+
+t.test(`${CELLS} cells`, async (t) => {
+  const wrong: string[] = []
+  let cells = 0
+  for (let index = 0; cells < CELLS; index += 1) {
+    const code = METRIC_CODES[index % METRIC_CODES.length] as (typeof METRIC_CODES)[number]
+    const cell = await drawCell(code)
+    if (cell === null) continue
+    cells += 1
+    const { less, denominator } = measuresOf(code)
+    const numerator = await addUp(cell, 'numerator')
+    const minus = less === null ? 0 : (await addUp(cell, 'less')).sum
+    const below = denominator === null ? null : await addUp(cell, 'denominator')
+    const over = (below?.sum ?? 1) * (numerator.meta.months ?? 1)
+    const top = (numerator.sum - minus) * (numerator.meta.scale ?? 1) * (below?.meta.months ?? 1)
+    const value = rounded(BigInt(top), BigInt(over), numerator.meta.decimals ?? 0)
+    if (value !== cell.value && !(cell.value === null && over === 0))
+      wrong.push(`${JSON.stringify(cell)}: ${value} of ${numerator.sum} − ${minus} over ${over}`)
+  }
+  t.same(wrong.slice(0, 5), [])
+})
+
+/** Half away from zero, in integers. */
+function rounded(numerator: bigint, denominator: bigint, decimals: number): number | null {
+  if (denominator === 0n) return null
+  const top = numerator * 10n ** BigInt(decimals)
+  const size = (2n * (top < 0n ? -top : top) + denominator) / (2n * denominator)
+  return Number(top < 0n ? -size : size) / 10 ** decimals
+}
+
+t.test('a record is where its source says', async (t) => {
+  const tables = await readZip(join(small.snapshots, 'cnes/2026-05/BASE_DE_DADOS_CNES_202605.ZIP'))
+  const body = { metrics: ['bed_capacity_sus'], group_by: ['state'], key: { state: 'RR' }, limit: 20 }
+  const { body: answer } = await lineage(body)
+  t.equal(answer.data.length, 20)
+  for (const { contribution, sources } of answer.data)
+    for (const { file, archive, row, column, raw_value } of sources) {
+      t.equal(column, 'QT_SUS')
+      t.match(archive, /202605\.ZIP$/)
+      const table = splitTable(tables.get(file) ?? Buffer.alloc(0))
+      t.equal(table.rows[row - 2]?.[columnOf(table, column)], raw_value)
+      t.equal(Number(raw_value), contribution)
+    }
+})
+
+t.test('what is refused', async (t) => {
+  const query = { metrics: ['bed_capacity_existing', 'beds_existing_per_100k'], group_by: ['state'] }
+  const CASES: [body: Record<string, unknown>, pointer: string][] = [
+    [{ ...query, key: { state: 'RR' } }, '/metric'],
+    [{ ...query, metric: 'bed_capacity_existing', key: {} }, '/key/state'],
+    [{ ...query, metric: 'bed_capacity_existing', key: { state: 'RR', bed_type: '01' } }, '/key/bed_type'],
+    [{ ...query, metric: 'bed_capacity_existing', key: { state: 'XX' } }, '/key/state'],
+    [{ ...query, metric: 'bed_capacity_existing', key: { state: 'RR' }, side: 'denominator' }, '/side'],
+    [{ ...query, metric: 'bed_capacity_existing', key: { state: 'RR' }, side: 'top' }, '/side'],
+    [{ ...query, order_by: [], key: { state: 'RR' } }, '/order_by'],
+  ]
+  for (const [body, pointer] of CASES) {
+    const { status, body: answer } = await lineage(body)
+    t.equal(status, 400)
+    t.equal(answer.errors[0].pointer, pointer, JSON.stringify(answer.errors))
+  }
+  const outside = {
+    metrics: ['bed_capacity_existing'],
+    group_by: ['state'],
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+    key: { state: 'AC' },
+  }
+  t.equal((await lineage(outside)).status, 404, 'a group the query does not have')
+})
