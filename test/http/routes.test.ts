@@ -43,8 +43,10 @@ const fillPath = ({ path }: Route): string =>
 const BODY = { metrics: ['bed_capacity_existing'] }
 const call = (route: Route, suffix = '', headers: Record<string, string> = {}): Promise<Reply> =>
   methodOf(route) === 'POST'
-    ? client.post(urlOf(route), BODY, headers)
+    ? client.post(urlOf(route), bodyOf(route), headers)
     : client.get(withQuery(urlOf(route), suffix), headers)
+const bodyOf = ({ path }: Route): object =>
+  path.endsWith('/compare') ? { ...BODY, old_release_id: small.result.analytics } : BODY
 const withQuery = (url: string, suffix: string): string =>
   url.includes('?') ? `${url}${suffix.replace('?', '&')}` : `${url}${suffix}`
 /** Its answer is a file, not an envelope. */
