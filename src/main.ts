@@ -49,7 +49,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     worker: {
       releasesDir: settings.releasesDir,
       memory: settings.reportMemory,
-      threads: settings.duckdbThreads,
+      // Half of the threads: a report is never what others wait for.
+      threads: Math.max(1, Math.floor(settings.duckdbThreads / 2)),
       timeoutMs: settings.reportTimeoutMs,
       signingKeyFile: settings.signingKeyFile,
     },
