@@ -17,6 +17,7 @@ import Fastify, {
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
 import type { ReportPool } from './export/pool.ts'
+import { mountDocs } from './http/docs.ts'
 import { mountRoute, stateOf } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
@@ -128,7 +129,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const patterns = ROUTES.map((route) => ({
     method: methodOf(route),
-    pattern: new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    pattern: new RegExp(`^${route.path.replace('{path}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? ''
@@ -147,5 +148,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   for (const route of ROUTES) mountRoute(app, route, parts)
   const document = describeApi(ROUTES)
   app.get('/openapi.json', async () => document)
+  mountDocs(app)
   return app
 }

@@ -116,6 +116,12 @@ export const ERRORS = {
     title_en: 'Address too long',
     hint: 'Shorten the query string.',
   },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'Intervalo fora do arquivo',
+    title_en: 'Range outside of the file',
+    hint: 'Ask for bytes the file has; Content-Range says how many.',
+  },
   rate_limited: {
     status: 429,
     title: 'Limite de requisições excedido',

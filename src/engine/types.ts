@@ -1,4 +1,5 @@
 /** What the engine promises to the routes. Types only, so that plans can be tested without DuckDB. */
+import type { Manifest } from '../release/manifest.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { Sql } from '../sql.ts'
 
@@ -45,7 +46,9 @@ export interface ReleaseSource {
   /** An analytics release by its own id, or by the id of a component it joins (the current one preferred). */
   pin(id: string): Promise<ReleaseView | null>
   /** Every verified release in the folder. */
-  list(): Promise<readonly { readonly release_id: string; readonly promoted: boolean }[]>
+  list(): Promise<readonly { readonly manifest: Manifest; readonly promoted: boolean }[]>
+  /** Folder of a verified release of any area, with its manifest; null where there is none. */
+  locate(id: string): Promise<{ readonly folder: string; readonly manifest: Manifest } | null>
   /** Releases that were refused, and why, in public words. */
   problems(): readonly { readonly release_id: string; readonly reason: string }[]
 }

@@ -91,6 +91,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
   app.route({
     method: methodOf(route),
     url: fastifyPath(route.path),
+    ...(route.kind === 'custom' && route.isRaw === true ? { compress: false as const } : {}),
     handler: async (request, reply) => {
       const state = stateOf(request)
       if (
@@ -105,7 +106,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       const parsed = query.safeParse(request.query)
       if (!parsed.success)
         throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
-      const given = { ...(parsed.data as Given), ...(request.params as Given) }
+      const given = { ...(parsed.data as Given), ...parametersOf(request) }
       const bodyPin =
         route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body, given) : null
       const pin = given.expected_release_id ?? bodyPin
@@ -127,7 +128,10 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       state.rows = answer.rows ?? null
       if ('stream' in answer) {
         for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
-        return reply.type(answer.contentType).send(answer.stream)
+        return reply
+          .code(answer.status ?? 200)
+          .type(answer.contentType)
+          .send(answer.stream)
       }
       return {
         data: answer.data,
@@ -143,6 +147,12 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
   })
 }
 
+/** Parameters of the path by our names. */
+function parametersOf(request: FastifyRequest): Given {
+  const { '*': path, ...named } = request.params as Given
+  return path === undefined ? named : { ...named, path }
+}
+
 const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
   view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
 
@@ -156,7 +166,13 @@ async function answerRoute(
 ): Promise<CustomAnswer | StreamAnswer> {
   if (route.kind === 'custom')
     return route.handle({
-      parameters: request.params as Given,
+      conditions: {
+        ifNoneMatch: request.headers['if-none-match'],
+        ifRange: request.headers['if-range'] as string | undefined,
+        range: request.headers.range,
+      },
+      isHead: request.method === 'HEAD',
+      parameters: parametersOf(request),
       query: given,
       body: request.body,
       key: stateOf(request).key,
@@ -239,15 +255,16 @@ function setValidators(
   const tag = `"${createHash('sha256').update(question).digest('base64url').slice(0, 27)}"`
   reply.header('etag', tag)
   reply.header('cache-control', pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache')
-  const match = request.headers['if-none-match']
-  return (
-    match !== undefined &&
-    (match === '*' ||
-      match
-        .split(',')
-        .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))
-  )
+  return matchesTag(request.headers['if-none-match'], tag)
 }
+
+/** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
+export const matchesTag = (header: string | undefined, tag: string): boolean =>
+  header !== undefined &&
+  (header === '*' ||
+    header
+      .split(',')
+      .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))
 
 /** Aborted when the client leaves before its answer. */
 function abortSignalOf(reply: FastifyReply): AbortSignal {

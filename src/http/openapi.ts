@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import { querySchemas, VERSION } from './mount.ts'
@@ -31,6 +32,9 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   declarations: { type: 'array', items: { type: 'object' } },
 }
 
+/** Answers that are files, not envelopes. */
+const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
+
 /** Parameters whose meaning is not a field's. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   limit: 'Rows of a page.',
@@ -42,6 +46,14 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   expected_release_id: 'The release to answer from; 409 when it is not here.',
   state: 'Two-letter abbreviation of the state.',
   municipality: 'IBGE code, 6 or 7 digits.',
+  release_id: 'Id of a release, as GET /v1/releases lists it.',
+  path: 'Path of a file as the manifest lists it, or manifest.json.',
+  dimensionCode: 'Code of a dimension of the catalog.',
+  offset: 'Rows passed over.',
+  filters: 'JSON array of filters as in a query: the records counted are those that pass them.',
+  counts: 'true adds the records of each member in each dataset (facts).',
+  q: 'JSON of the report’s request, as the body of POST /v1/analytics/export.',
+  format: 'Format of the file; json by default.',
 }
 
 /** @param routes the table of routes */
@@ -66,6 +78,7 @@ export function describeApi(routes: readonly Route[]): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    tags: ['Health', 'Releases', ...Object.values(TAGS)].map((name) => ({ name })),
     security: [{ key: [] }],
     paths,
     components: {
@@ -85,6 +98,7 @@ function operation(route: Route): Json {
   const isPost = methodOf(route) === 'POST'
   return {
     operationId: `${methodOf(route).toLowerCase()}${route.path.replaceAll(/[^a-z0-9]+/gi, '_')}`,
+    tags: [tagOf(route)],
     summary: route.summary,
     description:
       route.capability === null
@@ -122,7 +136,7 @@ function operation(route: Route): Json {
 function answerContent(route: Route): Json {
   const schema = { $ref: `#/components/schemas/${route.response}` }
   const files = route.kind === 'custom' ? (route.produces ?? []) : []
-  const isFile = route.response === 'AnalyticsExportResponse'
+  const isFile = FILE_RESPONSES.has(route.response)
   return {
     ...(isFile ? {} : { 'application/json': { schema } }),
     ...Object.fromEntries(files.map((type) => [type.split(';')[0] ?? type, isFile ? { schema } : {}])),
@@ -137,6 +151,20 @@ function bodySchemaOf(route: Route): Json {
   }
   return schema
 }
+
+/** The areas of the specification, and ours beside them. */
+const TAGS: Readonly<Record<Capability, string>> = {
+  'geo.read': 'Geography',
+  'facilities.read': 'Facilities',
+  'bed_capacity.read': 'Bed Capacity',
+  'equipment_inventory.read': 'Equipment Inventory',
+  'specialized_services.read': 'Specialized Services',
+  'demography.read': 'Demography',
+  'analytics.catalog.read': 'Analytics Catalog',
+  'analytics.query.read': 'Analytics Query',
+}
+const tagOf = ({ capability }: Route): string =>
+  capability === null ? 'Health' : capability === 'any' ? 'Releases' : TAGS[capability]
 
 const pathParameters = ({ path }: Route): Json[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
@@ -253,7 +281,7 @@ function responseSchema(route: Route): Json {
         properties: { entries: { type: 'array', items: { $ref: '#/components/schemas/ProvenanceEntry' } } },
       })
     case 'custom':
-      return route.response === 'AnalyticsExportResponse'
+      return FILE_RESPONSES.has(route.response)
         ? { type: 'string', format: 'binary', description: 'The file.' }
         : envelope({})
   }

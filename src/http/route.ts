@@ -65,6 +65,14 @@ export interface ProvenanceRoute extends RouteBase {
 }
 
 export interface CustomRequest {
+  /** Headers of a conditional or partial request. */
+  readonly conditions: {
+    readonly ifNoneMatch: string | undefined
+    readonly ifRange: string | undefined
+    readonly range: string | undefined
+  }
+  /** The client wants the headers only. */
+  readonly isHead: boolean
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: unknown
@@ -94,6 +102,8 @@ export interface StreamAnswer {
   readonly stream: Readable
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
+  /** 200 unless it is a part (206) or nothing new (304). */
+  readonly status?: number
   readonly rows?: number
 }
 
@@ -105,6 +115,8 @@ export interface CustomRoute extends RouteBase {
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
   /** Schema of the request's body, for the API document. */
   readonly body?: z.ZodType
+  /** Bytes are sent as they are, never compressed: parts of them can be asked for. */
+  readonly isRaw?: boolean
   /** Content types of the answer beside the JSON envelope. */
   readonly produces?: readonly string[]
   /** The pin of a request body, read before anything else of it. */
@@ -118,5 +130,6 @@ export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custo
 /** Whose release a route is answered from. */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
-/** Fastify's spelling of a path. */
-export const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+/** Fastify's spelling of a path; {path} is the rest of it, slashes and all. */
+export const fastifyPath = (path: string): string =>
+  path.replace('{path}', '*').replaceAll(/\{(\w+)\}/g, ':$1')

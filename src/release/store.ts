@@ -131,9 +131,14 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
     async list() {
       const ids = await folderIds()
       const releases = await Promise.all(ids.map(async (id) => ({ id, manifest: await verified(id) })))
-      return releases
-        .filter(({ manifest }) => manifest !== null)
-        .map(({ id }) => ({ release_id: id, promoted: current !== null && isOf(current, id) }))
+      return releases.flatMap(({ id, manifest }) =>
+        manifest === null ? [] : [{ manifest, promoted: current !== null && isOf(current, id) }],
+      )
+    },
+    async locate(id) {
+      if (!RELEASE_ID.test(id) || !(await folderIds()).includes(id)) return null
+      const manifest = await verified(id)
+      return manifest === null ? null : { folder: join(releasesDir, id), manifest }
     },
     problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
     refresh: () => refreshOnce(),

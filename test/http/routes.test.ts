@@ -24,6 +24,7 @@ const EXAMPLES: Record<string, string> = {
   classification_code: offering.classification_code,
   release_id: small.result.analytics,
   dimensionCode: 'municipality',
+  path: 'manifest.json',
 }
 const urlOf = (route: Route): string =>
   `${fillPath(route)}${route.path === '/v1/analytics/export' && methodOf(route) === 'GET' ? `?q=${encodeURIComponent(JSON.stringify(BODY))}` : ''}`
@@ -50,7 +51,8 @@ const bodyOf = ({ path }: Route): object =>
 const withQuery = (url: string, suffix: string): string =>
   url.includes('?') ? `${url}${suffix.replace('?', '&')}` : `${url}${suffix}`
 /** Its answer is a file, not an envelope. */
-const isFile = (route: Route): boolean => route.response === 'AnalyticsExportResponse'
+const isFile = ({ response }: Route): boolean =>
+  response === 'AnalyticsExportResponse' || response === 'ReleaseFileResponse'
 createSigningKey(client.signingKeyFile)
 
 function isProblem(t: Test, reply: Reply, status: number, code: string): void {

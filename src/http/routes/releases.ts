@@ -1,9 +1,92 @@
-/** Releases that are here, and their manifests (any valid key). */
-
+/** Releases that are here, their manifests and their files (any valid key): whoever can read them can keep a copy. */
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import parseRange from 'range-parser'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
-import { componentId } from '../../release/view.ts'
-import type { Route } from '../route.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { Manifest } from '../../release/manifest.ts'
+import { formatPeriod } from '../../release/view.ts'
+import { matchesTag } from '../mount.ts'
+import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
+
+const MANIFEST = 'manifest.json'
+
+function describeRelease(
+  { release_id, area, datasets, files, synthetic }: Manifest,
+  promoted: boolean,
+): JsonValue {
+  const periods = [...new Set(Object.values(datasets).flatMap((dataset) => dataset.periods))]
+  return {
+    release_id,
+    area,
+    periods: periods.sort((left, right) => left - right).map(formatPeriod),
+    rows: files.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    files: files.length,
+    synthetic,
+    promoted,
+  }
+}
+
+interface ListedFile {
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** A file the manifest lists, or the manifest itself; anything else is not there. */
+async function findFile({ parameters, releases }: CustomRequest): Promise<ListedFile> {
+  const release = await releases.locate(parameters.release_id ?? '')
+  if (release === null) throw new AppError('not_found')
+  const { folder, manifest } = release
+  if (parameters.path === MANIFEST) {
+    const path = join(folder, MANIFEST)
+    const text = await readFile(path)
+    return { path, bytes: text.length, sha256: sha256Hex(text) }
+  }
+  const listed = manifest.files.find(({ path }) => path === parameters.path)
+  if (listed === undefined) throw new AppError('not_found')
+  return { ...listed, path: join(folder, listed.path) }
+}
+
+/** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
+async function sendFile(request: CustomRequest): Promise<StreamAnswer> {
+  const { path, bytes, sha256 } = await findFile(request)
+  const { ifNoneMatch, ifRange, range } = request.conditions
+  const tag = `"${sha256}"`
+  const headers = {
+    etag: tag,
+    'accept-ranges': 'bytes',
+    'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+    'cache-control': 'private, max-age=31536000, immutable',
+  }
+  const contentType = path.endsWith('.json') ? 'application/json' : 'application/vnd.apache.parquet'
+  const answer = (status: number, stream: Readable, more: Record<string, string>): StreamAnswer => ({
+    stream,
+    contentType,
+    status,
+    headers: { ...headers, ...more },
+  })
+  if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), {})
+  // A part of another version of the file is of no use: then the whole file is sent.
+  const wanted =
+    range === undefined || (ifRange !== undefined && ifRange !== tag) ? -2 : parseRange(bytes, range)
+  if (wanted === -1)
+    throw new AppError('range_not_satisfiable', {
+      detail: `The file has ${bytes} bytes.`,
+      headers: { 'Content-Range': `bytes */${bytes}` },
+    })
+  const [part] = typeof wanted === 'number' || wanted.type !== 'bytes' || wanted.length !== 1 ? [] : wanted
+  const { start, end } = part ?? { start: 0, end: bytes - 1 }
+  const length = { 'content-length': String(end - start + 1) }
+  const stream = request.isHead ? Readable.from([]) : createReadStream(path, { start, end })
+  return part === undefined
+    ? answer(200, stream, length)
+    : answer(206, stream, { ...length, 'content-range': `bytes ${start}-${end}/${bytes}` })
+}
 
 export const RELEASES: readonly Route[] = [
   {
@@ -16,7 +99,10 @@ export const RELEASES: readonly Route[] = [
     response: 'ReleaseListResponse',
     handle: async ({ releases }) => {
       const list = await releases.list()
-      return { data: list.map(({ release_id, promoted }) => ({ release_id, promoted })), rows: list.length }
+      return {
+        data: list.map(({ manifest, promoted }) => describeRelease(manifest, promoted)),
+        rows: list.length,
+      }
     },
   },
   {
@@ -28,16 +114,22 @@ export const RELEASES: readonly Route[] = [
     release: null,
     response: 'ReleaseDetailResponse',
     handle: async ({ parameters, releases }) => {
-      const id = parameters.release_id ?? ''
-      const view = await releases.pin(id)
-      if (view === null) throw new AppError('not_found')
-      const manifest =
-        view.id === id
-          ? view.analytics
-          : componentId(view, 'cnes') === id
-            ? view.components.cnes
-            : view.components.demography
-      return { data: JSON.parse(JSON.stringify(manifest)) as JsonValue, rows: 1 }
+      const release = await releases.locate(parameters.release_id ?? '')
+      if (release === null) throw new AppError('not_found')
+      return { data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue, rows: 1 }
     },
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/releases/{release_id}/files/{path}',
+    summary:
+      'A file of a release as it is: a Parquet file the manifest lists, or manifest.json; parts by Range.',
+    capability: 'any',
+    release: null,
+    response: 'ReleaseFileResponse',
+    isRaw: true,
+    produces: ['application/vnd.apache.parquet', 'application/json'],
+    handle: sendFile,
   },
 ]

@@ -1,0 +1,69 @@
+/**
+ * /docs: the API document as a page to read and to try, from this server alone. In: nothing. Out: routes of the page, its
+ * script and style. swagger-ui renders /openapi.json; nothing is loaded from anywhere else, and the policy says so.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // swagger-ui styles its elements in place.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>sus-data API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="page"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#page',
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`
+const ASSETS: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+export function mountDocs(app: FastifyInstance): void {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const send = (path: string, type: string, read: () => string | Buffer): void => {
+    app.get(path, async (_request, reply) =>
+      reply
+        .header('content-security-policy', POLICY)
+        .header('cache-control', 'no-cache')
+        .type(type)
+        .send(read()),
+    )
+  }
+  send('/docs', 'text/html; charset=utf-8', () => PAGE)
+  send('/docs/start.js', 'text/javascript; charset=utf-8', () => START)
+  for (const [name, type] of Object.entries(ASSETS))
+    send(`/docs/${name}`, type, () => readFileSync(join(folder, name)))
+}
