@@ -1,0 +1,242 @@
+/**
+ * Every metric × every valid set of up to two dimensions (and a seeded sample of three), without filter, with EQ, with IN,
+ * against test/fixtures/oracle.ts: other code, another engine. Groups, values and order must be the same; none is skipped.
+ */
+import t from 'tap'
+import { createChance } from '../../src/demo/random.ts'
+import { METRIC_CODES } from '../../src/model/metrics.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
+import { openClient } from '../fixtures/client.ts'
+import {
+  answer,
+  COLUMNS,
+  type DatasetName,
+  DEFINITIONS,
+  DIMENSIONS_OF,
+  datasetOf,
+  type Filter,
+  isPerPeople,
+  type Question,
+  type Row,
+  type World,
+} from '../fixtures/oracle.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease(3)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const view = client.store.current() as ReleaseView
+const select = async (columns: string, from: string): Promise<Row[]> =>
+  (await client.engine.run(
+    {
+      parts: [
+        { kind: 'text', text: `SELECT ${columns} FROM ` },
+        { kind: 'table', dataset: from, period: null },
+      ],
+    },
+    view,
+  )) as Row[]
+const COMMON =
+  'reference_period, cnes_code, is_active, uf, municipality_ibge_code, facility_type_code, management_type, legal_nature_code'
+const world: World = {
+  facts: {
+    facilities: await select(
+      `${COMMON}, has_beds, has_equipment, has_services, offers_any_sus`,
+      'facilities',
+    ),
+    beds: await select(
+      `${COMMON}, bed_type_code, bed_category_code, beds_existing, beds_sus`,
+      'bed_capacity',
+    ),
+    equipment: await select(
+      `${COMMON}, category_code, equipment_type_key, quantity_existing, quantity_in_use, quantity_sus`,
+      'equipment_inventory',
+    ),
+    services: await select(
+      `${COMMON}, service_code, classification_key, characteristic_code, provider_kind, has_ambulatory, has_ambulatory_sus, has_hospital, has_hospital_sus, declarations`,
+      'specialized_services',
+    ),
+  },
+  population: await select(
+    'municipality_code, uf, reference_year, population_type, population',
+    'population',
+  ),
+  states: await select('uf, name', 'states'),
+  municipalities: await select('ibge_code, name, uf, territorial_type', 'municipalities'),
+  periods: ['2026-03', '2026-04', '2026-05'],
+  censusYear: 2022,
+  estimateYear: 2025,
+}
+const chance = createChance(5)
+let drawn = 0
+const draw = (below: number): number => {
+  drawn += 1
+  return Math.floor(chance(drawn, 1) * below)
+}
+const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
+
+/** @returns the same items in a drawn order */
+function shuffle<Item>(items: readonly Item[]): Item[] {
+  const left = [...items]
+  return items.map(() => left.splice(draw(left.length), 1)[0] as Item)
+}
+
+/** Sets of up to two dimensions. */
+const pairs = (dimensions: readonly string[]): string[][] => [
+  [],
+  ...dimensions.map((one) => [one]),
+  ...dimensions.flatMap((one, index) => dimensions.slice(index + 1).map((two) => [one, two])),
+]
+
+/** A filter on a dimension of the dataset with codes that are there (and one that is not). */
+function drawFilter(dataset: DatasetName | 'population', operator: 'EQ' | 'IN'): Filter {
+  const dimension = pick(DIMENSIONS_OF[dataset])
+  const column = COLUMNS[dimension] ?? ''
+  const rows = dataset === 'population' ? world.facts.facilities : world.facts[dataset]
+  const codes = [...Array(operator === 'EQ' ? 1 : 3)].map(() => pick(rows)[column] as string | number | null)
+  const known = [...new Set(codes.filter((code) => code !== null))]
+  if (known.length === 0) return { dimension: 'state', operator: 'EQ', value: 'RR' }
+  return operator === 'EQ'
+    ? { dimension, operator, value: known[0] as string | number }
+    : { dimension, operator, value: known }
+}
+
+const named = (rows: readonly Row[], key: string): Map<unknown, string> =>
+  new Map(rows.map((row) => [row[key], row.name as string]))
+const NAMES: Readonly<Record<string, Map<unknown, string>>> = {
+  state: named(world.states, 'uf'),
+  municipality: named(world.municipalities, 'ibge_code'),
+}
+const collator = new Intl.Collator('pt')
+
+/** Are rows in the dimensions' own order: places by name as a Portuguese reader sorts them, other codes by their bytes? */
+function isOrdered(keys: readonly (readonly unknown[])[], groups: readonly string[]): boolean {
+  if (groups.includes('facility')) return true
+  const compare = (left: readonly unknown[], right: readonly unknown[]): number => {
+    for (const [index, group] of groups.entries()) {
+      const [one, two] = [left[index], right[index]]
+      if (one === two) continue
+      if (one === null) return 1
+      if (two === null) return -1
+      const names = NAMES[group]
+      const byName = names === undefined ? 0 : collator.compare(names.get(one) ?? '', names.get(two) ?? '')
+      if (byName !== 0) return byName
+      return typeof one === 'number'
+        ? one - (two as number)
+        : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(two)))
+    }
+    return 0
+  }
+  return keys.every((key, index) => index === 0 || compare(keys[index - 1] ?? [], key) < 0)
+}
+
+let cells = 0
+let questions = 0
+/** @returns the first differences between our answer and the oracle's */
+async function differences(question: Question): Promise<string[]> {
+  const expected = answer(question, world)
+  const found: string[] = []
+  const keys: (readonly unknown[])[] = []
+  questions += 1
+  for (let offset = 0; ; offset += 10_000) {
+    const { status, body, text } = await client.query({ ...question, limit: 10_000, offset })
+    if (status !== 200) return [`${status} ${text.slice(0, 300)}`]
+    for (const { dimensions, metrics } of body.data) {
+      const key = question.group_by.map((group) => dimensions[group].code)
+      keys.push(key)
+      const told = expected.get(JSON.stringify(key))
+      if (told === undefined) {
+        found.push(`${JSON.stringify(key)} is no group`)
+        continue
+      }
+      for (const metric of question.metrics) {
+        cells += 1
+        const want = told[metric] ?? null
+        if (metrics[metric] !== (want === null ? null : Number(want)))
+          found.push(`${JSON.stringify(key)} ${metric}: ${metrics[metric]} for ${want}`)
+      }
+    }
+    if (!body.pagination.has_more) break
+  }
+  if (keys.length !== expected.size) found.push(`${keys.length} groups for ${expected.size}`)
+  if (!isOrdered(keys, question.group_by)) found.push('not in order')
+  return found
+}
+
+t.same(Object.keys(DEFINITIONS).sort(), [...METRIC_CODES].sort(), 'all 55 metrics')
+
+for (const dataset of ['population', 'facilities', 'beds', 'equipment', 'services'] as const)
+  t.test(dataset, async (t) => {
+    const metrics = METRIC_CODES.filter((code) => datasetOf(code) === dataset)
+    const dimensions = DIMENSIONS_OF[dataset]
+    const triples = Array.from({ length: dataset === 'population' ? 0 : 12 }, () =>
+      shuffle(dimensions).slice(0, 3),
+    )
+    const wrong: string[] = []
+    const before = [questions, cells] as const
+    for (const group_by of [...pairs(dimensions), ...triples])
+      for (const variant of ['none', 'EQ', 'IN'] as const) {
+        const filters = variant === 'none' ? [] : [drawFilter(dataset, variant)]
+        const severalMonths =
+          variant === 'IN' &&
+          filters.some(
+            ({ dimension, value }) =>
+              dimension === 'reference_period' && Array.isArray(value) && value.length > 1,
+          )
+        const over =
+          severalMonths && !group_by.includes('reference_period')
+            ? { over_period: pick(['last', 'first', 'avg', 'max'] as const) }
+            : {}
+        const usable = group_by.includes('facility') ? metrics.filter((code) => !isPerPeople(code)) : metrics
+        for (let from = 0; from < usable.length; from += 20) {
+          const question = { metrics: usable.slice(from, from + 20), group_by, filters, ...over }
+          const found = await differences(question)
+          if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)
+        }
+      }
+    t.same(wrong.slice(0, 8), [], `${questions - before[0]} questions, ${cells - before[1]} cells`)
+  })
+
+t.test('several months, every way to one value', async (t) => {
+  const wrong: string[] = []
+  for (const over_period of ['last', 'first', 'avg', 'max'] as const)
+    for (const group_by of [[], ['state'], ['municipality'], ['management_type'], ['facility']])
+      for (const dataset of ['facilities', 'beds', 'equipment', 'services'] as const) {
+        const metrics = METRIC_CODES.filter(
+          (code) => datasetOf(code) === dataset && !(group_by[0] === 'facility' && isPerPeople(code)),
+        )
+        const filters: Filter[] = [
+          {
+            dimension: 'reference_period',
+            operator: 'IN',
+            value: pick([
+              ['2026-03', '2026-05'],
+              ['2026-03', '2026-04', '2026-05'],
+              ['2026-03', '2026-04'],
+            ]),
+          },
+        ]
+        const question = { metrics: metrics.slice(0, 20), group_by, filters, over_period }
+        const found = await differences(question)
+        if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)
+      }
+  t.same(wrong.slice(0, 8), [])
+})
+
+t.test('metrics of all datasets side by side', async (t) => {
+  const wrong: string[] = []
+  const facts = METRIC_CODES.filter((code) => datasetOf(code) !== 'population')
+  for (const group_by of [
+    ['state'],
+    ['municipality'],
+    ['facility_type'],
+    ['state', 'management_type'],
+    ['legal_nature', 'reference_period'],
+  ])
+    for (let turn = 0; turn < 4; turn += 1) {
+      const metrics = shuffle(facts).slice(0, 20)
+      const found = await differences({ metrics, group_by, filters: [] })
+      if (found.length > 0) wrong.push(`${group_by} ${metrics}: ${found.slice(0, 3).join('; ')}`)
+    }
+  t.same(wrong.slice(0, 8), [], `${questions} questions, ${cells} cells in all`)
+})
