@@ -8,7 +8,9 @@ import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
+import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family, type Lineage } from '../model/lineage.ts'
 import { querySchemas, VERSION } from './mount.ts'
+import { ANSWERS, PAGES } from './openapi-answers.ts'
 import { methodOf, type Route, releaseAreaOf } from './route.ts'
 
 type Json = { readonly [name: string]: unknown }
@@ -243,18 +245,16 @@ function errorResponses(route: Route): Record<string, Json> {
 
 function responseSchema(route: Route): Json {
   const meta = { $ref: '#/components/schemas/Meta' }
-  const envelope = (data: Json, isPaged = false): Json => ({
+  const envelope = (data: Json, pagination?: Json): Json => ({
     type: 'object',
-    required: ['data', 'meta', ...(isPaged ? ['pagination'] : [])],
-    properties: {
-      data,
-      ...(isPaged ? { pagination: { $ref: '#/components/schemas/Pagination' } } : {}),
-      meta,
-    },
+    additionalProperties: false,
+    required: ['data', 'meta', ...(pagination === undefined ? [] : ['pagination'])],
+    properties: { data, ...(pagination === undefined ? {} : { pagination }), meta },
   })
+  const pages = { $ref: '#/components/schemas/Pagination' }
   switch (route.kind) {
     case 'list':
-      return envelope({ type: 'array', items: recordSchema(route.dataset, false) }, true)
+      return envelope({ type: 'array', items: recordSchema(route.dataset, false) }, pages)
     case 'all':
       return envelope({ type: 'array', items: recordSchema(route.dataset, false) })
     case 'record':
@@ -283,14 +283,29 @@ function responseSchema(route: Route): Json {
     case 'custom':
       return FILE_RESPONSES.has(route.response)
         ? { type: 'string', format: 'binary', description: 'The file.' }
-        : envelope({})
+        : envelope(ANSWERS[route.response] ?? {}, PAGES[route.response])
   }
+}
+
+/** Where a field was published: its columns in the national base and in the files by state. */
+function publishedColumns(dataset: string, field: string): string[] {
+  const lineage: Readonly<Record<Family, readonly Lineage[]>> | undefined =
+    dataset === 'facilities' ? FACILITY_LINEAGE : FACT_LINEAGE[dataset as FactName]
+  const columnIn = (family: Family): string | undefined =>
+    lineage?.[family].find(({ attribute }) => attribute === field || attribute.startsWith(`${field}.`))
+      ?.column
+  const [base, state] = [columnIn('base'), columnIn('state')]
+  if (base === undefined && state === undefined) return []
+  return [
+    `Source: ${[base, state === base ? undefined : state].filter((name) => name !== undefined).join(' or ')}.`,
+  ]
 }
 
 function recordSchema(dataset: Dataset, isDetail: boolean): Json {
   const names = [...dataset.fields, ...(isDetail ? (dataset.detail ?? []) : [])]
   return {
     type: 'object',
+    additionalProperties: false,
     description: dataset.description,
     required: names,
     properties: Object.fromEntries(
@@ -302,7 +317,11 @@ function recordSchema(dataset: Dataset, isDetail: boolean): Json {
           {
             ...schema,
             ...(nullable === true ? { type: [schema.type, 'null'] } : {}),
-            description: unit === undefined ? description : `${description} Unit: ${unit}.`,
+            description: [
+              description,
+              ...(unit === undefined ? [] : [`Unit: ${unit}.`]),
+              ...publishedColumns(dataset.name, name),
+            ].join(' '),
           },
         ]
       }),

@@ -1,5 +1,7 @@
 /** Walks the table of routes: every refusal, the envelope, release headers, conditional requests, pinning. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
+import { describeApi } from '../../src/http/openapi.ts'
 import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { createSigningKey } from '../../src/keys/signing.ts'
@@ -53,6 +55,9 @@ const withQuery = (url: string, suffix: string): string =>
 /** Its answer is a file, not an envelope. */
 const isFile = ({ response }: Route): boolean =>
   response === 'AnalyticsExportResponse' || response === 'ReleaseFileResponse'
+/** The document's own schemas check the answers. */
+const ajv = new Ajv2020({ strict: false, validateFormats: false })
+ajv.addSchema(describeApi(ROUTES), 'api')
 createSigningKey(client.signingKeyFile)
 
 function isProblem(t: Test, reply: Reply, status: number, code: string): void {
@@ -80,6 +85,10 @@ for (const route of ROUTES)
     if (!isFile(route)) {
       t.equal(answer.body.meta.version, '0.1.0')
       t.ok(answer.body.meta.request_id)
+    }
+    if (!isFile(route)) {
+      const validate = ajv.getSchema(`api#/components/schemas/${route.response}`)
+      t.ok(validate?.(answer.body), JSON.stringify(validate?.errors?.slice(0, 2)))
     }
     const area = releaseAreaOf(route)
     if (area !== null) {
