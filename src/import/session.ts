@@ -39,6 +39,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     memory_limit: `${memoryMb}MB`,
     threads: String(options.threads ?? availableParallelism()),
     temp_directory: join(options.scratch, 'spill'),
+    // Kept from one statement to the next: a quarter of the import's system time was the same pages given back and taken.
+    block_allocator_memory: `${Math.floor(memoryMb * 0.9)}MB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   })
