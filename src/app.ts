@@ -18,12 +18,14 @@ import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
 import type { ReportPool } from './export/pool.ts'
 import { mountDocs } from './http/docs.ts'
+import { type Metrics, mountMetrics } from './http/metrics.ts'
 import { mountRoute, stateOf } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
 import type { RateLimiter } from './http/rate-limit.ts'
 import { methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
+import { secure } from './http/security.ts'
 import type { KeyStore } from './keys/keys.ts'
 
 const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => {
@@ -31,6 +33,13 @@ const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => 
   if (typeof encoding === 'string' && encoding !== 'identity' && typeof tag === 'string')
     reply.header('etag', tag.replace(/"$/, `-${encoding}"`))
   return payload
+}
+
+/** W3C Trace Context: the trace a request belongs to. */
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+function traceOf(request: FastifyRequest): { trace_id?: string; parent_id?: string } {
+  const [, trace_id, parent_id] = TRACEPARENT.exec(String(request.headers.traceparent ?? '')) ?? []
+  return trace_id === undefined || parent_id === undefined ? {} : { trace_id, parent_id }
 }
 
 export interface AppParts {
@@ -41,12 +50,18 @@ export interface AppParts {
   readonly reports: ReportPool
   /** The operator's public signing key (32 bytes, base64), or null where there is none. */
   readonly publicKey: () => string | null
+  readonly metrics: Metrics
+  /** /metrics is on this app, for requests of this machine alone. */
+  readonly servesMetrics: boolean
+  /** Origins whose pages may read answers. */
+  readonly corsOrigins: readonly string[]
   /** Signs cursors; the same on every instance that shares clients. */
   readonly cursorSecret: Buffer
   readonly logger: FastifyBaseLogger | null
 }
 
 const BODY_LIMIT_BYTES = 1 << 20
+const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const WINDOW_SECONDS = 60
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -63,6 +78,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) =>
       void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
   })
+  await secure(app, parts.corsOrigins)
   await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
   await app.register(accepts)
   // Only JSON bodies are read; anything else is 415.
@@ -70,8 +86,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    reply.header('vary', 'Authorization, Accept, Accept-Encoding, Accept-Language')
-    reply.header('x-content-type-options', 'nosniff')
+    reply.header('vary', parts.corsOrigins.length > 0 ? `${VARY}, Origin` : VARY)
     // The route that matched, not the address as written: /%76%31/states is /v1/states.
     if (!/^\/v1(\/|\?|$)/.test(request.routeOptions.url ?? request.url)) return
     const secret = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -85,6 +100,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
   })
 
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('server-timing', `app;dur=${reply.elapsedTime.toFixed(1)}`)
+  })
+
   // After compression, whose hooks belong to each route: a strong tag names bytes, and compressed bytes are others.
   app.addHook('onRoute', (route) => {
     const before =
@@ -94,10 +113,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   app.addHook('onResponse', async (request, reply) => {
     const { key, releaseId, rows } = stateOf(request)
+    parts.metrics.observe(
+      request.method,
+      request.routeOptions.url ?? 'none',
+      reply.statusCode,
+      reply.elapsedTime / 1000,
+    )
     // The pattern, never the address: a query string may hold what a client should not have put there.
     request.log.info(
       {
         request_id: request.id,
+        ...traceOf(request),
         method: request.method,
         route: request.routeOptions.url ?? null,
         status: reply.statusCode,
@@ -149,5 +175,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const document = describeApi(ROUTES)
   app.get('/openapi.json', async () => document)
   mountDocs(app)
+  if (parts.servesMetrics) mountMetrics(app, parts.metrics, true)
   return app
 }

@@ -5,10 +5,12 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/engine.ts'
 import { createReportPool } from './export/pool.ts'
 import { createLogger } from './http/log.ts'
+import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
@@ -42,6 +44,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const releases = await openStore({
     releasesDir: settings.releasesDir,
     prepare: (view) => engine.open(view),
+    keepOpen: settings.releasesOpen,
+    onClosed: (id) => engine.release(id),
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: ({ id }) => logger.info({ release_id: id }, 'release in service'),
   })
@@ -58,16 +62,26 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
+  const metrics = createMetrics({ engine, releases })
   const app = await buildApp({
     engine,
     releases,
     reports,
     publicKey: () => readPublicKey(settings.signingKeyFile),
     keys,
+    metrics,
+    servesMetrics: settings.metricsPort === null,
+    corsOrigins: settings.corsOrigins,
     limiter: createRateLimiter({ perMinute: settings.rateLimitPerMinute }),
     cursorSecret: cursorSecret(settings.keysFile),
     logger,
   })
+  const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
+  if (metricsApp !== null && settings.metricsPort !== null) {
+    mountMetrics(metricsApp, metrics, false)
+    const at = await metricsApp.listen({ host: settings.host, port: settings.metricsPort })
+    logger.info({ address: at }, 'metrics')
+  }
   const address = await app.listen({ host: settings.host, port: settings.port })
   logger.info({ address }, 'listening')
   const refresh = (): void => void releases.refresh()
@@ -77,6 +91,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     async close() {
       process.off('SIGHUP', refresh)
       await app.close()
+      await metricsApp?.close()
       releases.close()
       keys.close()
       await reports.close()

@@ -102,6 +102,30 @@ export const SETTINGS = {
     allowed: 'the path of a file, which may not exist yet',
     parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
   }),
+  corsOrigins: setting({
+    name: 'SUS_CORS_ORIGINS',
+    default: 'none',
+    unit: '',
+    help: 'Origins whose pages may read answers, separated by commas; * is any.',
+    allowed: 'none, *, or origins such as https://example.org separated by commas',
+    parse: parseOrigins,
+  }),
+  metricsPort: setting({
+    name: 'SUS_METRICS_PORT',
+    default: 'none',
+    unit: '',
+    help: 'A port of its own for /metrics, on HOST; none serves it on PORT to this machine alone.',
+    allowed: 'none, or a whole number from 0 to 65535',
+    parse: (text) => (text === 'none' ? null : whole(0, 65_535)(text)),
+  }),
+  releasesOpen: setting({
+    name: 'SUS_RELEASES_OPEN',
+    default: '4',
+    unit: 'releases',
+    help: 'Releases kept open; the one used longest ago is closed first and opened again when it is asked for.',
+    allowed: 'a whole number from 1 to 100',
+    parse: whole(1, 100),
+  }),
   logLevel: setting({
     name: 'SUS_LOG_LEVEL',
     default: 'info',
@@ -246,6 +270,14 @@ function whole(min: number, max: number): (text: string) => number | undefined {
     const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
     return value >= min && value <= max ? value : undefined
   }
+}
+
+function parseOrigins(text: string): readonly string[] | undefined {
+  if (text === 'none') return []
+  const origins = text.split(',').map((part) => part.trim())
+  const isOrigin = (origin: string): boolean =>
+    origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
+  return origins.every(isOrigin) ? origins : undefined
 }
 
 function parseMemory(text: string, memoryBytes: number): string | undefined {

@@ -37,6 +37,19 @@ export interface EngineOptions {
   readonly queue: number
 }
 
+/** A schema of views, and the statements that need it. */
+interface OpenRelease {
+  readonly schema: Promise<string>
+  users: number
+  isLeaving: boolean
+}
+
+/** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
+function refuseOther(text: string): void {
+  if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
+    throw new TypeError('only a single SELECT is run')
+}
+
 /** @returns an engine with nothing open; @throws when DuckDB cannot start */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const releasesDir = resolve(options.releasesDir)
@@ -60,7 +73,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     connections.push(connection)
   }
   const waiting: ((connection: DuckDBConnection) => void)[] = []
-  const schemas = new Map<string, Promise<string>>()
+  const schemas = new Map<string, OpenRelease>()
   let opened = 0
 
   const acquire = (): Promise<DuckDBConnection> => {
@@ -82,14 +95,34 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     for (const statement of createViewStatements(schema, release, releasesDir)) await setup.run(statement)
     return schema
   }
-  const schemaOf = (release: ReleaseView): Promise<string> => {
-    let schema = schemas.get(release.id)
-    if (schema === undefined) {
-      schema = openSchema(release)
-      schemas.set(release.id, schema)
-      schema.catch(() => schemas.delete(release.id))
+  const openOf = (release: ReleaseView): OpenRelease => {
+    let open = schemas.get(release.id)
+    if (open === undefined) {
+      open = { schema: openSchema(release), users: 0, isLeaving: false }
+      schemas.set(release.id, open)
+      open.schema.catch(() => schemas.delete(release.id))
     }
-    return schema
+    return open
+  }
+  /** Drops a schema that nobody may use any more, once nobody does. */
+  const dropUnused = async (open: OpenRelease): Promise<void> => {
+    if (open.isLeaving && open.users === 0) await setup.run(`DROP SCHEMA "${await open.schema}" CASCADE`)
+  }
+  /** Statements that wait or run keep the schemas they were printed for. */
+  const withSchemas = async <Value>(
+    releases: readonly ReleaseView[],
+    use: (names: readonly string[]) => Promise<Value>,
+  ): Promise<Value> => {
+    const used = releases.map(openOf)
+    for (const open of used) open.users += 1
+    try {
+      return await use(await Promise.all(used.map(({ schema }) => schema)))
+    } finally {
+      for (const open of used) {
+        open.users -= 1
+        await dropUnused(open)
+      }
+    }
   }
 
   /** A connection with one statement on it: interrupted when its time is over or its client has left. */
@@ -98,36 +131,36 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     release: ReleaseView,
     { signal, other }: RunOptions,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
-  ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> => {
-    const schema = await schemaOf(release)
-    const otherSchema = other === undefined ? null : await schemaOf(other)
-    const { text, values } = print(statement, (dataset, period, isOther) => {
-      if (isOther && otherSchema === null) throw new TypeError('the statement needs another release')
-      return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
+  ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
+    withSchemas(other === undefined ? [release] : [release, other], async ([schema = '', otherSchema]) => {
+      const { text, values } = print(statement, (dataset, period, isOther) => {
+        if (isOther && otherSchema === undefined) throw new TypeError('the statement needs another release')
+        return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
+      })
+      refuseOther(text)
+      const connection = await acquire()
+      let timedOut = false
+      const interrupt = (): void => connection.interrupt()
+      const timer = setTimeout(() => {
+        timedOut = true
+        interrupt()
+      }, options.timeoutMs)
+      try {
+        if (signal?.aborted === true) throw new AppError('query_timeout', { detail: 'The client has left.' })
+        signal?.addEventListener('abort', interrupt, { once: true })
+        return { value: await execute(connection, text, values), connection }
+      } catch (error) {
+        giveBack(connection)
+        if (timedOut) throw new AppError('query_timeout', { cause: error })
+        if (signal?.aborted === true)
+          throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
+        if (error instanceof AppError) throw error
+        throw new AppError('internal', { cause: error })
+      } finally {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', interrupt)
+      }
     })
-    const connection = await acquire()
-    let timedOut = false
-    const interrupt = (): void => connection.interrupt()
-    const timer = setTimeout(() => {
-      timedOut = true
-      interrupt()
-    }, options.timeoutMs)
-    try {
-      if (signal?.aborted === true) throw new AppError('query_timeout', { detail: 'The client has left.' })
-      signal?.addEventListener('abort', interrupt, { once: true })
-      return { value: await execute(connection, text, values), connection }
-    } catch (error) {
-      giveBack(connection)
-      if (timedOut) throw new AppError('query_timeout', { cause: error })
-      if (signal?.aborted === true)
-        throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
-      if (error instanceof AppError) throw error
-      throw new AppError('internal', { cause: error })
-    } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', interrupt)
-    }
-  }
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
     const { value, connection } = await withResult(
@@ -172,13 +205,23 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     run,
     runInBatches,
     async open(release) {
-      await schemaOf(release)
+      await openOf(release).schema
     },
     async release(id) {
-      const schema = schemas.get(id)
-      if (schema === undefined) return
+      const open = schemas.get(id)
+      if (open === undefined) return
       schemas.delete(id)
-      await setup.run(`DROP SCHEMA "${await schema}" CASCADE`)
+      open.isLeaving = true
+      await dropUnused(open)
+    },
+    stats: () => ({
+      running: connections.length - idle.length,
+      waiting: waiting.length,
+      open: schemas.size,
+    }),
+    async memoryBytes() {
+      const reader = await setup.runAndReadAll('SELECT sum(memory_usage_bytes) FROM duckdb_memory()')
+      return Number(reader.getRows()[0]?.[0] ?? 0)
     },
     async close() {
       for (const connection of [...connections, setup]) connection.closeSync()

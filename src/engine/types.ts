@@ -36,6 +36,10 @@ export interface Engine {
   open(release: ReleaseView): Promise<void>
   /** Frees what an open release holds once its running statements have ended. */
   release(id: string): Promise<void>
+  /** What it is doing now. */
+  stats(): { readonly running: number; readonly waiting: number; readonly open: number }
+  /** Memory DuckDB holds, in bytes. */
+  memoryBytes(): Promise<number>
   close(): Promise<void>
 }
 

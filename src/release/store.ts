@@ -21,6 +21,10 @@ export interface StoreOptions {
   readonly prepare?: (view: ReleaseView) => Promise<void>
   readonly onProblem?: (releaseId: string, reason: string) => void
   readonly onCurrent?: (view: ReleaseView) => void
+  /** Releases kept open beside each other, the one in service among them; all of them by default. */
+  readonly keepOpen?: number
+  /** Frees a release that is not kept: it is opened again when it is asked for. */
+  readonly onClosed?: (id: string) => Promise<void>
 }
 
 export interface ReleaseStore extends ReleaseSource {
@@ -81,12 +85,22 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
   }
   const viewOf = (id: string): Promise<ReleaseView | null> => {
     let view = views.get(id)
-    if (view === undefined) {
-      view = buildView(id)
-      views.set(id, view)
-      view.then((value) => value === null && views.delete(id))
-    }
+    // Taken out and put back, so that the map's own order is the order of last use.
+    views.delete(id)
+    view ??= buildView(id)
+    views.set(id, view)
+    view.then((value) => value === null && views.delete(id))
+    closeUnused(id)
     return view
+  }
+  const closeUnused = (wanted: string): void => {
+    const { keepOpen = Number.POSITIVE_INFINITY, onClosed } = options
+    for (const id of [...views.keys()]) {
+      if (views.size <= keepOpen) return
+      if (id === wanted || id === current?.id) continue
+      views.delete(id)
+      void onClosed?.(id)
+    }
   }
   const folderIds = async (): Promise<string[]> =>
     (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()

@@ -1,0 +1,102 @@
+/**
+ * What the service tells of itself, for Prometheus: requests, latencies by route, queries that run and wait, memory, the
+ * release in service and how old its data are. In: what hooks observe. Out: the text of /metrics.
+ *
+ * Labels are route patterns, methods and status codes, never addresses or keys.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Engine, ReleaseSource } from '../engine/types.ts'
+
+export interface MetricsParts {
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+}
+
+export interface Metrics {
+  observe(method: string, route: string, status: number, seconds: number): void
+  render(): Promise<{ readonly type: string; readonly text: string }>
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export function createMetrics({ engine, releases }: MetricsParts): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'sus_http_requests_total',
+    help: 'Requests by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'sus_http_request_duration_seconds',
+    help: 'Time from a request to the end of its answer.',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers,
+  })
+  const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        return collect(this)
+      },
+    })
+  }
+  gauge('sus_queries_running', 'Queries DuckDB is working on.', (self) => self.set(engine.stats().running))
+  gauge('sus_queries_waiting', 'Queries that wait for a connection.', (self) =>
+    self.set(engine.stats().waiting),
+  )
+  gauge('sus_releases_open', 'Releases whose files DuckDB has open.', (self) => self.set(engine.stats().open))
+  gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', async (self) =>
+    self.set(await engine.memoryBytes()),
+  )
+  gauge('sus_ready', '1 while a verified release is in service.', (self) =>
+    self.set(releases.current() === null ? 0 : 1),
+  )
+  gauge('sus_releases_refused', 'Releases that are here and do not verify.', (self) =>
+    self.set(releases.problems().length),
+  )
+  gauge('sus_data_age_seconds', 'Time since the end of the newest reference period in service.', (self) => {
+    const month = releases.current()?.components.cnes?.month
+    if (month !== undefined) self.set((Date.now() - Date.UTC(Math.floor(month / 100), month % 100, 1)) / 1000)
+  })
+  const info = new Gauge({
+    name: 'sus_release_info',
+    help: 'The release in service.',
+    labelNames: ['release_id'],
+    registers,
+    collect() {
+      this.reset()
+      const current = releases.current()
+      if (current !== null) this.set({ release_id: current.id }, 1)
+    },
+  })
+  void info
+  return {
+    observe(method, route, status, seconds) {
+      requests.inc({ method, route, status })
+      latency.observe({ method, route }, seconds)
+    },
+    render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+  }
+}
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
+
+/** A request of this machine that no proxy passed on. */
+const isLocal = ({ ip, headers }: FastifyRequest): boolean =>
+  LOOPBACK.test(ip) && headers['x-forwarded-for'] === undefined && headers.forwarded === undefined
+
+/** Serves /metrics; `onlyLocal` hides it from everybody but this machine. */
+export function mountMetrics(app: FastifyInstance, metrics: Metrics, onlyLocal: boolean): void {
+  app.get('/metrics', async (request, reply) => {
+    if (onlyLocal && !isLocal(request)) return reply.callNotFound()
+    const { type, text } = await metrics.render()
+    return reply.type(type).header('cache-control', 'no-store').send(text)
+  })
+}

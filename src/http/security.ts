@@ -1,0 +1,58 @@
+/**
+ * Headers that keep a browser from doing more with an answer than reading it, and who else's pages may ask.
+ *
+ * Closed by default: an answer is data, so nothing in it may be loaded, framed or run; other origins are refused unless the
+ * operator names them. /docs widens the policy for its own page.
+ */
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import type { FastifyInstance } from 'fastify'
+
+/** Headers of answers that pages of other origins may read. */
+const EXPOSED = [
+  'etag',
+  'link',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'x-request-id',
+  'x-data-release-id',
+  'x-demography-release-id',
+  'x-analytics-release-id',
+  'x-report-fingerprint',
+  'x-report-row-count',
+  'x-report-signature',
+  'x-artifact-sha256',
+  'content-disposition',
+]
+const DAY_SECONDS = 86_400
+
+/** @param origins that may read answers from their pages; '*' is any, none is the default */
+export async function secure(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+    },
+    crossOriginResourcePolicy: { policy: origins.length === 0 ? 'same-origin' : 'cross-origin' },
+    strictTransportSecurity: { maxAge: 365 * DAY_SECONDS, includeSubDomains: false },
+  })
+  if (origins.length === 0) return
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'accept',
+      'accept-language',
+      'if-none-match',
+      'range',
+      'x-request-id',
+      'traceparent',
+    ],
+    exposedHeaders: EXPOSED,
+    maxAge: DAY_SECONDS,
+    strictPreflight: false,
+  })
+}
