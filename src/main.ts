@@ -16,6 +16,7 @@ import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
 import { openStore } from './release/store.ts'
 import type { Settings } from './settings.ts'
+import { tryRelease } from './trial.ts'
 
 export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
@@ -43,7 +44,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   })
   const releases = await openStore({
     releasesDir: settings.releasesDir,
-    prepare: (view) => engine.open(view),
+    prepare: async (view) => {
+      await tryRelease(settings.releasesDir, view.id)
+      await engine.open(view)
+    },
     keepOpen: settings.releasesOpen,
     onClosed: (id) => engine.release(id),
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),

@@ -37,7 +37,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'app.ts': ['model', 'release', 'engine', 'query', 'export', 'keys', 'http', 'errors.ts', 'settings.ts'],
   // The thread that makes reports: wires as main.ts does.
   'report-worker.ts': ['engine', 'export', 'keys', 'errors.ts'],
+  'release-trial.ts': ['release', 'engine', 'sql.ts'],
+  'trial.ts': ['release'],
   'main.ts': [
+    'trial.ts',
     'model',
     'release',
     'engine',

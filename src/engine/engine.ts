@@ -92,7 +92,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     opened += 1
     const schema = `r${opened}`
     // DDL runs on the setup connection one statement after another: schemas never race each other.
-    for (const statement of createViewStatements(schema, release, releasesDir)) await setup.run(statement)
+    for (const { sql, reads } of createViewStatements(schema, release, releasesDir))
+      try {
+        await setup.run(sql)
+      } catch (error) {
+        throw new Error(`${reads}: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        })
+      }
     return schema
   }
   const openOf = (release: ReleaseView): OpenRelease => {

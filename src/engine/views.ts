@@ -13,21 +13,32 @@ const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const viewName = (schema: string, dataset: string, period: number | null): string =>
   `${quoteName(schema)}.${quoteName(period === null ? dataset : `${dataset}__${period}`)}`
 
+export interface ViewStatement {
+  readonly sql: string
+  /** What the statement reads, for the message when DuckDB cannot: release/dataset. */
+  readonly reads: string
+}
+
 /** @returns statements that make the schema and its views, in order */
-export function createViewStatements(schema: string, release: ReleaseView, releasesDir: string): string[] {
-  const statements = [`CREATE SCHEMA ${quoteName(schema)}`]
+export function createViewStatements(
+  schema: string,
+  release: ReleaseView,
+  releasesDir: string,
+): ViewStatement[] {
+  const statements: ViewStatement[] = [{ sql: `CREATE SCHEMA ${quoteName(schema)}`, reads: release.id }]
   for (const manifest of [release.components.demography, release.components.cnes, release.analytics]) {
     if (manifest === null) continue
     for (const [dataset, entry] of Object.entries(manifest.datasets)) {
+      const reads = `${manifest.release_id}/${dataset}`
       const files = filesOf(manifest, dataset, releasesDir)
       if (entry.periods.length === 0) {
-        statements.push(createView(schema, dataset, null, files, false))
+        statements.push({ sql: createView(schema, dataset, null, files, false), reads })
         continue
       }
-      statements.push(createView(schema, dataset, null, files, true))
+      statements.push({ sql: createView(schema, dataset, null, files, true), reads })
       for (const period of entry.periods) {
         const own = files.filter((file) => file.includes(`reference_period=${period}`))
-        statements.push(createView(schema, dataset, period, own, true))
+        statements.push({ sql: createView(schema, dataset, period, own, true), reads })
       }
     }
   }
