@@ -62,6 +62,7 @@ export interface AppParts {
 
 const BODY_LIMIT_BYTES = 1 << 20
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
+const CLOSE_IDLE_MS = 50
 const WINDOW_SECONDS = 60
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -70,6 +71,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
+    // While it closes, what still comes in on open connections is answered, and told to come back on others.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => {
       const given = request.headers['x-request-id']
@@ -77,6 +81,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     },
     frameworkErrors: (error, request, reply) =>
       void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
+  })
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+    // A kept-alive connection is idle between two requests: it is closed then, not when its time-out ends.
+    const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_MS)
+    app.server.once('close', () => clearInterval(idle))
   })
   await secure(app, parts.corsOrigins)
   await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
@@ -101,6 +112,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
 
   app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
     reply.header('server-timing', `app;dur=${reply.elapsedTime.toFixed(1)}`)
   })
 
