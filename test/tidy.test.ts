@@ -30,6 +30,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'engine/types.ts',
   ],
   export: ['model', 'query', 'release', 'sql.ts', 'errors.ts', 'engine/types.ts'],
+  gate: ['model', 'query', 'release', 'engine/types.ts'],
   import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts'],
   demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],

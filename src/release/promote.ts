@@ -10,12 +10,19 @@ import { writePointer } from './writer.ts'
 
 const LOG = 'promotions.log'
 
-/** The caller has verified the release. */
-export async function promoteRelease(releasesDir: string, id: string): Promise<void> {
+/** The caller has verified the release. @param forced why a release is promoted that does not meet what is expected */
+export async function promoteRelease(
+  releasesDir: string,
+  id: string,
+  forced: string | null = null,
+): Promise<void> {
   const before = await readPointer(releasesDir)
   await writePointer(releasesDir, id)
   if (before !== id)
-    await appendFile(join(releasesDir, LOG), `${new Date().toISOString()} ${before ?? '-'} ${id}\n`)
+    await appendFile(
+      join(releasesDir, LOG),
+      `${new Date().toISOString()} ${before ?? '-'} ${id}${forced === null ? '' : ` forced: ${forced}`}\n`,
+    )
 }
 
 /** @returns the release that was in service before the current one, or null */

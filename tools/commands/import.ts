@@ -1,8 +1,10 @@
 /** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
 import { resolve } from 'node:path'
+import { reportLines } from '../../src/gate/expectations.ts'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
+import { expectationsOf } from '../expectations.ts'
 import { createProgress } from '../progress.ts'
 
 export const command: Command = {
@@ -24,11 +26,12 @@ export const command: Command = {
     const isJson = args.values.json === true
     const progress = createProgress({ silent: isJson })
     const threads = numberOption(args, 'threads', { min: 1, max: 256, whole: true })
+    const releasesDir = resolve(textOption(args, 'releases') ?? readSettings().releasesDir)
     try {
       const result = await importPaths(
         args.positionals.map((path) => resolve(path)),
         {
-          releasesDir: resolve(textOption(args, 'releases') ?? readSettings().releasesDir),
+          releasesDir,
           maxRejected:
             numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
           ...(threads === undefined ? {} : { threads }),
@@ -40,6 +43,7 @@ export const command: Command = {
       if (isJson)
         process.stdout.write(`${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown })}\n`)
       else {
+        const report = await expectationsOf(releasesDir, analytics)
         const lines = [
           ...Object.entries(rows).map(([name, count]) => `${name.padEnd(40)} ${count}`),
           ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),
@@ -47,6 +51,7 @@ export const command: Command = {
           `cnes        ${cnes ?? '-'}`,
           `demography  ${demography ?? '-'}`,
           `analytics   ${analytics}`,
+          ...reportLines(report),
           `To serve it: npx sus-data promote ${analytics}`,
         ]
         process.stdout.write(`${lines.join('\n')}\n`)
