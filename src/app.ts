@@ -23,7 +23,7 @@ import { mountRoute, stateOf } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
 import type { RateLimiter } from './http/rate-limit.ts'
-import { methodOf } from './http/route.ts'
+import { costOf, fastifyPath, methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
 import { secure } from './http/security.ts'
 import type { KeyStore } from './keys/keys.ts'
@@ -95,6 +95,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // Only JSON bodies are read; anything else is 415.
   app.removeContentTypeParser('text/plain')
 
+  const costs = new Map(ROUTES.map((route) => [fastifyPath(route.path), costOf(route)]))
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('vary', parts.corsOrigins.length > 0 ? `${VARY}, Origin` : VARY)
@@ -104,7 +105,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const key = secret === undefined ? null : parts.keys.authenticate(secret)
     if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
     stateOf(request).key = key
-    const rate = parts.limiter.take(key.id, 1, key.rate_per_minute)
+    const rate = parts.limiter.take(
+      key.id,
+      costs.get(request.routeOptions.url ?? '') ?? 1,
+      key.rate_per_minute,
+    )
     reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
     reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
     if (!rate.allowed)

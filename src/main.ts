@@ -40,6 +40,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.queryQueue,
   })
   const keys = openKeyStore(settings.keysFile, {
+    notesUse: true,
     onProblem: (problem) => logger.error({ problem }, 'keys file'),
   })
   const releases = await openStore({

@@ -22,6 +22,7 @@ import {
 import { AppError } from '../errors.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { print, type Sql, type SqlValue } from '../sql.ts'
+import { shareConnections } from './connections.ts'
 import { decodeRows } from './decode.ts'
 import type { Engine, Row, RunOptions } from './types.ts'
 import { createViewStatements, viewName } from './views.ts'
@@ -44,6 +45,8 @@ interface OpenRelease {
   isLeaving: boolean
 }
 
+const isHeavy = ({ heavyFor }: RunOptions): boolean => heavyFor !== undefined
+
 /** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
 function refuseOther(text: string): void {
   if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
@@ -65,28 +68,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   await setup.run('SET enable_external_access = false')
   await setup.run('SET lock_configuration = true')
 
-  const idle: DuckDBConnection[] = []
   const connections: DuckDBConnection[] = []
-  for (let index = 0; index < options.concurrency; index += 1) {
-    const connection = await instance.connect()
-    idle.push(connection)
-    connections.push(connection)
-  }
-  const waiting: ((connection: DuckDBConnection) => void)[] = []
+  for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
+  const shared = shareConnections(connections, options.queue)
   const schemas = new Map<string, OpenRelease>()
   let opened = 0
-
-  const acquire = (): Promise<DuckDBConnection> => {
-    const connection = idle.pop()
-    if (connection !== undefined) return Promise.resolve(connection)
-    if (waiting.length >= options.queue) throw new AppError('overloaded', { headers: { 'Retry-After': '1' } })
-    return new Promise((resolveWait) => waiting.push(resolveWait))
-  }
-  const giveBack = (connection: DuckDBConnection): void => {
-    const next = waiting.shift()
-    if (next === undefined) idle.push(connection)
-    else next(connection)
-  }
 
   const openSchema = async (release: ReleaseView): Promise<string> => {
     opened += 1
@@ -136,7 +122,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const withResult = async <Value>(
     statement: Sql,
     release: ReleaseView,
-    { signal, other }: RunOptions,
+    { signal, other, heavyFor }: RunOptions,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
     withSchemas(other === undefined ? [release] : [release, other], async ([schema = '', otherSchema]) => {
@@ -145,7 +131,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
       })
       refuseOther(text)
-      const connection = await acquire()
+      const connection = await shared.acquire(heavyFor ?? null)
       let timedOut = false
       const interrupt = (): void => connection.interrupt()
       const timer = setTimeout(() => {
@@ -157,7 +143,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         signal?.addEventListener('abort', interrupt, { once: true })
         return { value: await execute(connection, text, values), connection }
       } catch (error) {
-        giveBack(connection)
+        shared.release(connection, heavyFor !== undefined)
         if (timedOut) throw new AppError('query_timeout', { cause: error })
         if (signal?.aborted === true)
           throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
@@ -179,7 +165,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
       },
     )
-    giveBack(connection)
+    shared.release(connection, isHeavy(runOptions))
     return value
   }
 
@@ -204,7 +190,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         yield decodeRows(names, chunk.getRows())
       }
     } finally {
-      giveBack(connection)
+      shared.release(connection, isHeavy(runOptions))
     }
   }
 
@@ -222,8 +208,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       await dropUnused(open)
     },
     stats: () => ({
-      running: connections.length - idle.length,
-      waiting: waiting.length,
+      running: shared.running(),
+      waiting: shared.waiting(),
       open: schemas.size,
     }),
     async memoryBytes() {

@@ -15,6 +15,11 @@ export type Row = Readonly<Record<string, JsonValue>>
 export interface RunOptions {
   /** Aborted when the client leaves: the running statement is interrupted. */
   readonly signal?: AbortSignal
+  /**
+   * Whose question it is, where it is a heavy one (an aggregation): heavy statements leave some connections to point reads,
+   * and owners take turns.
+   */
+  readonly heavyFor?: string
   /** The other release of a statement over two. */
   readonly other?: ReleaseView
 }

@@ -110,6 +110,8 @@ export interface StreamAnswer {
 export interface CustomRoute extends RouteBase {
   readonly kind: 'custom'
   readonly method: 'GET' | 'POST'
+  /** Requests of the key's rate it counts for; 1 without it. */
+  readonly cost?: number
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
@@ -127,6 +129,8 @@ export interface CustomRoute extends RouteBase {
 export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute
 
 export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custom' ? route.method : 'GET')
+/** Requests of the key's rate a route counts for. */
+export const costOf = (route: Route): number => (route.kind === 'custom' ? (route.cost ?? 1) : 1)
 /** Whose release a route is answered from. */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area

@@ -9,6 +9,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Capability } from '../model/capabilities.ts'
 import { hashKeyText, readKeyId } from './key-text.ts'
 import { fileVersion, type KeyRecord, readKeysFile } from './keys-file.ts'
+import { trackLastUsed } from './last-used.ts'
 
 /** What a request may do. */
 export interface Key {
@@ -29,6 +30,8 @@ export interface KeyStoreOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
   readonly pollMs?: number
+  /** Keeps when each key was last used, beside the file. */
+  readonly notesUse?: boolean
   /** Hears a sentence when a changed file cannot be used; it holds no secret. */
   readonly onProblem?: (message: string) => void
 }
@@ -69,6 +72,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   }
   const timer = setInterval(poll, pollMs)
   timer.unref()
+  const lastUsed = options.notesUse === true ? trackLastUsed(file, now) : null
 
   return {
     authenticate(secret) {
@@ -76,9 +80,13 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
       const entry = entries.get(readKeyId(secret) ?? '')
       const equal = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
       if (entry === undefined || !equal || entry.revoked || entry.expiresMs <= now()) return null
+      lastUsed?.note(entry.key.id)
       return entry.key
     },
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer)
+      lastUsed?.close()
+    },
   }
 }
 

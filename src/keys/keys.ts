@@ -8,6 +8,7 @@ import { CAPABILITIES, type Capability } from '../model/capabilities.ts'
 import { hashKeyText, makeKeyText } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
 import { type KeyRecord, RATE_MAX, readKeysFile, updateKeysFile } from './keys-file.ts'
+import { readLastUsed } from './last-used.ts'
 
 export { type Key, type KeyStore, type KeyStoreOptions, openKeyStore } from './key-store.ts'
 export { KeysError } from './keys-error.ts'
@@ -32,6 +33,8 @@ export interface KeyInfo {
   readonly expires_at: string | null
   readonly revoked_at: string | null
   readonly rate_per_minute: number | null
+  /** To the minute; null for a key that no server has seen. */
+  readonly last_used_at: string | null
 }
 
 /** A new key; this is the only time its secret is anywhere. */
@@ -68,7 +71,12 @@ export function createKey(file: string, request: KeyRequest): NewKey {
 
 /** @returns keys in order of creation; none when the file does not exist; @throws KeysError */
 export function listKeys(file: string): KeyInfo[] {
-  return readKeysFile(file).map(({ sha256: _never, ...shown }) => ({ ...shown, state: stateOf(shown) }))
+  const used = readLastUsed(file)
+  return readKeysFile(file).map(({ sha256: _never, ...shown }) => ({
+    ...shown,
+    state: stateOf(shown),
+    last_used_at: used[shown.id] ?? null,
+  }))
 }
 
 /** Takes a key away at once; a key revoked already stays as it is. @throws KeysError when the id is unknown */

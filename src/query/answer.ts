@@ -24,6 +24,8 @@ export interface AnswerParts {
   readonly capabilities: readonly Capability[]
   readonly language: 'pt' | 'en'
   readonly signal?: AbortSignal
+  /** Id of the key that asks: owners of heavy statements take turns. */
+  readonly owner?: string
 }
 
 export interface AnalyticsAnswer {
@@ -53,7 +55,10 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
 }
 
 /** @returns what the engine is told beside the statement */
-export const optionsOf = ({ signal }: AnswerParts): RunOptions => (signal === undefined ? {} : { signal })
+export const optionsOf = ({ signal, owner }: AnswerParts): RunOptions => ({
+  heavyFor: owner ?? 'nobody',
+  ...(signal === undefined ? {} : { signal }),
+})
 
 /** What is true of all rows of an answer, whatever the page. */
 export interface AnswerSummary {

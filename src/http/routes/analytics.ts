@@ -35,7 +35,7 @@ const wholeNumber = (low: number, high: number) =>
 /** @throws AppError 'not_ready' where no release is in service */
 function partsOf({ engine, view, key, language, signal }: CustomRequest): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
+  return { engine, view, capabilities: key?.capabilities ?? [], language, signal, owner: key?.id ?? '' }
 }
 
 /** Filters in a query parameter: the JSON array a query's body has. */
@@ -175,6 +175,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/query',
+    cost: 5,
     summary: 'Metrics by dimensions under filters, exact, with a fingerprint.',
     capability: 'analytics.query.read',
     release: 'analytics',
@@ -205,6 +206,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/lineage',
+    cost: 5,
     summary: 'The records behind one cell: what each contributes, and file and row it was published in.',
     capability: 'analytics.query.read',
     release: 'analytics',
@@ -220,6 +222,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/compare',
+    cost: 20,
     summary: 'A query on two releases: old, new, difference and its causes, record by record.',
     capability: 'analytics.query.read',
     release: 'analytics',

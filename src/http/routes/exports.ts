@@ -9,6 +9,9 @@ import { reportSchema } from '../../query/request.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
 
+/** Requests of the rate a report counts for. */
+const REPORT_COST = 20
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -80,6 +83,7 @@ const xlsxRoute = (path: string): Route => ({
   kind: 'custom',
   method: 'POST',
   path,
+  cost: REPORT_COST,
   summary: 'A query’s rows, all of them, as a reproducible workbook with its manifest.',
   capability: 'analytics.query.read',
   release: 'analytics',
@@ -99,6 +103,7 @@ export const EXPORTS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/export',
+    cost: REPORT_COST,
     summary: 'A report as a link: the request as JSON in q, the file in the format asked for.',
     capability: 'analytics.query.read',
     release: 'analytics',
@@ -121,6 +126,7 @@ export const EXPORTS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/export',
+    cost: REPORT_COST,
     summary: 'A query’s rows, all of them, with manifest and fingerprint, in the format asked for.',
     capability: 'analytics.query.read',
     release: 'analytics',
