@@ -53,6 +53,7 @@ t.test('create, authenticate, list', async (t) => {
       created_at: listKeys(file)[0]?.created_at,
       expires_at: null,
       revoked_at: null,
+      last_used_at: null,
     },
   ])
   if (hasModes) t.equal(statSync(file).mode & 0o777, 0o600)

@@ -1,0 +1,281 @@
+/**
+ * 20,000 seeded requests: methods × paths × parameters × headers × bodies × keys, most of them wrong. No answer is a 5xx
+ * but a documented one, every error is a problem document, nothing leaks, and memory does not grow with them.
+ */
+import t from 'tap'
+import { createChance } from '../../src/demo/random.ts'
+import { ERRORS } from '../../src/errors.ts'
+import { methodOf, type Route } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/http/routes/index.ts'
+import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
+import { METRIC_CODES } from '../../src/model/metrics.ts'
+import { openClient } from '../fixtures/client.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const REQUESTS = 20_000
+const small = await makeSmallRelease()
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const chance = createChance(2026)
+let drawn = 0
+const draw = (below: number): number => {
+  drawn += 1
+  return Math.floor(chance(drawn, 1) * below)
+}
+const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
+const maybe = (share: number): boolean => draw(1000) < share * 1000
+
+const TEXTS = [
+  '',
+  ' ',
+  '0',
+  '-1',
+  '1',
+  '2',
+  '14',
+  '1400100',
+  '140010',
+  'RR',
+  'rr',
+  'XX',
+  'true',
+  'false',
+  'all',
+  'null',
+  '1e9',
+  '999999999999',
+  '__proto__',
+  'constructor',
+  "' OR 1=1 --",
+  '";',
+  '../../etc/passwd',
+  '%00',
+  '\u0000',
+  'ação',
+  '💥',
+  'a'.repeat(300),
+  '01:02',
+  '2026-05',
+  '2026-13',
+  '*',
+  '%',
+  '_',
+  '\\',
+  '\r\nx: y',
+  '{}',
+  '[]',
+  '{"a":1}',
+  'ESTIMATED_POPULATION',
+  '05',
+  'M',
+  '1000001',
+  small.result.analytics,
+] as const
+const NAMES = [
+  ...new Set([
+    ...ROUTES.flatMap((route) => ('filters' in route ? [...(route.filters ?? [])] : [])),
+    'limit',
+    'cursor',
+    'count',
+    'search',
+    'reference_period',
+    'expected_release_id',
+    'offset',
+    'filters',
+    'counts',
+    'q',
+    'format',
+    'x',
+    '__proto__',
+    'limit[]',
+  ]),
+]
+/** Characters that can stand in an address as they are. */
+const plain = (text: string): string =>
+  [...text].filter((character) => character > ' ' && character < '\u007f' && character !== '#').join('')
+const encode = (text: string): string => (maybe(0.9) ? encodeURIComponent(text) : plain(text))
+
+function drawPath(): string {
+  if (maybe(0.05))
+    return `/${pick(['v1', 'v2', '', '//', 'v1/%2e%2e/x', 'docs', 'metrics', 'openapi.json', '.well-known/x', 'V1/states'])}`
+  const route = pick(ROUTES) as Route
+  return route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    maybe(0.5) && name === 'dimensionCode'
+      ? pick(DIMENSION_CODES)
+      : maybe(0.4)
+        ? ({
+            ibge_code: '14',
+            uf: 'RR',
+            cnes_code: '1000001',
+            release_id: small.result.analytics,
+            path: 'manifest.json',
+            municipalityCode: '1400100',
+          }[name] ?? '01')
+        : encode(pick(TEXTS)),
+  )
+}
+function drawUrl(): string {
+  const count = draw(4)
+  const query = Array.from({ length: count }, () => `${encode(pick(NAMES))}=${encode(pick(TEXTS))}`)
+  return `${drawPath()}${count === 0 ? '' : `?${query.join('&')}`}`
+}
+const drawValue = (depth = 0): unknown =>
+  depth > 3
+    ? pick(TEXTS)
+    : pick<() => unknown>([
+        () => pick(TEXTS),
+        () => draw(10_000) - 100,
+        () => null,
+        () => maybe(0.5),
+        () => 1.5,
+        () => Array.from({ length: draw(4) }, () => drawValue(depth + 1)),
+        () => ({ [pick(NAMES)]: drawValue(depth + 1) }),
+      ])()
+function drawBody(): string {
+  if (maybe(0.1))
+    return pick(['', '{', 'null', '[]', '"x"', '\u0000', '<a/>', 'NaN', '{"metrics":'.repeat(200)])
+  const body: Record<string, unknown> = {
+    metrics: maybe(0.8) ? Array.from({ length: 1 + draw(3) }, () => pick(METRIC_CODES)) : drawValue(),
+  }
+  if (maybe(0.6))
+    body.group_by = maybe(0.8) ? Array.from({ length: draw(3) }, () => pick(DIMENSION_CODES)) : drawValue()
+  if (maybe(0.4))
+    body.filters = maybe(0.8)
+      ? [
+          {
+            dimension: pick(DIMENSION_CODES),
+            operator: pick(['EQ', 'IN', 'NEQ', 'GT', 'LIKE']),
+            value: maybe(0.5) ? pick(TEXTS) : [pick(TEXTS)],
+          },
+        ]
+      : drawValue()
+  for (const name of [
+    'order_by',
+    'limit',
+    'offset',
+    'over_period',
+    'expected_release_id',
+    'key',
+    'metric',
+    'side',
+    'title',
+    'format',
+    'old_release_id',
+  ])
+    if (maybe(0.08)) body[name] = drawValue()
+  if (maybe(0.3)) body.limit = 5
+  return JSON.stringify(body)
+}
+const KEYS = [
+  'good',
+  'good',
+  'good',
+  'good',
+  'none',
+  'Bearer sus_aaaaaaaa_x',
+  'Basic eDp5',
+  'Bearer',
+  `Bearer ${'x'.repeat(500)}`,
+] as const
+function drawHeaders(hasBody: boolean): Record<string, string> {
+  const key = pick(KEYS)
+  return {
+    ...(key === 'good' ? {} : { authorization: key === 'none' ? '' : key }),
+    ...(hasBody
+      ? {
+          'content-type': pick([
+            'application/json',
+            'application/json',
+            'application/json',
+            'text/plain',
+            'application/xml',
+            'x',
+          ]),
+        }
+      : {}),
+    ...(maybe(0.2)
+      ? { accept: pick(['*/*', 'text/csv', 'application/vnd.apache.arrow.stream', 'x/y', ';;;']) }
+      : {}),
+    ...(maybe(0.1) ? { 'accept-language': pick(['en', 'pt', 'xx', ';q=']) } : {}),
+    ...(maybe(0.1) ? { 'accept-encoding': pick(['gzip', 'br', 'identity', 'x']) } : {}),
+    ...(maybe(0.1) ? { 'if-none-match': pick(['*', '"x"', 'W/"y"', ',,,']) } : {}),
+    ...(maybe(0.1) ? { range: pick(['bytes=0-3', 'bytes=-1', 'bytes=9999999-', 'x']) } : {}),
+    ...(maybe(0.05)
+      ? {
+          'x-request-id': pick(['abc', 'a b', 'x'.repeat(200)]),
+        }
+      : {}),
+    ...(maybe(0.05)
+      ? { traceparent: pick(['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', 'zz']) }
+      : {}),
+  }
+}
+const DOCUMENTED = new Set<string>(Object.keys(ERRORS))
+const LEAKS =
+  /node_modules|\.ts:\d+|at \w+ \(|\/tmp\/|\/home\/|Binder Error|Parser Error|Catalog Error|Conversion Error|IO Error|sus_[a-z0-9]{8}_[a-z0-9]{20}/
+
+t.test(`${REQUESTS} requests`, async (t) => {
+  const wrong: string[] = []
+  const statuses = new Map<number, number>()
+  let heapBefore = 0
+  for (let index = 0; index < REQUESTS; index += 1) {
+    if (index === REQUESTS / 4) {
+      globalThis.gc?.()
+      heapBefore = process.memoryUsage().heapUsed
+    }
+    const route = pick(ROUTES)
+    const method = maybe(0.8)
+      ? methodOf(route)
+      : pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+    const hasBody = method === 'POST' || (method !== 'GET' && maybe(0.2))
+    // Reports are made one at a time by a worker: they have tests of their own.
+    const url =
+      (method === 'POST' && maybe(0.8)
+        ? pick([
+            '/v1/analytics/query',
+            '/v1/analytics/explain',
+            '/v1/analytics/lineage',
+            '/v1/analytics/compare',
+          ])
+        : drawUrl()) || '/'
+    if (url.includes('/export') && maybe(0.9)) continue
+    const headers = drawHeaders(hasBody)
+    const payload = hasBody ? drawBody() : undefined
+    const asked = `${method} ${url.slice(0, 200)} ${payload?.slice(0, 200) ?? ''}`
+    const {
+      status,
+      headers: told,
+      text,
+    } = await client.send({
+      method,
+      url,
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    })
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (status >= 400 && method !== 'HEAD') {
+      const isProblem = told['content-type'] === 'application/problem+json; charset=utf-8'
+      if (!isProblem) {
+        wrong.push(`${status} ${told['content-type']} ${asked}`)
+        continue
+      }
+      const isPlain = told['content-encoding'] === undefined || told['content-encoding'] === 'identity'
+      if (isPlain && !DOCUMENTED.has(JSON.parse(text).code)) wrong.push(`${text.slice(0, 100)} ${asked}`)
+    }
+    if (status >= 500 && status !== 503 && status !== 504)
+      wrong.push(`${status} ${text.slice(0, 200)} ${asked}`)
+    if (status >= 400 && LEAKS.test(text)) wrong.push(`leaks: ${text.slice(0, 300)} ${asked}`)
+  }
+  t.same(
+    wrong.slice(0, 5),
+    [],
+    [...statuses]
+      .sort()
+      .map(([status, count]) => `${status}: ${count}`)
+      .join(', '),
+  )
+  t.ok((statuses.get(200) ?? 0) > REQUESTS / 100, 'some were right')
+  globalThis.gc?.()
+  const grown = (process.memoryUsage().heapUsed - heapBefore) / 2 ** 20
+  t.ok(grown < 100, `the heap grew by ${grown.toFixed(1)} MB over ${(REQUESTS * 3) / 4} requests`)
+})
