@@ -17,6 +17,7 @@ import Fastify, {
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
 import type { ReportPool } from './export/pool.ts'
+import type { AnswerCache } from './http/answer-cache.ts'
 import { mountDocs } from './http/docs.ts'
 import { type Metrics, mountMetrics } from './http/metrics.ts'
 import { mountRoute, stateOf } from './http/mount.ts'
@@ -50,6 +51,7 @@ export interface AppParts {
   readonly reports: ReportPool
   /** The operator's public signing key (32 bytes, base64), or null where there is none. */
   readonly publicKey: () => string | null
+  readonly cache: AnswerCache
   readonly metrics: Metrics
   /** /metrics is on this app, for requests of this machine alone. */
   readonly servesMetrics: boolean

@@ -9,6 +9,7 @@ import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/engine.ts'
 import { createReportPool } from './export/pool.ts'
+import { createAnswerCache } from './http/answer-cache.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
@@ -67,13 +68,15 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
-  const metrics = createMetrics({ engine, releases })
+  const cache = createAnswerCache(settings.cacheBytes)
+  const metrics = createMetrics({ engine, releases, cache })
   const app = await buildApp({
     engine,
     releases,
     reports,
     publicKey: () => readPublicKey(settings.signingKeyFile),
     keys,
+    cache,
     metrics,
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,

@@ -182,6 +182,14 @@ export const SETTINGS = {
     allowed: 'a whole number from 0 to 100000',
     parse: whole(0, 100_000),
   }),
+  cacheBytes: setting({
+    name: 'SUS_CACHE_BYTES',
+    default: '134217728',
+    unit: 'bytes',
+    help: 'Memory for answers that are kept; 0 keeps none.',
+    allowed: 'a whole number from 0 to 100000000000',
+    parse: whole(0, 100_000_000_000),
+  }),
   reportMemory: setting({
     name: 'SUS_REPORT_MEMORY',
     default: 'half of SUS_DUCKDB_MEMORY',

@@ -24,6 +24,7 @@ t.test('nothing set: every default', async (t) => {
     queryTimeoutMs: 30_000,
     queryConcurrency: 16,
     queryQueue: 512,
+    cacheBytes: 134_217_728,
     reportMemory: '512MiB',
     reportQueue: 16,
     reportTimeoutMs: 120_000,

@@ -7,10 +7,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
+import type { AnswerCache } from './answer-cache.ts'
 
 export interface MetricsParts {
   readonly engine: Engine
   readonly releases: ReleaseSource
+  readonly cache: AnswerCache
 }
 
 export interface Metrics {
@@ -20,7 +22,7 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-export function createMetrics({ engine, releases }: MetricsParts): Metrics {
+export function createMetrics({ engine, releases, cache }: MetricsParts): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
@@ -55,6 +57,7 @@ export function createMetrics({ engine, releases }: MetricsParts): Metrics {
   gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', async (self) =>
     self.set(await engine.memoryBytes()),
   )
+  gauge('sus_cache_bytes', 'Memory of the answers that are kept.', (self) => self.set(cache.bytes()))
   gauge('sus_ready', '1 while a verified release is in service.', (self) =>
     self.set(releases.current() === null ? 0 : 1),
   )

@@ -13,6 +13,7 @@ import { decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
+import { type AnswerCache, keepAnswer } from './answer-cache.ts'
 import { describeIssues, languageOf } from './problem.ts'
 import {
   type CustomAnswer,
@@ -29,6 +30,7 @@ export interface MountParts {
   readonly engine: Engine
   readonly releases: ReleaseSource
   readonly reports: ReportPool
+  readonly cache: AnswerCache
   readonly publicKey: () => string | null
   readonly cursorSecret: Buffer
 }
@@ -124,7 +126,19 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         if (methodOf(route) === 'GET' && setValidators(request, reply, releaseId, pin !== null))
           return reply.code(304).send()
       }
-      const answer = await answerRoute(route, given, request, abortSignalOf(reply), parts, view)
+      const ask = (): Promise<CustomAnswer | StreamAnswer> =>
+        answerRoute(route, given, request, abortSignalOf(reply), parts, view)
+      if (view !== null && isKept(route, request)) {
+        const meta = releaseMeta(view, state.releaseId)
+        const kept = await parts.cache.get(questionOf(route, given, request, view), async () => {
+          const { data, pagination, meta: more, rows } = (await ask()) as CustomAnswer
+          const body = pagination === undefined ? { data } : { data, pagination }
+          return keepAnswer(body, { ...meta, ...more }, VERSION, rows ?? null)
+        })
+        state.rows = kept.rows
+        return reply.type(JSON_TYPE).send(`${kept.head}${JSON.stringify(request.id)}${kept.tail}`)
+      }
+      const answer = await ask()
       state.rows = answer.rows ?? null
       if ('stream' in answer) {
         for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
@@ -145,6 +159,38 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       }
     },
   })
+}
+
+const JSON_NAME = 'application/json'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Is the answer an envelope that follows from the question and the release alone? */
+function isKept(route: Route, request: FastifyRequest): boolean {
+  if (route.kind !== 'custom') return true
+  if (route.isKept !== true) return false
+  return route.produces === undefined || preferredType(request, [JSON_NAME, ...route.produces]) === JSON_NAME
+}
+
+/** The type of a list the client likes best; the first when it does not care, or likes none. */
+function preferredType(request: FastifyRequest, types: readonly string[]): string {
+  const found = request.accepts().type([...types])
+  return typeof found === 'string' ? found : (types[0] ?? '')
+}
+
+/** Everything an answer depends on, in one spelling. */
+function questionOf(route: Route, given: Given, request: FastifyRequest, view: ReleaseView): string {
+  const { expected_release_id: _pin, ...asked } = given
+  const isAnalytics = route.kind === 'custom'
+  return [
+    view.id,
+    methodOf(route),
+    route.path,
+    JSON.stringify(Object.entries(asked).sort(([left], [right]) => (left < right ? -1 : 1))),
+    // What a key may read and its language only matter where labels and metrics are answered.
+    isAnalytics ? (stateOf(request).key?.capabilities.join() ?? '') : '',
+    isAnalytics ? languageOf(request.headers['accept-language']) : '',
+    isAnalytics && methodOf(route) === 'POST' ? JSON.stringify(request.body) : '',
+  ].join('\n')
 }
 
 /** Parameters of the path by our names. */
@@ -178,10 +224,7 @@ async function answerRoute(
       key: stateOf(request).key,
       language: languageOf(request.headers['accept-language']),
       signal,
-      preferred: (types) => {
-        const found = request.accepts().type([...types])
-        return typeof found === 'string' ? found : (types[0] ?? '')
-      },
+      preferred: (types) => preferredType(request, types),
       engine: parts.engine,
       reports: parts.reports,
       publicKey: parts.publicKey,

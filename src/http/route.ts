@@ -115,6 +115,8 @@ export interface CustomRoute extends RouteBase {
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
+  /** The envelope follows from release, parameters, body, language and capabilities alone: it may be kept. */
+  readonly isKept?: boolean
   /** Schema of the request's body, for the API document. */
   readonly body?: z.ZodType
   /** Bytes are sent as they are, never compressed: parts of them can be asked for. */

@@ -22,6 +22,7 @@ export const DEMOGRAPHY: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/demography/population/{municipalityCode}',
+    isKept: true,
     summary: 'Population of one municipality: the newest year of a type, or the year asked for.',
     capability: 'demography.read',
     release: 'demography',

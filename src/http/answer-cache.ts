@@ -1,0 +1,80 @@
+/**
+ * Answers kept for as long as there is room: a release never changes, so the same question on it has the same answer.
+ *
+ * In: what makes a question (release, route, parameters or body, language, what the key may read) and how to answer it.
+ * Out: the JSON of the envelope, cut where the request's id goes. The same question asked twice at once is answered once.
+ * Keys, rates, capabilities and pins are checked before this is reached; errors are never kept.
+ */
+import { LRUCache } from 'lru-cache'
+import type { JsonValue } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+
+export interface KeptAnswer {
+  /** JSON before and after the request's id. */
+  readonly head: string
+  readonly tail: string
+  readonly rows: number | null
+}
+
+export interface AnswerCache {
+  /** @param answer asked once for all that wait for it */
+  get(question: string, answer: () => Promise<KeptAnswer>): Promise<KeptAnswer>
+  /** Bytes held now, at most those it was made with. */
+  bytes(): number
+}
+
+/** A character of a JavaScript string takes one byte or two; the entry itself some more. */
+const sizeOf = ({ head, tail }: KeptAnswer, question: string): number =>
+  2 * (head.length + tail.length + question.length) + 200
+
+/** @param maxBytes 0 keeps nothing; questions at once are still answered once */
+export function createAnswerCache(maxBytes: number): AnswerCache {
+  const kept =
+    maxBytes === 0
+      ? null
+      : new LRUCache<string, KeptAnswer>({
+          maxSize: maxBytes,
+          maxEntrySize: Math.max(1, Math.floor(maxBytes / 8)),
+          sizeCalculation: sizeOf,
+        })
+  const asked = new Map<string, Promise<KeptAnswer>>()
+  return {
+    async get(question, answer) {
+      const known = kept?.get(question)
+      if (known !== undefined) return known
+      const running = asked.get(question)
+      if (running !== undefined)
+        try {
+          return await running
+        } catch (error) {
+          // Who asked first has left, and the query with it: this client has not.
+          if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
+        }
+      const own = answer()
+      asked.set(question, own)
+      try {
+        const found = await own
+        kept?.set(question, found)
+        return found
+      } finally {
+        if (asked.get(question) === own) asked.delete(question)
+      }
+    },
+    bytes: () => kept?.calculatedSize ?? 0,
+  }
+}
+
+/** @returns the envelope's JSON around the place of the request's id, the first member of meta but one */
+export function keepAnswer(
+  body: { readonly data: JsonValue; readonly pagination?: JsonValue },
+  meta: Readonly<Record<string, JsonValue>>,
+  version: string,
+  rows: number | null,
+): KeptAnswer {
+  const more = JSON.stringify(meta)
+  return {
+    head: `${JSON.stringify(body).slice(0, -1)},"meta":{"version":${JSON.stringify(version)},"request_id":`,
+    tail: `${more === '{}' ? '' : `,${more.slice(1, -1)}`}}}`,
+    rows,
+  }
+}
