@@ -105,6 +105,10 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
           detail: `The key lacks the capability ${route.capability}.`,
           extra: { capability: route.capability },
         })
+      if (!isShallow(request.body, BODY_DEPTH))
+        throw new AppError('invalid_request', {
+          errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
+        })
       const parsed = query.safeParse(request.query)
       if (!parsed.success)
         throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
@@ -160,6 +164,13 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
     },
   })
 }
+
+/** No body of any route is deeper than a handful of levels; past that, walking it costs stack. */
+const BODY_DEPTH = 16
+const isShallow = (value: unknown, depth: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1)))
 
 const JSON_NAME = 'application/json'
 const JSON_TYPE = 'application/json; charset=utf-8'
