@@ -27,6 +27,13 @@ import type { RateLimiter } from './http/rate-limit.ts'
 import { costOf, fastifyPath, methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
 import { secure } from './http/security.ts'
+import {
+  answerSocketError,
+  CONNECTIONS_CHECK_MS,
+  HEADERS_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  STALL_MS,
+} from './http/socket-errors.ts'
 import type { KeyStore } from './keys/keys.ts'
 
 const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => {
@@ -66,6 +73,8 @@ const BODY_LIMIT_BYTES = 1 << 20
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const CLOSE_IDLE_MS = 50
 const WINDOW_SECONDS = 60
+/** No header value can be this. */
+const UNKNOWN_EXPECTATION = '\n'
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
@@ -73,6 +82,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      // Node's own refusal has no body; the hook below has.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerSocketError,
     // While it closes, what still comes in on open connections is answered, and told to come back on others.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -91,6 +108,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_MS)
     app.server.once('close', () => clearInterval(idle))
   })
+  // Node answers an expectation it does not know itself, without a body, unless somebody listens.
+  app.server.on('checkExpectation', (request, response) => {
+    request.headers.expect = UNKNOWN_EXPECTATION
+    app.server.emit('request', request, response)
+  })
   await secure(app, parts.corsOrigins)
   await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
   await app.register(accepts)
@@ -101,6 +123,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     reply.header('vary', parts.corsOrigins.length > 0 ? `${VARY}, Origin` : VARY)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new AppError('invalid_request', { detail: 'The Host header is missing.' })
+    if (request.headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
     // The route that matched, not the address as written: /%76%31/states is /v1/states.
     if (!/^\/v1(\/|\?|$)/.test(request.routeOptions.url ?? request.url)) return
     const secret = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -118,8 +143,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
   })
 
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (_request, reply, payload) => {
     if (isClosing) reply.header('connection', 'close')
+    if (typeof payload === 'object' && payload !== null)
+      reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
     reply.header('server-timing', `app;dur=${reply.elapsedTime.toFixed(1)}`)
   })
 

@@ -92,6 +92,12 @@ export const ERRORS = {
     title_en: 'Method not allowed',
     hint: 'Use one of the methods in the Allow header.',
   },
+  request_timeout: {
+    status: 408,
+    title: 'Pedido lento demais',
+    title_en: 'Request too slow',
+    hint: 'Send the whole request within 30 seconds.',
+  },
   release_mismatch: {
     status: 409,
     title: 'Versão de dados não disponível',
@@ -121,6 +127,18 @@ export const ERRORS = {
     title: 'Intervalo fora do arquivo',
     title_en: 'Range outside of the file',
     hint: 'Ask for bytes the file has; Content-Range says how many.',
+  },
+  expectation_failed: {
+    status: 417,
+    title: 'Expectativa não atendida',
+    title_en: 'Expectation failed',
+    hint: 'Drop the Expect header, or send Expect: 100-continue.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Cabeçalhos grandes demais',
+    title_en: 'Headers too large',
+    hint: 'Send at most 16 KiB of headers, the address included.',
   },
   rate_limited: {
     status: 429,

@@ -17,12 +17,13 @@ export async function promoteRelease(
   forced: string | null = null,
 ): Promise<void> {
   const before = await readPointer(releasesDir)
-  await writePointer(releasesDir, id)
+  // The line first: a line too many is passed over by rollback, a line too few would leave it nowhere to go.
   if (before !== id)
     await appendFile(
       join(releasesDir, LOG),
       `${new Date().toISOString()} ${before ?? '-'} ${id}${forced === null ? '' : ` forced: ${forced}`}\n`,
     )
+  await writePointer(releasesDir, id)
 }
 
 /** @returns the release that was in service before the current one, or null */

@@ -1,4 +1,4 @@
-/** An import killed at any moment leaves the old state or the new, never half a release. */
+/** An import, a promote, a rollback or a server killed at any moment leaves the old state or the new, never half of one. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { writeDemonstration } from '../../src/demo/demonstration.ts'
 import { createChance } from '../../src/demo/random.ts'
+import { startServer } from '../../src/main.ts'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
+import { readPointer } from '../../src/release/store.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
-const KILLS = 20
+const KILLS = 40
 const command = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const folder = temporaryFolder('kill')
 const snapshots = join(folder, 'data')
@@ -19,13 +22,12 @@ mkdirSync(releasesDir)
 await writeDemonstration({ out: snapshots, scale: 'small', periods: 1, seed: 1 })
 
 /** @param killAfterMs null: let it end; @returns exit code, null when killed */
-function runImport(killAfterMs: number | null): Promise<number | null> {
+function run(args: readonly string[], killAfterMs: number | null): Promise<number | null> {
   return new Promise((resolve) => {
-    const child = spawn(
-      process.execPath,
-      [command, 'import', snapshots, '--releases', releasesDir, '--json'],
-      { stdio: 'ignore' },
-    )
+    const child = spawn(process.execPath, [command, ...args], {
+      env: { PATH: process.env.PATH, SUS_RELEASES_DIR: releasesDir, PORT: '0', SUS_LOG_LEVEL: 'silent' },
+      stdio: 'ignore',
+    })
     const timer = killAfterMs === null ? null : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
     child.on('exit', (code) => {
       if (timer !== null) clearTimeout(timer)
@@ -33,6 +35,8 @@ function runImport(killAfterMs: number | null): Promise<number | null> {
     })
   })
 }
+const runImport = (killAfterMs: number | null): Promise<number | null> =>
+  run(['import', snapshots, '--releases', releasesDir, '--json'], killAfterMs)
 
 t.test(`${KILLS} kills, two imports at a time`, async (t) => {
   const chance = createChance(11)
@@ -62,4 +66,59 @@ t.test(`${KILLS} kills, two imports at a time`, async (t) => {
     'and cleans up',
   )
   t.equal(left.length, 3)
+})
+
+const CHANGES = 60
+
+t.test(`${CHANGES} kills of promotes, rollbacks and servers`, async (t) => {
+  const newer = join(folder, 'newer')
+  await writeDemonstration({ out: newer, scale: 'small', periods: 1, seed: 2 })
+  t.equal(await run(['import', newer, '--releases', releasesDir, '--json'], null), 0)
+  const ids = readdirSync(releasesDir).filter((name) => name.startsWith('demo-analytics-'))
+  t.equal(ids.length, 2)
+  const [first = '', second = ''] = ids
+  const startedAt = performance.now()
+  t.equal(await run(['promote', first, '--force', 'the first'], null), 0)
+  const wholeMs = performance.now() - startedAt
+
+  const chance = createChance(12)
+  const digests = new Map<string, string>()
+  for (const id of ids) digests.set(id, JSON.stringify(await verifyRelease(releasesDir, id)))
+  let [killed, moved, before] = [0, 0, first]
+  for (let index = 0; index < CHANGES; index += 2) {
+    const current = await readPointer(releasesDir)
+    const change =
+      chance(index, 3) < 0.3
+        ? ['rollback']
+        : ['promote', current === first ? second : first, '--force', 'another']
+    // About half of the changes end before they are killed; a server never does.
+    const codes = await Promise.all([
+      run(change, wholeMs * (0.3 + 2 * chance(index, 1))),
+      run(['serve'], wholeMs * (0.1 + 2 * chance(index, 2))),
+    ])
+    killed += codes.filter((code) => code === null).length
+    const now = (await readPointer(releasesDir)) ?? ''
+    if (!digests.has(now)) t.fail(`current.json names ${now}`)
+    moved += Number(now !== before)
+    before = now
+  }
+  t.ok(killed > CHANGES / 2, `${killed} were killed, and ${moved} times the pointer had moved all the same`)
+  t.ok(moved > 3)
+  for (const [id, manifest] of digests)
+    t.equal(JSON.stringify(await verifyRelease(releasesDir, id)), manifest)
+
+  const current = (await readPointer(releasesDir)) ?? ''
+  const other = current === first ? second : first
+  t.equal(await run(['promote', other, '--force', 'the last'], null), 0, 'a promote works')
+  t.equal(await readPointer(releasesDir), other)
+  t.equal(await run(['rollback'], null), 0, 'and a rollback finds what was in service before')
+  t.equal(await readPointer(releasesDir), current)
+
+  const server = await startServer(
+    readSettings({ SUS_RELEASES_DIR: releasesDir, PORT: '0', SUS_LOG_LEVEL: 'silent' }),
+  )
+  const ready = await fetch(`${server.address}/ready`)
+  t.equal(ready.status, 200, 'and a server serves it')
+  t.match(await ready.text(), current)
+  await server.close()
 })

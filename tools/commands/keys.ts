@@ -7,7 +7,7 @@ import { type Command, numberOption, type ParsedArgs, textOption, UsageError } f
 
 /** What `keys` can do: the options each takes beside --json, whether it takes an ID, and how. */
 const ACTIONS = {
-  create: { options: ['name', 'capabilities', 'expires', 'last used', 'rate'], takesId: false, run: create },
+  create: { options: ['name', 'capabilities', 'expires', 'rate'], takesId: false, run: create },
   list: { options: [], takesId: false, run: list },
   revoke: { options: [], takesId: true, run: revoke },
   rotate: { options: ['overlap-hours'], takesId: true, run: rotate },
@@ -170,7 +170,7 @@ function table(keys: readonly KeyInfo[]): string[] {
     key.capabilities.length === CAPABILITIES.length ? 'all' : key.capabilities.join(','),
     key.name,
   ])
-  const all = [['id', 'state', 'created', 'expires', 'last used', 'rate', 'capabilities', 'name'], ...rows]
+  const all = [['id', 'state', 'created', 'expires', 'rate', 'capabilities', 'name'], ...rows]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
   return all.map((row) =>
     row

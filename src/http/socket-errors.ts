@@ -1,0 +1,52 @@
+/**
+ * What goes wrong before a request is one: bytes that are no HTTP, headers too large, a client that sends too slowly.
+ *
+ * Node reports these at the socket, past every hook, so the answer is written by hand: the same problem document as
+ * everywhere, and the connection ends. Absent on purpose: any word of what was sent.
+ */
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError, type ErrorCode } from '../errors.ts'
+import { describeProblem } from './problem.ts'
+
+/** A request, headers and body, must be in within this; longer is a connection held open for nothing. */
+export const REQUEST_TIMEOUT_MS = 30_000
+export const HEADERS_TIMEOUT_MS = 15_000
+/** How often Node looks for connections past those. */
+export const CONNECTIONS_CHECK_MS = 5_000
+/** An answer of which the client takes nothing for this long is given up. */
+export const STALL_MS = 60_000
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+}
+
+/** For Fastify's `clientErrorHandler`. */
+export function answerSocketError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code = CODES[error.code ?? ''] ?? 'invalid_request'
+  const detail = code === 'invalid_request' ? 'What was sent is not an HTTP/1.1 request.' : undefined
+  const id = randomUUID()
+  const { status, body } = describeProblem(
+    new AppError(code, detail === undefined ? {} : { detail }),
+    id,
+    'pt',
+  )
+  const text = JSON.stringify(body)
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/problem+json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'cache-control: no-store',
+    'x-content-type-options: nosniff',
+    `x-request-id: ${id}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
