@@ -161,7 +161,7 @@ t.test('bodies that are no bodies', async (t) => {
   ]
   for (const [body, expected] of CASES) {
     const { status, headers } = await client.query(body)
-    t.equal(status, expected, body.slice(0, 30))
+    t.equal(status, expected, JSON.stringify(body.slice(0, 30)))
     t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
   }
   const xml = await client.query('<metrics/>', { 'content-type': 'application/xml' })
