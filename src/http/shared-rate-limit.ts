@@ -29,13 +29,14 @@ export interface SharedRateLimiter extends RateLimiter {
 export interface SharedRateLimiterOptions extends RateLimiterOptions {
   /** redis:// or rediss:// (TLS); may hold a password, which no callback is told. */
   readonly url: string
+  /** Time a request waits for the store at most, TIMEOUT_MS by default. */
+  readonly timeoutMs?: number
   /** Called once when an outage begins. @param address host, port and database; @param reason a word or two */
   readonly onDown: (address: string, reason: string) => void
   /** Called once when an outage ends. */
   readonly onUp: (address: string) => void
 }
 
-/** Time a request waits for the store at most. */
 export const TIMEOUT_MS = 100
 /** Time between the end of one attempt to reach the store and the next. */
 export const RETRY_MS = 1000
@@ -86,7 +87,7 @@ type Store = ReturnType<typeof createStore>
 
 /** @returns a limiter that tries to reach its store at once */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): SharedRateLimiter {
-  const { url, onDown, onUp } = options
+  const { url, timeoutMs = TIMEOUT_MS, onDown, onUp } = options
   const address = addressOf(url)
   const local = createRateLimiter(options)
   let store: Store | null = null
@@ -141,7 +142,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
       const limit = perMinute ?? options.perMinute
       // A request dearer than a whole bucket would never pass: it costs a full one.
       const price = Math.round(Math.min(cost, limit) * UNITS)
-      return within(TIMEOUT_MS, asked.take(key, limit, price)).then(
+      return within(timeoutMs, asked.take(key, limit, price)).then(
         ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
         (error: unknown) => {
           lose(asked, error)
