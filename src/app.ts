@@ -132,11 +132,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const key = secret === undefined ? null : parts.keys.authenticate(secret)
     if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
     stateOf(request).key = key
-    const rate = parts.limiter.take(
+    const taken = parts.limiter.take(
       key.id,
       costs.get(request.routeOptions.url ?? '') ?? 1,
       key.rate_per_minute,
     )
+    // Only a shared bucket is waited for.
+    const rate = taken instanceof Promise ? await taken : taken
     reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
     reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
     if (!rate.allowed)

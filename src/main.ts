@@ -13,6 +13,7 @@ import { createAnswerCache } from './http/answer-cache.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
+import { createSharedRateLimiter } from './http/shared-rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
 import { openStore } from './release/store.ts'
@@ -69,7 +70,19 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     heapMb: REPORT_HEAP_MB,
   })
   const cache = createAnswerCache(settings.cacheBytes)
-  const metrics = createMetrics({ engine, releases, cache })
+  const perMinute = settings.rateLimitPerMinute
+  const shared =
+    settings.redisUrl === null
+      ? null
+      : createSharedRateLimiter({
+          perMinute,
+          url: settings.redisUrl,
+          onDown: (address, reason) =>
+            logger.warn({ store: address, reason }, 'rate limits are not shared: this instance limits alone'),
+          onUp: (address) => logger.info({ store: address }, 'rate limits are shared again'),
+        })
+  await shared?.tried
+  const metrics = createMetrics({ engine, releases, cache, isRateStoreUp: shared?.isUp ?? null })
   const app = await buildApp({
     engine,
     releases,
@@ -80,7 +93,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     metrics,
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
-    limiter: createRateLimiter({ perMinute: settings.rateLimitPerMinute }),
+    limiter: shared ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret(settings.keysFile),
     logger,
   })
@@ -100,6 +113,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       process.off('SIGHUP', refresh)
       await app.close()
       await metricsApp?.close()
+      await shared?.close()
       releases.close()
       keys.close()
       await reports.close()

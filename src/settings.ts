@@ -2,7 +2,8 @@
  * Every setting once: name, default, unit, help, what is allowed, parser. The only reader of the environment.
  *
  * In: the environment. Out: `Settings`, or a `SettingsError` whose one sentence names the setting, its value and what is
- * allowed. A variable that is empty counts as not set. Absent on purpose: secrets; no setting holds one.
+ * allowed. A variable that is empty counts as not set. One setting may hold a secret, the password in SUS_REDIS_URL: its
+ * value is never part of a message.
  */
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -36,6 +37,8 @@ interface Setting<Value> {
   readonly help: string
   /** What is allowed, a clause. */
   readonly allowed: string
+  /** The value may hold a password: no message shows it. */
+  readonly isSecret?: boolean
   /** @returns undefined when the text is not allowed */
   readonly parse: (text: string, context: Context) => Value | undefined
 }
@@ -56,6 +59,8 @@ const MEMORY_UNITS: Readonly<Record<string, number>> = {
   GIB: 2 ** 30,
   TIB: 2 ** 40,
 }
+/** Stands in messages for a value that may hold a password. */
+const HIDDEN = '(not shown)'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -227,6 +232,15 @@ export const SETTINGS = {
     allowed: 'a whole number from 1 to 100000000',
     parse: whole(1, 100_000_000),
   }),
+  redisUrl: setting({
+    name: 'SUS_REDIS_URL',
+    default: 'none',
+    unit: '',
+    help: 'Redis in which instances share the rate limits of keys; none limits on each instance for itself.',
+    allowed: 'none, or an address such as redis://user:password@host:6379/0, with rediss for TLS',
+    isSecret: true,
+    parse: (text) => (text === 'none' ? null : parseRedisUrl(text)),
+  }),
 } as const
 
 export type SettingName = keyof typeof SETTINGS
@@ -258,7 +272,8 @@ export function readSettings(env: Environment = process.env, machine: Machine = 
   const values = Object.entries(SETTINGS).map(([property, entry]: [string, Setting<unknown>]) => {
     const text = env[entry.name] || (entry.computeDefault?.(context) ?? entry.default)
     const value = entry.parse(text, context)
-    if (value === undefined) throw new SettingsError(entry.name, text, entry.allowed)
+    if (value === undefined)
+      throw new SettingsError(entry.name, entry.isSecret ? HIDDEN : text, entry.allowed)
     texts.set(entry.name, text)
     return [property, value]
   })
@@ -286,6 +301,14 @@ function parseOrigins(text: string): readonly string[] | undefined {
   const isOrigin = (origin: string): boolean =>
     origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
   return origins.every(isOrigin) ? origins : undefined
+}
+
+function parseRedisUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
+  const isAddress = /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d{0,5})?$/.test(pathname)
+  const isDecodable = !/%(?![\da-f]{2})/i.test(username + password)
+  return isAddress && isDecodable && search === '' && hash === '' ? text : undefined
 }
 
 function parseMemory(text: string, memoryBytes: number): string | undefined {

@@ -29,6 +29,7 @@ t.test('nothing set: every default', async (t) => {
     reportQueue: 16,
     reportTimeoutMs: 120_000,
     rateLimitPerMinute: 6000,
+    redisUrl: null,
   })
   t.same(readSettings({ HOST: '', PORT: '', SUS_KEYS_FILE: '' }, machine), readSettings({}, machine))
   t.ok(readSettings({}).duckdbThreads >= 1, 'the defaults hold on this machine')
@@ -82,6 +83,32 @@ t.test('a bad setting is one sentence naming it, its value and what is allowed',
   }
   t.equal(new SettingsError('PORT', 'x', 'a port').message, 'PORT is "x", but must be a port.')
   t.equal(new SettingsError('PORT', 'x'.repeat(500), 'a port').message.length < 130, true)
+})
+
+t.test('the address of a store, and that no message shows it', async (t) => {
+  for (const url of [
+    'redis://localhost',
+    'redis://10.0.0.7:6380/3',
+    'redis://[::1]:6379/',
+    'rediss://user:p%40ss@redis.example.org:6379/0',
+  ])
+    t.equal(readSettings({ SUS_REDIS_URL: url }, machine).redisUrl, url)
+  for (const url of [
+    'localhost:6379',
+    'http://user:hunter2@host',
+    'redis:///0',
+    'redis://user:hunter2@host/db',
+    'redis://user:hunter2@host:66000',
+    'redis://user:hunter2%@host',
+    'redis://user:hunter2@host/0?tls=1',
+    'redis://user:hunter2@host/0#a',
+    'hunter2',
+  ])
+    t.throws(
+      () => readSettings({ SUS_REDIS_URL: url }, machine),
+      new SettingsError('SUS_REDIS_URL', '(not shown)', SETTINGS.redisUrl.allowed),
+      url,
+    )
 })
 
 const readme = fileURLToPath(new URL('../README.md', import.meta.url))

@@ -62,6 +62,7 @@ const TYPES_ONLY: readonly (readonly [string, string])[] = [['release', 'engine/
 const PACKAGES: readonly { readonly prefix: string; readonly owners: readonly string[] }[] = [
   { prefix: '@duckdb/', owners: ['engine', 'import'] },
   { prefix: 'fastify', owners: ['http', 'app.ts', 'main.ts'] },
+  { prefix: '@redis/', owners: ['http'] },
   { prefix: '@fastify/', owners: ['http', 'app.ts', 'main.ts'] },
 ]
 

@@ -13,6 +13,8 @@ export interface MetricsParts {
   readonly engine: Engine
   readonly releases: ReleaseSource
   readonly cache: AnswerCache
+  /** Whether the store of shared rate limits answers; null or absent where there is none. */
+  readonly isRateStoreUp?: (() => boolean) | null
 }
 
 export interface Metrics {
@@ -22,7 +24,7 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-export function createMetrics({ engine, releases, cache }: MetricsParts): Metrics {
+export function createMetrics({ engine, releases, cache, isRateStoreUp = null }: MetricsParts): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
@@ -68,6 +70,12 @@ export function createMetrics({ engine, releases, cache }: MetricsParts): Metric
     const month = releases.current()?.components.cnes?.month
     if (month !== undefined) self.set((Date.now() - Date.UTC(Math.floor(month / 100), month % 100, 1)) / 1000)
   })
+  if (isRateStoreUp !== null)
+    gauge(
+      'sus_rate_limit_store_up',
+      '1 while rate limits are shared; 0 while the store does not answer and this instance limits alone.',
+      (self) => self.set(isRateStoreUp() ? 1 : 0),
+    )
   const info = new Gauge({
     name: 'sus_release_info',
     help: 'The release in service.',

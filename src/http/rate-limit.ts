@@ -3,7 +3,7 @@
  *
  * In: the id of a key and what a request costs. Out: whether it may pass, and the numbers of the RateLimit headers. Memory
  * is bounded: past `maxKeys` the bucket used longest ago is forgotten, which gives its key a full one. Absent on purpose:
- * any clock but the one given, and counts shared between processes; each server limits for itself.
+ * any clock but the one given. Buckets that several instances share are in shared-rate-limit.ts.
  */
 export interface RateDecision {
   readonly allowed: boolean
@@ -21,7 +21,13 @@ export interface RateLimiter {
   /**
    * @param key id of the key; @param cost requests this one counts for, 1 unless it is dear
    * @param perMinute the key's own rate; null for the default
+   * @returns at once where the bucket is in this process
    */
+  take(key: string, cost?: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
+}
+
+/** A limiter whose buckets are in this process. */
+export interface LocalRateLimiter extends RateLimiter {
   take(key: string, cost?: number, perMinute?: number | null): RateDecision
 }
 
@@ -43,7 +49,7 @@ interface Bucket {
 const MINUTE_MS = 60_000
 
 /** @returns a limiter with every bucket full */
-export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter {
   const { now = () => performance.now(), maxKeys = 10_000 } = options
   const buckets = new Map<string, Bucket>()
 

@@ -72,6 +72,7 @@ t.test('metrics, for this machine alone', async (t) => {
   t.match(text, /sus_queries_running 0/)
   t.match(text, /sus_queries_waiting 0/)
   t.match(text, /sus_releases_open 1/)
+  t.notMatch(text, /sus_rate_limit_store_up/, 'no store, no word of it')
   t.ok(Number(/^sus_duckdb_memory_bytes (\S+)$/m.exec(text)?.[1]) >= 0)
   t.ok(Number(/^sus_data_age_seconds (\S+)$/m.exec(text)?.[1]) > 0)
   t.notMatch(text, /sus_[a-z0-9]{8}_[a-z0-9]{20}/, 'no key')
