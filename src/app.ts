@@ -35,6 +35,7 @@ import {
   STALL_MS,
 } from './http/socket-errors.ts'
 import type { KeyStore } from './keys/keys.ts'
+import type { RowStore } from './rows/rows.ts'
 
 const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => {
   const [encoding, tag] = [reply.getHeader('content-encoding'), reply.getHeader('etag')]
@@ -56,6 +57,8 @@ export interface AppParts {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
   readonly reports: ReportPool
+  /** Rows written out; null: the engine answers everything. */
+  readonly rows: RowStore | null
   /** The operator's public signing key (32 bytes, base64), or null where there is none. */
   readonly publicKey: () => string | null
   readonly cache: AnswerCache

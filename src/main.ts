@@ -17,10 +17,14 @@ import { createSharedRateLimiter } from './http/shared-rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
 import { openStore } from './release/store.ts'
+import { createRowStore } from './rows/rows.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
 
 export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
+export const ROWS_WORKER = new URL('rows-worker.js', import.meta.url)
+/** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
+const SETS_SHARE = 4
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
 export const REPORT_HEAP_MB = 512
 
@@ -45,6 +49,18 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     notesUse: true,
     onProblem: (problem) => logger.error({ problem }, 'keys file'),
   })
+  const rows = createRowStore({
+    releasesDir: settings.releasesDir,
+    folder: settings.rowsDir,
+    maxBytes: settings.rowsBytes,
+    setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
+    engine,
+    entry: ROWS_WORKER,
+    onShelf: (dataset, count, bytes, ms) =>
+      logger.info({ dataset, rows: count, bytes, ms: Math.round(ms) }, 'rows written out'),
+    onProblem: (dataset, reason) => logger.warn({ dataset, reason }, 'rows not written out'),
+  })
+  let isListening = false
   const releases = await openStore({
     releasesDir: settings.releasesDir,
     prepare: async (view) => {
@@ -54,7 +70,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     keepOpen: settings.releasesOpen,
     onClosed: (id) => engine.release(id),
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
-    onCurrent: ({ id }) => logger.info({ release_id: id }, 'release in service'),
+    onCurrent: (view) => {
+      logger.info({ release_id: view.id }, 'release in service')
+      if (isListening) rows.open(view)
+    },
   })
   const reports = createReportPool({
     worker: {
@@ -69,7 +88,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
-  const cache = createAnswerCache(settings.cacheBytes)
+  const cache = createAnswerCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
   const perMinute = settings.rateLimitPerMinute
   const shared =
     settings.redisUrl === null
@@ -82,11 +101,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           onUp: (address) => logger.info({ store: address }, 'rate limits are shared again'),
         })
   await shared?.tried
-  const metrics = createMetrics({ engine, releases, cache, isRateStoreUp: shared?.isUp ?? null })
+  const metrics = createMetrics({ engine, releases, cache, rows, isRateStoreUp: shared?.isUp ?? null })
   const app = await buildApp({
     engine,
     releases,
     reports,
+    rows,
     publicKey: () => readPublicKey(settings.signingKeyFile),
     keys,
     cache,
@@ -105,6 +125,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   }
   const address = await app.listen({ host: settings.host, port: settings.port })
   logger.info({ address }, 'listening')
+  // Only now: what is asked first does not wait for it.
+  isListening = true
+  const current = releases.current()
+  if (current !== null) rows.open(current)
   const refresh = (): void => void releases.refresh()
   process.on('SIGHUP', refresh)
   return {
@@ -117,6 +141,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       releases.close()
       keys.close()
       await reports.close()
+      await rows.close()
       await engine.close()
     },
   }

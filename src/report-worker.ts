@@ -1,7 +1,6 @@
 /** The thread that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
-import { readlinkSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { giveWay } from './background.ts'
 import { createEngine } from './engine/engine.ts'
 import { AppError } from './errors.ts'
 import { buildReport } from './export/build.ts'
@@ -48,16 +47,3 @@ parentPort?.on('message', async (message: ToWorker) => {
     running.delete(id)
   }
 })
-
-/**
- * On Linux a thread has a priority of its own, and the threads it starts (DuckDB's) have it too: a report takes what the
- * other requests leave. Elsewhere there is no such thing, and reports run as everything else does.
- */
-function giveWay(): void {
-  try {
-    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    if (Number.isInteger(thread) && thread !== process.pid) setPriority(thread, 15)
-  } catch {
-    // No /proc, or not allowed.
-  }
-}

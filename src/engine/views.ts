@@ -59,8 +59,9 @@ function createView(
   periodic: boolean,
 ): string {
   // Provenance tables keep the published columns, which differ between file families: union by name.
+  // file_row_number is a row's place in its partition, which is in key order.
   const options = periodic
-    ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
-    : 'hive_partitioning = false'
+    ? "file_row_number = true, hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
+    : 'file_row_number = true, hive_partitioning = false'
   return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT * FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
 }

@@ -2,16 +2,18 @@
  * Answers kept for as long as there is room: a release never changes, so the same question on it has the same answer.
  *
  * In: what makes a question (release, route, parameters or body, language, what the key may read) and how to answer it.
- * Out: the JSON of the envelope, cut where the request's id goes. The same question asked twice at once is answered once.
+ * Out: the envelope, cut where the request's id goes. The same question asked twice at once is answered once.
  * Keys, rates, capabilities and pins are checked before this is reached; errors are never kept.
  */
 import { LRUCache } from 'lru-cache'
 import type { JsonValue } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
+import type { CustomAnswer, WrittenAnswer } from './route.ts'
 
 export interface KeptAnswer {
-  /** JSON before and after the request's id. */
-  readonly head: string
+  /** JSON of data, and what stands behind it before and after the request's id. */
+  readonly data: Buffer
+  readonly behind: string
   readonly tail: string
   readonly rows: number | null
 }
@@ -24,8 +26,8 @@ export interface AnswerCache {
 }
 
 /** A character of a JavaScript string takes one byte or two; the entry itself some more. */
-const sizeOf = ({ head, tail }: KeptAnswer, question: string): number =>
-  2 * (head.length + tail.length + question.length) + 200
+const sizeOf = ({ data, behind, tail }: KeptAnswer, question: string): number =>
+  data.length + 2 * (behind.length + tail.length + question.length) + 400
 
 /** @param maxBytes 0 keeps nothing; questions at once are still answered once */
 export function createAnswerCache(maxBytes: number): AnswerCache {
@@ -64,17 +66,32 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
   }
 }
 
-/** @returns the envelope's JSON around the place of the request's id, the first member of meta but one */
+/** @returns the envelope around the place of the request's id, the first member of meta but one */
 export function keepAnswer(
-  body: { readonly data: JsonValue; readonly pagination?: JsonValue },
+  answer: CustomAnswer | WrittenAnswer,
   meta: Readonly<Record<string, JsonValue>>,
   version: string,
-  rows: number | null,
 ): KeptAnswer {
+  const data = 'json' in answer ? answer.json : Buffer.from(JSON.stringify(answer.data))
+  const pagination =
+    answer.pagination === undefined ? '' : `,"pagination":${JSON.stringify(answer.pagination)}`
   const more = JSON.stringify(meta)
   return {
-    head: `${JSON.stringify(body).slice(0, -1)},"meta":{"version":${JSON.stringify(version)},"request_id":`,
+    data,
+    behind: `${pagination},"meta":{"version":${JSON.stringify(version)},"request_id":`,
     tail: `${more === '{}' ? '' : `,${more.slice(1, -1)}`}}}`,
-    rows,
+    rows: answer.rows ?? null,
   }
+}
+
+const BEFORE = '{"data":'
+
+/** @returns the envelope in UTF-8 */
+export function writeKept({ data, behind, tail }: KeptAnswer, requestId: string): Buffer {
+  const end = `${behind}${JSON.stringify(requestId)}${tail}`
+  const bytes = Buffer.allocUnsafe(BEFORE.length + data.length + Buffer.byteLength(end))
+  bytes.write(BEFORE, 'latin1')
+  data.copy(bytes, BEFORE.length)
+  bytes.write(end, BEFORE.length + data.length)
+  return bytes
 }

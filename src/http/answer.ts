@@ -21,13 +21,24 @@ import {
   type TracedDataset,
 } from '../query/provenance.ts'
 import { coverageOf, formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
-import type { AllRoute, CustomAnswer, ListRoute, ProvenanceRoute, RecordRoute, ScopedRoute } from './route.ts'
+import type { RowStore } from '../rows/rows.ts'
+import type { Shelf } from '../rows/shelf.ts'
+import type {
+  AllRoute,
+  CustomAnswer,
+  ListRoute,
+  ProvenanceRoute,
+  RecordRoute,
+  ScopedRoute,
+  WrittenAnswer,
+} from './route.ts'
 
 export interface AnswerParts {
   readonly engine: Engine
   readonly view: ReleaseView
   readonly signal: AbortSignal
   readonly cursorSecret: Buffer
+  readonly shelves: RowStore | null
 }
 
 /** Texts of path and query, already valid for the route. */
@@ -65,8 +76,12 @@ const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
 const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
 
-export async function answerList(route: ListRoute, given: Given, parts: AnswerParts): Promise<CustomAnswer> {
-  const { engine, view, signal, cursorSecret } = parts
+export async function answerList(
+  route: ListRoute,
+  given: Given,
+  parts: AnswerParts,
+): Promise<CustomAnswer | WrittenAnswer> {
+  const { engine, view, signal, cursorSecret, shelves } = parts
   const dataset = route.dataset.name as DatasetName
   const limit = given.limit === undefined ? route.limit.default : Number(given.limit)
   const filters = filtersOf(route, given)
@@ -77,6 +92,25 @@ export async function answerList(route: ListRoute, given: Given, parts: AnswerPa
   const order = orderOf(question)
   const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
   const after = given.cursor === undefined ? null : continueWalk(given.cursor, cursorSecret, view, digest)
+  const cursorAt = (key: readonly (string | number)[]): string =>
+    encodeCursor({ release: view.id, question: digest, after: key }, cursorSecret)
+  const shelf = shelves?.find(view, dataset, period) ?? null
+  if (shelves !== null && shelf !== null) {
+    const counts = given.count === 'true'
+    const page = await shelves.page(view, dataset, shelf, { filters, after, limit, counts })
+    if (page !== null)
+      return {
+        json: page.json,
+        pagination: {
+          limit,
+          has_more: page.next !== null,
+          next_cursor: page.next === null ? null : cursorAt(page.next),
+          ...(page.total === null ? {} : { total: page.total }),
+        },
+        meta: periodMeta(period),
+        rows: page.count,
+      }
+  }
   const rows = await engine.run(planList(question, limit, after), view, { signal })
   const page = rows.slice(0, limit)
   const last = page.at(-1)
@@ -85,12 +119,7 @@ export async function answerList(route: ListRoute, given: Given, parts: AnswerPa
     given.count === 'true'
       ? { total: (await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0 }
       : {}
-  const next = hasMore
-    ? encodeCursor(
-        { release: view.id, question: digest, after: order.map((column) => keyValue(last, column)) },
-        cursorSecret,
-      )
-    : null
+  const next = hasMore ? cursorAt(order.map((column) => keyValue(last, column))) : null
   return {
     data: page,
     pagination: { limit, has_more: hasMore, next_cursor: next, ...total },
@@ -144,8 +173,8 @@ export async function answerAll(
 export async function answerRecord(
   route: RecordRoute,
   given: Given,
-  { engine, view, signal }: AnswerParts,
-): Promise<CustomAnswer> {
+  { engine, view, signal, shelves }: AnswerParts,
+): Promise<CustomAnswer | WrittenAnswer> {
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, given.reference_period)
   if (!holds(view, dataset)) throw notFound()
@@ -154,6 +183,13 @@ export async function answerRecord(
     const text = given[parameter] ?? ''
     if (!new RegExp(`^\\d{${digits}}$`).test(text)) throw notFound()
     key[column] = integer === true ? Number(text) : text
+  }
+  const shelf = shelves?.find(view, dataset, period) ?? null
+  if (shelf !== null && route.dataset.key.every((column) => key[column] !== undefined)) {
+    const position = shelf.find(route.dataset.key.map((column) => key[column] ?? ''))
+    if (position === null) throw notFound()
+    const json = shelf.record(position)
+    if (json !== null) return { json, meta: periodMeta(period), rows: 1 }
   }
   const [row] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
   if (row === undefined) throw notFound()
@@ -170,11 +206,23 @@ const FACILITY_FIELDS = [
   'municipality_name',
 ] as const
 
+/** Rows of one facility from a shelf; null where it lacks one of them. */
+function writtenRows(shelf: Shelf, cnes: string): readonly Row[] | null {
+  const { from, to } = shelf.range(cnes)
+  const rows: Row[] = []
+  for (let position = from; position < to; position += 1) {
+    const json = shelf.record(position)
+    if (json === null) return null
+    rows.push(JSON.parse(json.toString()) as Row)
+  }
+  return rows
+}
+
 /** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
 export async function answerScoped(
   route: ScopedRoute,
   given: Given,
-  { engine, view, signal }: AnswerParts,
+  { engine, view, signal, shelves }: AnswerParts,
 ): Promise<CustomAnswer> {
   const dataset = route.dataset.name as DatasetName
   const cnes = given.cnes_code ?? ''
@@ -184,15 +232,16 @@ export async function answerScoped(
     typeof period === 'number' && storedPeriods(view, 'facilities').includes(period)
       ? period
       : latestPeriod(view, 'facilities')
-  const [facility] = await engine.run(
-    planRecord(DATASETS.facilities, { cnes_code: cnes }, facilityPeriod),
-    view,
-    { signal },
-  )
+  const ofFacility = async (name: DatasetName, of: PeriodChoice): Promise<readonly Row[]> => {
+    const shelf = shelves?.find(view, name, of) ?? null
+    return (
+      (shelf === null ? null : writtenRows(shelf, cnes)) ??
+      (await engine.run(planRecord(DATASETS[name], { cnes_code: cnes }, of), view, { signal }))
+    )
+  }
+  const [facility] = await ofFacility('facilities', facilityPeriod)
   if (facility === undefined) throw notFound()
-  const rows = holds(view, dataset)
-    ? await engine.run(planRecord(route.dataset, { cnes_code: cnes }, period), view, { signal })
-    : []
+  const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
     // A stock is not summed over months: several periods have no total.

@@ -7,12 +7,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
+import type { RowStore } from '../rows/rows.ts'
 import type { AnswerCache } from './answer-cache.ts'
 
 export interface MetricsParts {
   readonly engine: Engine
   readonly releases: ReleaseSource
   readonly cache: AnswerCache
+  readonly rows: RowStore | null
   /** Whether the store of shared rate limits answers; null or absent where there is none. */
   readonly isRateStoreUp?: (() => boolean) | null
 }
@@ -24,7 +26,13 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-export function createMetrics({ engine, releases, cache, isRateStoreUp = null }: MetricsParts): Metrics {
+export function createMetrics({
+  engine,
+  releases,
+  cache,
+  rows,
+  isRateStoreUp = null,
+}: MetricsParts): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
@@ -59,6 +67,12 @@ export function createMetrics({ engine, releases, cache, isRateStoreUp = null }:
   gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', async (self) =>
     self.set(await engine.memoryBytes()),
   )
+  if (rows !== null) {
+    gauge('sus_rows_memory_bytes', 'Memory of the index of rows written out, and of sets of rows.', (self) =>
+      self.set(rows.bytes().memory),
+    )
+    gauge('sus_rows_disk_bytes', 'Disk of the rows written out.', (self) => self.set(rows.bytes().disk))
+  }
   gauge('sus_cache_bytes', 'Memory of the answers that are kept.', (self) => self.set(cache.bytes()))
   gauge('sus_ready', '1 while a verified release is in service.', (self) =>
     self.set(releases.current() === null ? 0 : 1),

@@ -90,6 +90,14 @@ export interface CustomRequest {
   readonly view: ReleaseView | null
 }
 
+/** An answer whose data is JSON already. */
+export interface WrittenAnswer {
+  readonly json: Buffer
+  readonly pagination?: JsonValue
+  readonly meta?: Readonly<Record<string, JsonValue>>
+  readonly rows: number
+}
+
 export interface CustomAnswer {
   readonly data: JsonValue
   readonly pagination?: JsonValue

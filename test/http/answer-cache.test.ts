@@ -1,11 +1,12 @@
 /** Kept answers are the answers: same bytes but for the id, never for another key, language, release or body; bounded. */
 import t from 'tap'
 import { AppError } from '../../src/errors.ts'
-import { createAnswerCache, type KeptAnswer, keepAnswer } from '../../src/http/answer-cache.ts'
+import { createAnswerCache, type KeptAnswer, keepAnswer, writeKept } from '../../src/http/answer-cache.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const answer = (text: string): KeptAnswer => ({ head: text, tail: '', rows: 1 })
+const answer = (text: string): KeptAnswer => ({ data: Buffer.from(text), behind: '', tail: '', rows: 1 })
+const textOf = ({ data }: KeptAnswer): string => data.toString()
 
 t.test('one question at once is asked once; what failed is asked again', async (t) => {
   const cache = createAnswerCache(10_000)
@@ -17,8 +18,8 @@ t.test('one question at once is asked once; what failed is asked again', async (
   }
   const all = await Promise.all(Array.from({ length: 8 }, () => cache.get('q', slow)))
   t.equal(asked, 1)
-  t.ok(all.every(({ head }) => head === '1'))
-  t.equal((await cache.get('q', slow)).head, '1')
+  t.ok(all.every((found) => textOf(found) === '1'))
+  t.equal(textOf(await cache.get('q', slow)), '1')
   const fail = async (): Promise<KeptAnswer> => {
     asked += 1
     throw new AppError('invalid_request')
@@ -37,7 +38,7 @@ t.test('who waits for a client that left asks for itself', async (t) => {
   })
   const waits = cache.get('q', async () => answer('own'))
   await t.rejects(left, { code: 'query_timeout' })
-  t.equal((await waits).head, 'own')
+  t.equal(textOf(await waits), 'own')
 })
 
 t.test('memory is bounded', async (t) => {
@@ -55,22 +56,24 @@ t.test('memory is bounded', async (t) => {
   t.equal(again, 1, 'one answer is no more than an eighth')
   const none = createAnswerCache(0)
   await none.get('q', async () => answer('1'))
-  t.equal((await none.get('q', async () => answer('2'))).head, '2')
+  t.equal(textOf(await none.get('q', async () => answer('2'))), '2')
   t.equal(none.bytes(), 0)
 })
 
 t.test('the envelope', async (t) => {
-  const { head, tail } = keepAnswer({ data: [1], pagination: { limit: 1 } }, { release_id: 'r' }, '0.1.0', 1)
-  t.same(JSON.parse(`${head}"id"${tail}`), {
-    data: [1],
+  const whole = keepAnswer({ data: ['é'], pagination: { limit: 1 }, rows: 1 }, { release_id: 'r' }, '0.1.0')
+  t.equal(whole.rows, 1)
+  t.same(JSON.parse(writeKept(whole, 'id "1"').toString()), {
+    data: ['é'],
     pagination: { limit: 1 },
-    meta: { version: '0.1.0', request_id: 'id', release_id: 'r' },
+    meta: { version: '0.1.0', request_id: 'id "1"', release_id: 'r' },
   })
-  const bare = keepAnswer({ data: null }, {}, '0.1.0', null)
-  t.same(JSON.parse(`${bare.head}"id"${bare.tail}`), {
-    data: null,
-    meta: { version: '0.1.0', request_id: 'id' },
-  })
+  const written = keepAnswer({ json: Buffer.from('[1]'), rows: 1 }, {}, '0.1.0')
+  t.equal(
+    writeKept(written, 'id').toString(),
+    '{"data":[1],"meta":{"version":"0.1.0","request_id":"id"}}',
+    'data that is JSON already is taken as it is',
+  )
 })
 
 t.test('answers with and without a cache are the same', async (t) => {

@@ -1,0 +1,320 @@
+/**
+ * The rows of the release in service, written out as JSON once, so that lists and records are bytes to be found, not
+ * questions to be asked. In: releases as they come into service. Out: the shelf of a dataset and period, when it is ready;
+ * until then, and for anything it cannot answer exactly, the engine answers.
+ *
+ * DuckDB stays what computes: it writes the lines, and says which rows meet a filter, once for each filter and value.
+ * Disk is bounded by `maxBytes`, the sets of rows by `setBytes`. Files have no name while they are used: they go with the
+ * process, however it ends.
+ */
+import { mkdirSync, mkdtempSync, openSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { LRUCache } from 'lru-cache'
+import type { Engine, Row } from '../engine/types.ts'
+import { type Dataset, type DatasetName, datasetOf, type Filter } from '../model/datasets.ts'
+import { filterConditions, foldText, whereClause } from '../query/filters.ts'
+import type { PeriodChoice } from '../query/list.ts'
+import { latestPeriod, type ReleaseView } from '../release/view.ts'
+import { sql, table } from '../sql.ts'
+import type { LinesIndex } from './build.ts'
+import { countOf, fromBitText, intersect, nextPositions, type Positions } from './positions.ts'
+import { openShelf, type Shelf } from './shelf.ts'
+
+/** What the worker is started with. */
+export interface BuildJob {
+  readonly dataset: DatasetName
+  /** Parquet file of the release. */
+  readonly file: string
+  readonly rows: number
+  readonly folder: string
+  readonly out: string
+}
+
+export interface RowsOptions {
+  readonly releasesDir: string
+  /** Where files of lines stand while the server runs; 'auto': the system's temporary folder, where that is a disk. */
+  readonly folder: string | 'auto' | null
+  /** Bytes of files of lines, all together. */
+  readonly maxBytes: number
+  /** Bytes of sets of rows that meet a filter, all together. */
+  readonly setBytes: number
+  readonly engine: Engine
+  /** The worker's program. */
+  readonly entry: URL
+  readonly onShelf?: (dataset: string, rows: number, bytes: number, ms: number) => void
+  readonly onProblem?: (dataset: string, reason: string) => void
+}
+
+export interface ShelfPage {
+  /** JSON array. */
+  readonly json: Buffer
+  readonly count: number
+  /** Key of the last row where more follow. */
+  readonly next: readonly (string | number)[] | null
+  readonly total: number | null
+}
+
+export interface PageQuestion {
+  readonly filters: Readonly<Record<string, string>>
+  readonly after: readonly (string | number)[] | null
+  readonly limit: number
+  readonly counts: boolean
+}
+
+export interface RowStore {
+  /** Begins with a release that has come into service; what is kept of others goes. */
+  open(view: ReleaseView): void
+  /** The shelf of a dataset, or null where there is none (yet). */
+  find(view: ReleaseView, dataset: DatasetName, period: PeriodChoice): Shelf | null
+  /** @returns null when the shelf has gone meanwhile: the engine answers */
+  page(
+    view: ReleaseView,
+    dataset: DatasetName,
+    shelf: Shelf,
+    question: PageQuestion,
+  ): Promise<ShelfPage | null>
+  /** Resolves when nothing is being written. */
+  settled(): Promise<void>
+  /** Bytes of memory (indexes, sets of rows) and of disk. */
+  bytes(): { readonly memory: number; readonly disk: number }
+  close(): Promise<void>
+}
+
+/** In order of what is asked for most. */
+const KEPT: readonly DatasetName[] = [
+  'facilities',
+  'municipalities',
+  'population',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+]
+const TMPFS_MAGIC = 0x01021994
+/** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
+const ROW_BYTES_MAX = 1500
+
+interface Kept {
+  readonly viewId: string
+  readonly shelf: Shelf
+  readonly fileBytes: number
+}
+
+export function createRowStore(options: RowsOptions): RowStore {
+  const place = makeFolder(options)
+  const folder = place?.folder ?? null
+  const kept = new Map<string, Kept>()
+  const sets = new LRUCache<string, Positions>({
+    maxSize: Math.max(1, options.setBytes),
+    sizeCalculation: ({ bits }) => bits.byteLength + 200,
+  })
+  const computing = new Map<string, Promise<Positions>>()
+  let wanted: ReleaseView | null = null
+  let building: Promise<void> = Promise.resolve()
+  let worker: Worker | null = null
+  let isClosed = false
+
+  const keyOf = (view: ReleaseView, dataset: DatasetName): string =>
+    `${view.components[datasetOf(dataset).area]?.release_id ?? ''}/${dataset}`
+  const diskBytes = (): number => [...kept.values()].reduce((sum, { fileBytes }) => sum + fileBytes, 0)
+
+  const drop = (view: ReleaseView): void => {
+    const current = new Set(KEPT.map((dataset) => keyOf(view, dataset)))
+    for (const [key, { shelf }] of kept)
+      if (!current.has(key)) {
+        kept.delete(key)
+        shelf.close()
+      }
+    sets.clear()
+  }
+  const build = (job: BuildJob): Promise<LinesIndex> =>
+    new Promise((resolvePromise, reject) => {
+      const started = new Worker(options.entry, { workerData: job })
+      worker = started
+      started.unref()
+      started.once('message', resolvePromise)
+      started.once('error', reject)
+      started.once('exit', (code) => reject(new Error(`the rows worker ended with code ${code}`)))
+    })
+  const buildOne = async (view: ReleaseView, dataset: DatasetName): Promise<void> => {
+    const source = sourceOf(view, dataset, options.releasesDir)
+    const key = keyOf(view, dataset)
+    if (folder === null || source === null || kept.has(key)) return
+    const room = (place?.maxBytes ?? 0) - diskBytes()
+    if (source.rows * ROW_BYTES_MAX > room) {
+      options.onProblem?.(dataset, `no room for its ${source.rows} rows`)
+      return
+    }
+    const startedAt = performance.now()
+    const out = join(folder, `${dataset}.lines`)
+    try {
+      const index = await build({ dataset, ...source, folder, out })
+      const isWanted = wanted?.id === view.id && !isClosed
+      if (!isWanted) return
+      if (index.bytes > room) throw new RangeError(`no room for its ${index.bytes} bytes`)
+      kept.set(key, {
+        viewId: view.id,
+        shelf: openShelf(datasetOf(dataset), index, openSync(out, 'r')),
+        fileBytes: index.bytes,
+      })
+      options.onShelf?.(dataset, index.rows, index.bytes, performance.now() - startedAt)
+    } catch (error) {
+      if (!isClosed) options.onProblem?.(dataset, error instanceof Error ? error.message : String(error))
+    } finally {
+      worker = null
+      rmSync(out, { force: true })
+    }
+  }
+  const buildAll = async (view: ReleaseView): Promise<void> => {
+    drop(view)
+    for (const dataset of KEPT) {
+      if (wanted?.id !== view.id || isClosed) return
+      await buildOne(view, dataset)
+    }
+  }
+
+  /** Rows that meet one condition, computed once. */
+  const setOf = async (
+    view: ReleaseView,
+    dataset: Dataset,
+    shelf: Shelf,
+    given: Readonly<Record<string, string>>,
+  ): Promise<Positions> => {
+    const name = `${view.id}/${dataset.name}/${JSON.stringify(given)}`
+    const known = sets.get(name)
+    if (known !== undefined) return known
+    const running = computing.get(name)
+    if (running !== undefined) return running
+    const own = computeSet(view, dataset, shelf, given)
+    computing.set(name, own)
+    try {
+      const found = await own
+      sets.set(name, found)
+      return found
+    } finally {
+      computing.delete(name)
+    }
+  }
+  const computeSet = async (
+    view: ReleaseView,
+    dataset: Dataset,
+    shelf: Shelf,
+    given: Readonly<Record<string, string>>,
+  ): Promise<Positions> => {
+    const filters = dataset.filters ?? {}
+    const [[name = '', text = ''] = [], ...others] = Object.entries(given)
+    if (others.length === 0 && filters[name]?.kind === 'search') {
+      const found = shelf.search(foldText(text), text)
+      if (found !== null) return found
+    }
+    const period = dataset.periodic ? latestPeriod(view, dataset.name as DatasetName) : null
+    const [row] = await options.engine.run(
+      sql`SELECT CAST(bitstring_agg(file_row_number, 0, ${shelf.rows - 1}) AS VARCHAR) AS bits FROM ${table(dataset.name, period)}${whereClause(filterConditions(filters, given))}`,
+      view,
+    )
+    return fromBitText(shelf.rows, (row as Row | undefined)?.bits as string | null)
+  }
+
+  return {
+    open(view) {
+      if (folder === null) return
+      wanted = view
+      building = building.then(() => buildAll(view))
+    },
+    find(view, dataset, period) {
+      const isLatest = datasetOf(dataset).periodic ? period === latestPeriod(view, dataset) : period === null
+      return isLatest ? (kept.get(keyOf(view, dataset))?.shelf ?? null) : null
+    },
+    async page(view, datasetName, shelf, { filters, after, limit, counts }) {
+      const dataset = datasetOf(datasetName)
+      const groups = conditionGroups(dataset.filters ?? {}, filters)
+      const all =
+        shelf.rows === 0 ? null : await combined(groups, (given) => setOf(view, dataset, shelf, given))
+      if (shelf.isClosed()) return null
+      const from = after === null ? 0 : shelf.after(after)
+      const positions = nextPositions(all, shelf.rows, from, limit + 1)
+      const shown = positions.length > limit ? positions.slice(0, limit) : positions
+      return {
+        json: shelf.list(shown),
+        count: shown.length,
+        next: positions.length > limit ? shelf.keyAt(shown.at(-1) ?? 0) : null,
+        total: counts ? countOf(all, shelf.rows) : null,
+      }
+    },
+    settled: () => building,
+    bytes: () => ({
+      memory: [...kept.values()].reduce((sum, { shelf }) => sum + shelf.bytes, 0) + sets.calculatedSize,
+      disk: diskBytes(),
+    }),
+    async close() {
+      isClosed = true
+      wanted = null
+      await worker?.terminate()
+      await building
+      for (const { shelf } of kept.values()) shelf.close()
+      kept.clear()
+      if (folder !== null) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Conditions that are met or not one by one; those on declarations are met together, by one declaration. */
+function conditionGroups(
+  filters: Readonly<Record<string, Filter>>,
+  given: Readonly<Record<string, string>>,
+): Record<string, string>[] {
+  const together: Record<string, string> = {}
+  const groups: Record<string, string>[] = []
+  for (const [name, text] of Object.entries(given)) {
+    const filter = filters[name]
+    if (filter === undefined || (filter.kind === 'status' && text === 'all')) continue
+    if (filter.kind === 'declaration') together[name] = text
+    else groups.push({ [name]: text })
+  }
+  if (Object.keys(together).length > 0) groups.push(together)
+  return groups
+}
+
+async function combined(
+  groups: readonly Record<string, string>[],
+  setOf: (given: Record<string, string>) => Promise<Positions>,
+): Promise<Positions | null> {
+  return intersect(await Promise.all(groups.map(setOf)))
+}
+
+/** The one Parquet file of a dataset's newest partition; null where it has none or several. */
+function sourceOf(
+  view: ReleaseView,
+  dataset: DatasetName,
+  releasesDir: string,
+): { readonly file: string; readonly rows: number } | null {
+  const manifest = view.components[datasetOf(dataset).area]
+  const period = datasetOf(dataset).periodic ? latestPeriod(view, dataset) : null
+  const prefix = period === null ? `${dataset}/` : `${dataset}/reference_period=${period}/`
+  const files = (manifest?.files ?? []).filter(({ path }) => path.startsWith(prefix))
+  const [file] = files
+  if (manifest === null || manifest === undefined || file === undefined || files.length > 1) return null
+  return { file: join(resolve(releasesDir), manifest.release_id, file.path), rows: file.rows }
+}
+
+/** @returns a folder of this process and how much may stand in it, or null where there is no room */
+function makeFolder(options: RowsOptions): { readonly folder: string; readonly maxBytes: number } | null {
+  if (options.folder === null || options.maxBytes === 0) return null
+  const isChosen = options.folder !== 'auto'
+  try {
+    const parent = isChosen ? options.folder : tmpdir()
+    mkdirSync(parent, { recursive: true })
+    const { type, bavail, bsize } = statfsSync(parent)
+    if (type === TMPFS_MAGIC && !isChosen) {
+      options.onProblem?.('all', 'the temporary folder is memory, not disk; SUS_ROWS_DIR names another')
+      return null
+    }
+    // Half of what is free stays free.
+    const maxBytes = Math.min(options.maxBytes, Math.floor((bavail * bsize) / 2))
+    return { folder: mkdtempSync(join(parent, 'sus-data-rows-')), maxBytes }
+  } catch (error) {
+    options.onProblem?.('all', error instanceof Error ? error.message : String(error))
+    return null
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * A dataset's rows, written out once and kept in key order: a row by its key, a page by a place, rows by the words they
+ * hold. In: an open file of lines and its index. Out: JSON bytes as they go to the client. The file has no name any more,
+ * so nobody else can change it; what the system keeps of it in memory it can take back.
+ */
+import { closeSync, readSync } from 'node:fs'
+import type { Dataset } from '../model/datasets.ts'
+import type { LinesIndex } from './build.ts'
+import { keyText, keyValues } from './lines.ts'
+import { add, emptySet, type Positions } from './positions.ts'
+import { findRows } from './words.ts'
+
+/** Rows whose bytes stand this close are read at once: a read costs more than the bytes between. */
+const READ_GAP_BYTES = 16 << 10
+const READ_MAX_BYTES = 4 << 20
+const [OPEN, CLOSE, COMMA, LEFT, RIGHT] = [0x7b, 0x7d, 0x2c, 0x5b, 0x5d]
+
+export interface Shelf {
+  readonly rows: number
+  /** Memory the index takes; the lines themselves are in the file. */
+  readonly bytes: number
+  /** Key columns → position, or null. */
+  find(key: readonly (string | number)[]): number | null
+  /** First position after a key, whether a row has it or not. */
+  after(key: readonly (string | number)[]): number
+  /** Positions of the rows whose first key column has a value. */
+  range(first: string | number): { readonly from: number; readonly to: number }
+  keyAt(position: number): (string | number)[]
+  /** JSON of one record with every field; null where only the engine writes it exactly. */
+  record(position: number): Buffer | null
+  /** JSON array of rows as lists show them. */
+  list(positions: readonly number[]): Buffer
+  /** Rows that hold a folded text, or whose code begins with it; null where there is no index of words. */
+  search(text: string, codePrefix: string): Positions | null
+  isClosed(): boolean
+  close(): void
+}
+
+/** @param file descriptor; the shelf closes it */
+export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Shelf {
+  const keys = Buffer.from(index.keys.buffer, index.keys.byteOffset, index.keys.byteLength)
+  const { rows, keyWidth, starts, listBytes, recordBytes, words } = index
+  const odd = new Set(index.odd)
+  let isClosed = false
+
+  /** First position whose key is not below (or, past, not at or below) a text; a shorter text is a prefix. */
+  const bound = (text: string, past: boolean): number => {
+    const wanted = Buffer.from(text)
+    let [low, high] = [0, rows]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const at = middle * keyWidth
+      const order = keys.compare(wanted, 0, wanted.length, at, at + wanted.length)
+      if (order < 0 || (past && order === 0)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  const read = (position: number, length: number): Buffer => {
+    const bytes = Buffer.allocUnsafe(length)
+    if (readSync(file, bytes, 0, length, position) !== length)
+      throw new RangeError('the file of rows is short')
+    return bytes
+  }
+
+  return {
+    rows,
+    bytes:
+      keys.length +
+      [starts, listBytes, recordBytes].reduce((sum, { byteLength }) => sum + byteLength, 0) +
+      (words === null
+        ? 0
+        : words.words.length +
+          [words.starts, words.ends, words.positions, words.texts, words.textEnds].reduce(
+            (sum, { byteLength }) => sum + byteLength,
+            0,
+          )),
+    find(key) {
+      const text = keyText(dataset, index.widths, key)
+      if (text === null || text.length !== keyWidth) return null
+      const position = bound(text, false)
+      const at = position * keyWidth
+      return position < rows && keys.toString('latin1', at, at + keyWidth) === text ? position : null
+    },
+    after(key) {
+      const text = keyText(dataset, index.widths, key)
+      if (text === null || text.length !== keyWidth) throw new RangeError('not a key of these rows')
+      return bound(text, true)
+    },
+    range(first) {
+      const text = keyText({ ...dataset, key: dataset.key.slice(0, 1) }, index.widths, [first])
+      return text === null ? { from: 0, to: 0 } : { from: bound(text, false), to: bound(text, true) }
+    },
+    keyAt: (position) =>
+      keyValues(
+        dataset,
+        index.widths,
+        keys.toString('latin1', position * keyWidth, (position + 1) * keyWidth),
+      ),
+    record(position) {
+      if (odd.has(position)) return null
+      const length = recordBytes[position] ?? 0
+      // The comma before the first field becomes the brace, and the brace behind the last is in the file.
+      const bytes = read(starts[position] ?? 0, length + 1)
+      bytes[0] = OPEN
+      return bytes
+    },
+    list(positions) {
+      const total = positions.reduce((sum, position) => sum + (listBytes[position] ?? 0) + 2, 1)
+      const out = Buffer.allocUnsafe(Math.max(2, total))
+      let [at, next] = [0, 0]
+      while (next < positions.length) {
+        const base = starts[positions[next] ?? 0] ?? 0
+        let last = next
+        const endOf = (place: number): number => {
+          const position = positions[place] ?? 0
+          return (starts[position] ?? 0) + (listBytes[position] ?? 0)
+        }
+        while (
+          last + 1 < positions.length &&
+          (starts[positions[last + 1] ?? 0] ?? 0) - endOf(last) <= READ_GAP_BYTES &&
+          endOf(last + 1) - base <= READ_MAX_BYTES
+        )
+          last += 1
+        const block = read(base, endOf(last) - base)
+        for (; next <= last; next += 1) {
+          const position = positions[next] ?? 0
+          const from = (starts[position] ?? 0) - base
+          out[at] = next === 0 ? LEFT : COMMA
+          out[at + 1] = OPEN
+          at += 2 + block.copy(out, at + 2, from + 1, from + (listBytes[position] ?? 0))
+          out[at] = CLOSE
+          at += 1
+        }
+      }
+      if (positions.length === 0) {
+        out[0] = LEFT
+        at = 1
+      }
+      out[at] = RIGHT
+      return out.subarray(0, at + 1)
+    },
+    search(text, codePrefix) {
+      if (words === null) return null
+      const found = emptySet(rows)
+      findRows(words, text, (position) => add(found, position))
+      // Integer keys are padded here, so their digits begin after the zeros.
+      const prefix = index.widths[0] === null ? null : /^[\x21-\x7e]+$/.test(codePrefix) ? codePrefix : null
+      if (prefix !== null && prefix.length <= keyWidth) {
+        const to = bound(prefix, true)
+        for (let at = bound(prefix, false); at < to; at += 1) add(found, at)
+      } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
+        for (let at = 0; at < rows; at += 1) {
+          const digits = String(Number(keys.toString('latin1', at * keyWidth, at * keyWidth + 10)))
+          if (digits.startsWith(codePrefix)) add(found, at)
+        }
+      return found
+    },
+    isClosed: () => isClosed,
+    close() {
+      if (!isClosed) closeSync(file)
+      isClosed = true
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Which rows hold a text, by the words they are made of. In: each row's folded text. Out: positions of the rows that
+ * contain what is searched, exactly those a scan would find.
+ *
+ * A text without a space lies within one word, so it is looked for in the few distinct words instead of in every row. One
+ * with spaces is looked for in the rows of its rarest word, and found there letter by letter.
+ */
+
+export interface WordIndex {
+  /** Distinct words in order of first appearance, each with a line feed before and behind. */
+  readonly words: string
+  /** Where each word begins in `words`. */
+  readonly starts: Uint32Array
+  /** Rows of word i: positions[ends[i - 1]] to positions[ends[i]], ascending. */
+  readonly ends: Uint32Array
+  readonly positions: Uint32Array
+  /** The texts themselves, laid end to end, and where each ends. */
+  readonly texts: Uint8Array
+  readonly textEnds: Uint32Array
+}
+
+/** Collects the words of texts, row by row. @param rows how many there will be */
+export function collectWords(rows: number): {
+  /** @throws for a text that cannot be told from two */
+  add(text: string): void
+  finish(): Omit<WordIndex, 'texts' | 'textEnds'>
+} {
+  const numbers = new Map<string, number>()
+  const counts: number[] = []
+  const lastRow: number[] = []
+  /** Word of each (row, word) pair, rows in order; cut by rowEnds. */
+  let pairs = new Uint32Array(rows * 8)
+  let pairCount = 0
+  const rowEnds = new Uint32Array(rows)
+  let row = 0
+  return {
+    add(text) {
+      if (text.includes('\n')) throw new RangeError('a searched text holds a line feed')
+      for (const word of text.split(' ')) {
+        if (word === '') continue
+        let number = numbers.get(word)
+        if (number === undefined) {
+          number = numbers.size
+          numbers.set(word, number)
+          counts.push(0)
+          lastRow.push(-1)
+        }
+        if (lastRow[number] === row) continue
+        lastRow[number] = row
+        counts[number] = (counts[number] ?? 0) + 1
+        if (pairCount === pairs.length) {
+          const larger = new Uint32Array(pairs.length * 2 + 8)
+          larger.set(pairs)
+          pairs = larger
+        }
+        pairs[pairCount] = number
+        pairCount += 1
+      }
+      rowEnds[row] = pairCount
+      row += 1
+    },
+    finish() {
+      const ends = new Uint32Array(counts.length)
+      const next = new Uint32Array(counts.length)
+      let end = 0
+      for (const [number, count] of counts.entries()) {
+        next[number] = end
+        end += count
+        ends[number] = end
+      }
+      const positions = new Uint32Array(pairCount)
+      let pair = 0
+      for (let at = 0; at < row; at += 1)
+        for (; pair < (rowEnds[at] ?? 0); pair += 1) {
+          const number = pairs[pair] ?? 0
+          positions[next[number] ?? 0] = at
+          next[number] = (next[number] ?? 0) + 1
+        }
+      const starts = new Uint32Array(counts.length)
+      let length = 1
+      for (const [number, word] of [...numbers.keys()].entries()) {
+        starts[number] = length
+        length += word.length + 1
+      }
+      return { words: `\n${[...numbers.keys()].join('\n')}\n`, starts, ends, positions }
+    },
+  }
+}
+
+/**
+ * @param text folded as the rows' texts are
+ * @param mark called with the position of each row that contains the text, in no order, perhaps more than once
+ */
+export function findRows(index: WordIndex, text: string, mark: (position: number) => void): void {
+  // No text holds one.
+  if (text.includes('\n')) return
+  const parts = text.split(' ')
+  if (parts.length === 1) {
+    for (const word of wordsWith(index, text)) for (const position of rowsOf(index, word)) mark(position)
+    return
+  }
+  const needle = Buffer.from(text)
+  const texts = Buffer.from(index.texts.buffer, index.texts.byteOffset, index.texts.byteLength)
+  const verify = (position: number): void => {
+    const start = position === 0 ? 0 : (index.textEnds[position - 1] ?? 0)
+    if (texts.subarray(start, index.textEnds[position]).includes(needle)) mark(position)
+  }
+  const rarest = parts
+    .flatMap((part, place) => {
+      if (part === '') return []
+      // Between two spaces stands a whole word; at either end the text may begin or end within one.
+      const before = place === 0 ? '' : '\n'
+      const behind = place === parts.length - 1 ? '' : '\n'
+      const words = wordsWith(index, `${before}${part}${behind}`)
+      return [{ words, rows: words.reduce((sum, word) => sum + rowsOf(index, word).length, 0) }]
+    })
+    .sort((left, right) => left.rows - right.rows)[0]
+  // Nothing but spaces: any row may have them.
+  if (rarest === undefined)
+    for (let position = 0; position < index.textEnds.length; position += 1) verify(position)
+  else for (const word of rarest.words) for (const position of rowsOf(index, word)) verify(position)
+}
+
+const rowsOf = ({ ends, positions }: WordIndex, word: number): Uint32Array =>
+  positions.subarray(word === 0 ? 0 : ends[word - 1], ends[word])
+
+/** Numbers of the words in which a pattern occurs; a line feed in it stands for the word's begin or end. */
+function wordsWith({ words, starts }: WordIndex, pattern: string): number[] {
+  const found: number[] = []
+  for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
+    const word = wordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
+    found.push(word)
+    // On with the next word: its begin shares a line feed with this one's end.
+    at = (starts[word + 1] ?? words.length) - 1
+  }
+  return found
+}
+
+/** The last word that begins at or before a place. */
+function wordAt(starts: Uint32Array, place: number): number {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((starts[middle] ?? 0) <= place) low = middle
+    else high = middle - 1
+  }
+  return low
+}
