@@ -64,6 +64,11 @@ export interface AppParts {
 
 const BODY_LIMIT_BYTES = 1 << 20
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
+/** A request has this long to arrive: its head, and all of it. Node.js swaps the two where the first is longer. */
+const HEAD_MS = 10_000
+const REQUEST_MS = 30_000
+/** How often slow requests are looked for. */
+const SLOW_CHECK_MS = 5000
 const CLOSE_IDLE_MS = 50
 const WINDOW_SECONDS = 60
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -73,6 +78,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_MS,
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: SLOW_CHECK_MS },
     // While it closes, what still comes in on open connections is answered, and told to come back on others.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
