@@ -95,7 +95,7 @@ for version in "${versions[@]}"; do
   started=$SECONDS
   if ! node=$(node_of "$version"); then
     skipped=$((skipped + 1))
-    echo "node $version: skipped, its package cannot be fetched here ($(tail -n 1 "$work/fetch-$version.log"))"
+    echo "node $version: skipped, its package cannot be fetched here ($(grep -m 1 "npm error" "$work/fetch-$version.log"))"
     continue
   fi
   home="$work/$version"
