@@ -3,8 +3,8 @@
  *
  * A promote (or SIGHUP) moves the store to the new release; SIGTERM and SIGINT end it once running answers are out.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/engine.ts'
@@ -102,6 +102,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         })
   await shared?.tried
   const metrics = createMetrics({ engine, releases, cache, rows, isRateStoreUp: shared?.isUp ?? null })
+  const cursorSecret = sharedCursorSecret(settings.keysFile)
+  if (cursorSecret === null)
+    logger.warn(
+      { file: `${settings.keysFile}.cursor` },
+      'no secret for cursors can be read or made: cursors end with this process and no other instance takes them',
+    )
   const app = await buildApp({
     engine,
     releases,
@@ -114,7 +120,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
     limiter: shared ?? createRateLimiter({ perMinute }),
-    cursorSecret: cursorSecret(settings.keysFile),
+    cursorSecret: cursorSecret ?? randomBytes(32),
     logger,
   })
   const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
@@ -147,36 +153,56 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   }
 }
 
-/** Waits for SIGTERM or SIGINT, then ends the server in good order. */
+/**
+ * Waits for SIGTERM or SIGINT, then ends the server in good order. It listens for them before it starts: the first process
+ * of a container is not ended by a signal that nobody listens for.
+ */
 export async function serveUntilStopped(
   settings: Settings,
   onListening: (address: string) => void = () => undefined,
 ): Promise<void> {
-  const server = await startServer(settings)
-  onListening(server.address)
-  await new Promise<void>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve())
     process.once('SIGINT', () => resolve())
   })
+  const server = await startServer(settings)
+  onListening(server.address)
+  await stopped
   await server.close()
 }
 
+const CURSOR_SECRET = /^[0-9a-f]{64}$/
+
 /**
  * Cursors outlive a restart and are understood by every instance that shares the keys: their secret stands beside the
- * keys file, made once. Where that folder cannot be written, cursors live as long as the process.
+ * keys file, made once, whole or not at all.
+ * @returns null where there is none and none can be made; a file that holds something else is not taken for a secret
  */
-function cursorSecret(keysFile: string): Buffer {
+export function sharedCursorSecret(keysFile: string): Buffer | null {
   const file = `${keysFile}.cursor`
+  const read = (): string | null => {
+    try {
+      return readFileSync(file, 'utf8').trim()
+    } catch {
+      return null
+    }
+  }
+  if (read() === null) makeSecret(file)
+  const text = read() ?? ''
+  return CURSOR_SECRET.test(text) ? createHash('sha256').update(text).digest() : null
+}
+
+function makeSecret(file: string): void {
+  const temporary = `${file}.${randomUUID()}`
   try {
-    const handle = openSync(file, 'wx', 0o600)
-    writeSync(handle, randomBytes(32).toString('hex'))
-    closeSync(handle)
+    writeFileSync(temporary, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(temporary, file)
   } catch {
-    // It is there already, or cannot be made.
+    // Another instance was faster, or the folder cannot be written.
   }
   try {
-    return createHash('sha256').update(readFileSync(file)).digest()
+    rmSync(temporary, { force: true })
   } catch {
-    return randomBytes(32)
+    // Nothing was written.
   }
 }

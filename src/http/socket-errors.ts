@@ -10,9 +10,9 @@ import type { Socket } from 'node:net'
 import { AppError, type ErrorCode } from '../errors.ts'
 import { describeProblem } from './problem.ts'
 
-/** A request, headers and body, must be in within this; longer is a connection held open for nothing. */
+/** A request must be in within this, its head and all of it. Node swaps the two where the first is longer. */
+export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
-export const HEADERS_TIMEOUT_MS = 15_000
 /** How often Node looks for connections past those. */
 export const CONNECTIONS_CHECK_MS = 5_000
 /** An answer of which the client takes nothing for this long is given up. */

@@ -70,7 +70,9 @@ export async function extractZip(
     const through = isText ? transcoder.stream : new PassThrough()
     try {
       await pipeline(await openEntry(zip, entry), digest, through, createWriteStream(destination))
-    } catch {
+    } catch (error) {
+      // A full disk is not the archive's fault.
+      if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error
       throw new ImportError(name, 'cannot be unpacked', REMEDY)
     }
     if (bytes !== entry.uncompressedSize || check !== entry.crc32)
@@ -100,7 +102,9 @@ function walk(
       const fail = (cause: unknown): void => {
         zip.close()
         reject(
-          cause instanceof ImportError ? cause : new ImportError(file, 'is not a whole zip archive', REMEDY),
+          cause instanceof ImportError || (cause as NodeJS.ErrnoException).syscall !== undefined
+            ? cause
+            : new ImportError(file, 'is not a whole zip archive', REMEDY),
         )
       }
       zip.on('error', fail)
