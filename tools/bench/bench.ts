@@ -15,14 +15,16 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { ANALYTICS } from './analytics.ts'
 import { endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
 import { startLoad } from './load.ts'
+import { OPERATIONS } from './operations.ts'
 import { findPostgres, startRival } from './rival.ts'
 import { ROUTES } from './routes.ts'
 import { makeWorld, openDirect } from './world.ts'
 
-const SCENARIOS: readonly Scenario[] = [...ROUTES]
+const SCENARIOS: readonly Scenario[] = [...ROUTES, ...ANALYTICS, ...OPERATIONS]
 
 const { values } = parseArgs({
   options: {

@@ -83,15 +83,17 @@ const against = (
 })
 
 /** Seeded: the same release gives the same keys in the same order. */
-const seeded = (column: string): string => `hash(CAST(${column} AS VARCHAR) || 'bench')`
+const seeded = (column: string, seed = 'bench'): string => `hash(CAST(${column} AS VARCHAR) || '${seed}')`
 
-export const facilityKeys = (bench: Bench, count: number, skip = 0): Promise<string[]> =>
-  bench.direct.texts(
-    `SELECT cnes_code FROM facilities ORDER BY ${seeded('cnes_code')}, cnes_code LIMIT ${count} OFFSET ${skip}`,
+/** @param seed another one for scenarios that must not find each other's answers kept */
+export const recordRequests = async (bench: Bench, count = 20_000, seed = 'bench'): Promise<Request[]> =>
+  getAll(
+    (
+      await bench.direct.texts(
+        `SELECT cnes_code FROM facilities ORDER BY ${seeded('cnes_code', seed)}, cnes_code LIMIT ${count}`,
+      )
+    ).map((code) => `/v1/facilities/${code}`),
   )
-
-export const recordRequests = async (bench: Bench, count = 20_000, skip = 0): Promise<Request[]> =>
-  getAll((await facilityKeys(bench, count, skip)).map((code) => `/v1/facilities/${code}`))
 
 /** What people type: words and beginnings of words of names, accents left or lost. */
 async function searches(bench: Bench): Promise<Request[]> {
