@@ -7,7 +7,7 @@
  *   --seconds N, --runs N, --minutes N (of soak)
  *
  * Everything is started here, on the loopback, and ended here. Sides run in turn on one machine; the table holds medians,
- * DIR/bench.json every run. A rival that answers otherwise than the server stops the bench.
+ * a JSON file in DIR every run. A rival that answers otherwise than the server stops the bench.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
@@ -130,8 +130,9 @@ const machine = {
   node: process.version,
   scale: values.quick ? 'small' : 'national',
 }
-const file = join(work, 'bench.json')
-writeFileSync(file, `${JSON.stringify({ machine, at: new Date().toISOString(), records }, null, 1)}\n`)
+const at = new Date().toISOString()
+const file = join(work, `bench-${at.slice(0, 19).replaceAll(/\D/g, '')}.json`)
+writeFileSync(file, `${JSON.stringify({ machine, at, records }, null, 1)}\n`)
 process.stdout.write(
   `${['| scenario | ours | against | ratio | goal | met |', '|---|---|---|---|---|---|', ...rows.map(lineOf)].join('\n')}\n`,
 )
