@@ -132,7 +132,18 @@ app.get<{ Params: { code: string } }>('/v1/demography/population/:code', async (
 
 /** Dimension → columns, table, order, and whose members its members are. */
 const MEMBERS: Readonly<
-  Record<string, { code: string; name: string; from: string; order: string; parent?: [string, string] }>
+  Record<
+    string,
+    {
+      code: string
+      name: string
+      from: string
+      order: string
+      parent?: [string, string]
+      /** Column that holds the name in lower case without accents. */
+      folded?: string
+    }
+  >
 > = {
   municipality: {
     code: 'ibge_code',
@@ -140,6 +151,7 @@ const MEMBERS: Readonly<
     from: "municipalities WHERE territorial_type = 'MUNICIPALITY'",
     order: 'name COLLATE "pt-x-icu", ibge_code',
     parent: ['state', 'uf'],
+    folded: 'search_text',
   },
   state: { code: 'uf', name: 'name', from: 'states WHERE true', order: 'name COLLATE "pt-x-icu", uf' },
   bed_type: {
@@ -180,15 +192,17 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
     const limit = Number(request.query.limit ?? 50)
     const offset = Number(request.query.offset ?? 0)
     const parent = member.parent === undefined ? 'NULL' : member.parent[1]
-    const where =
+    const folded = member.folded ?? `lower(plain(${member.name}))`
+    const columns = `${member.code} AS code, ${member.name} AS name, ${parent} AS parent`
+    // All members are counted apart, so that a page walks the index; those found are few and counted as they are found.
+    const text =
       search === undefined
-        ? ''
-        : ` AND (lower(plain(${member.name})) LIKE '%' || lower(plain($3)) || '%' OR lower(${member.code}::text) LIKE lower($3) || '%')`
+        ? `SELECT ${columns}, (SELECT count(*) FROM ${member.from}) AS total FROM ${member.from}`
+        : `SELECT ${columns}, count(*) OVER () AS total FROM ${member.from}
+           AND (${folded} LIKE '%' || lower(plain($3)) || '%' OR lower(${member.code}::text) LIKE lower($3) || '%')`
     const rows = await query(
       `values-${request.params.code}-${search !== undefined}`,
-      `SELECT ${member.code} AS code, ${member.name} AS name, ${parent} AS parent,
-         (SELECT count(*) FROM ${member.from}${where}) AS total
-       FROM ${member.from}${where} ORDER BY ${member.order} LIMIT $1 OFFSET $2`,
+      `${text} ORDER BY ${member.order} LIMIT $1 OFFSET $2`,
       search === undefined ? [limit, offset] : [limit, offset, search.replaceAll(/[\\%_]/g, '\\$&')],
     )
     const total = Number(rows[0]?.total ?? 0)
