@@ -1,75 +1,152 @@
 /**
- * `npm run bench`: how fast a national month is imported, beside DuckDB merely copying the same CSV files to Parquet.
+ * `npm run bench`: how fast the server is, beside PostgreSQL, a bare Fastify app, raw DuckDB and plain copies.
  *
- * Both sides run in one process on one machine, in turn; medians and their ratio are printed. --quick uses the small
- * demonstration and one run. More scenarios (routes, analytics, a PostgreSQL rival) come with the issue on speed.
+ *   --quick             small demonstration, short runs, one of each
+ *   --only NAME[,NAME]  these scenarios alone; names are in the table below
+ *   --work DIR          where demonstrations are kept between runs
+ *   --seconds N, --runs N, --minutes N (of soak)
+ *
+ * Everything is started here, on the loopback, and ended here. Sides run in turn on one machine; the table holds medians,
+ * a JSON file in DIR every run. A rival that answers otherwise than the server stops the bench.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { writeDemonstration } from '../../src/demo/demonstration.ts'
-import { extractZip, listZip } from '../../src/import/containers/zip.ts'
-import { importPaths } from '../../src/import/import.ts'
-import { openSession, quoteText } from '../../src/import/session.ts'
+import { createKey } from '../../src/keys/keys.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { ANALYTICS } from './analytics.ts'
+import { endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
+import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
+import { startLoad } from './load.ts'
+import { OPERATIONS } from './operations.ts'
+import { findPostgres, startRival } from './rival.ts'
+import { ROUTES } from './routes.ts'
+import { makeWorld, openDirect } from './world.ts'
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
-const runs = values.quick ? 1 : 3
-const folder = mkdtempSync(join(tmpdir(), 'sus-data-bench-'))
-const csv = join(folder, 'csv')
-const seconds = (since: number): number => (performance.now() - since) / 1000
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? 0
+const SCENARIOS: readonly Scenario[] = [...ROUTES, ...ANALYTICS, ...OPERATIONS]
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    work: { type: 'string', default: join(tmpdir(), 'sus-data-bench') },
+    seconds: { type: 'string' },
+    runs: { type: 'string' },
+    minutes: { type: 'string', default: '10' },
+  },
+})
+const wanted = values.only?.split(',').map((name) => name.trim())
+const unknown = wanted?.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name)) ?? []
+if (unknown.length > 0) {
+  process.stderr.write(
+    `No scenario ${unknown.join(', ')}. There are:\n${SCENARIOS.map(({ name, what }) => `  ${name.padEnd(18)} ${what}\n`).join('')}`,
+  )
+  process.exit(2)
+}
+
+const work = resolve(values.work)
+mkdirSync(work, { recursive: true })
+const folder = mkdtempSync(join(work, 'run-'))
+const clean = (): void => rmSync(folder, { recursive: true, force: true })
+endOnSignals(clean)
+
+const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
+const rows: Row[] = []
+const records: { readonly row: Row; readonly runs: unknown }[] = []
+/** @returns the function, run once however often it is asked */
+const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
 
 try {
-  await writeDemonstration({
-    out: join(folder, 'data'),
-    scale: values.quick ? 'small' : 'national',
-    periods: 1,
-    seed: 1,
-  })
-  const zip = join(folder, 'data/cnes/2026-05/BASE_DE_DADOS_CNES_202605.ZIP')
-  mkdirSync(csv)
-  const tables = (await listZip(zip, 'zip')).filter(({ name }) => name.endsWith('.csv'))
-  await extractZip(zip, 'zip', new Map(tables.map(({ name }) => [name, join(csv, name)])))
-
-  const imported: number[] = []
-  const copied: number[] = []
-  let rows = 0
-  for (let run = 0; run < runs; run += 1) {
-    const startedAt = performance.now()
-    const { rows: counts, rejected } = await importPaths([csv, join(folder, 'data/ibge')], {
-      releasesDir: join(folder, `releases-${run}`),
-      maxRejected: 0.001,
+  const world = await makeWorld(work, values.quick ? 'small' : 'national', 1, say)
+  const direct = await openDirect(world)
+  const keysFile = join(folder, 'keys.json')
+  const { secret } = createKey(keysFile, { name: 'bench', capabilities: CAPABILITIES, rate: 100_000_000 })
+  const start: Bench['start'] = (name, env, { releasesDir }) =>
+    startOurs({
+      name,
+      releasesDir,
+      keysFile,
+      secret,
+      env,
+      logFile: join(folder, `${name.replaceAll(/\W+/g, '-')}.log`),
     })
-    imported.push(seconds(startedAt))
-    const published = ['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'].map(
-      (name) => counts[`${name}_provenance`] ?? 0,
-    )
-    rows =
-      published.reduce((sum, count) => sum + count, 0) +
-      Object.values(rejected).reduce((sum, count) => sum + count, 0)
-
-    const copyStartedAt = performance.now()
-    const session = await openSession({ scratch: join(folder, `scratch-${run}`) })
-    for (const name of readdirSync(csv).filter((file) => file.endsWith('.csv')))
-      await session.run(
-        `COPY (SELECT * FROM read_csv(${quoteText(join(csv, name))}, delim = ';', quote = '"', header = true, all_varchar = true, encoding = 'latin-1')) TO ${quoteText(join(folder, `${name}.parquet`))} (FORMAT parquet, COMPRESSION zstd)`,
-      )
-    session.close()
-    copied.push(seconds(copyStartedAt))
+  const postgres = findPostgres()
+  if (postgres === null) say('PostgreSQL is not installed: scenarios against it are skipped')
+  const ours = once(() => start('sus-data', {}, world))
+  const bench: Bench = {
+    quick: values.quick,
+    seconds: Number(values.seconds ?? (values.quick ? 1 : 5)),
+    runs: Number(values.runs ?? (values.quick ? 1 : 5)),
+    minutes: Number(values.minutes),
+    folder,
+    world,
+    direct,
+    load: startLoad(),
+    ours,
+    uncached: once(() => start('sus-data, no answer kept', { SUS_CACHE_BYTES: '0' }, world)),
+    rival: once(
+      async (): Promise<Server | null> =>
+        postgres === null ? null : startRival(postgres, world, direct, say),
+    ),
+    bare: once(() => startApp('bare Fastify', 'bare-server.ts', {})),
+    start,
+    worldOf: (scale, periods) => makeWorld(work, scale, periods, say),
+    walk: once(async () => walkFacilities(await ours())),
+    row(row, runs) {
+      rows.push(row)
+      records.push({ row, runs })
+      say(lineOf(row))
+    },
+    say,
   }
-  const peakMb = Math.round(process.resourceUsage().maxRSS / 1024)
-  const time = median(imported)
-  process.stdout.write(
-    [
-      `| scenario | median | ratio |`,
-      `|---|---|---|`,
-      `| import of ${rows} source rows, CSV → verified release | ${time.toFixed(1)} s, ${Math.round(rows / time)} rows/s, peak ${peakMb} MB | ${(time / median(copied)).toFixed(2)} × the copy below |`,
-      `| DuckDB copies the same CSV files to Parquet, nothing checked | ${median(copied).toFixed(1)} s | 1 |`,
-      '',
-    ].join('\n'),
-  )
+  for (const scenario of SCENARIOS)
+    if (wanted === undefined ? scenario.isExtra !== true : wanted.includes(scenario.name)) {
+      say(`${scenario.name}: ${scenario.what}`)
+      // One that fails does not hide what the others measure.
+      try {
+        await scenario.run(bench)
+      } catch (error) {
+        process.exitCode = 1
+        say(`${scenario.name} FAILED: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    }
+  direct.close()
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  await endAll()
+  clean()
+}
+
+const machine = {
+  cores: availableParallelism(),
+  cpu: cpus()[0]?.model ?? '',
+  memoryGb: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+  scale: values.quick ? 'small' : 'national',
+}
+const at = new Date().toISOString()
+const file = join(work, `bench-${at.slice(0, 19).replaceAll(/\D/g, '')}.json`)
+writeFileSync(file, `${JSON.stringify({ machine, at, records }, null, 1)}\n`)
+process.stdout.write(
+  `${['| scenario | ours | against | ratio | goal | met |', '|---|---|---|---|---|---|', ...rows.map(lineOf)].join('\n')}\n`,
+)
+say(`every run is in ${file}`)
+if (rows.some(({ met }) => met === false)) say('some goals are not met')
+
+function lineOf({ scenario, ours, against, ratio, goal, met }: Row): string {
+  const cells = [
+    scenario,
+    ours,
+    against,
+    ratio === null ? '–' : ratio.toFixed(2),
+    goal,
+    met === null ? '–' : met ? 'yes' : 'no',
+  ]
+  return `| ${cells.join(' | ')} |`
 }

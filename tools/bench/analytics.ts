@@ -1,0 +1,250 @@
+/** Scenarios of analytics: cold beside PostgreSQL and raw DuckDB, warm beside a bare web app, one month among many. */
+import { isDeepStrictEqual } from 'node:util'
+import {
+  BIGINT,
+  BOOLEAN,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api'
+import type { Server } from './children.ts'
+import { type Bench, checkEqual, describeRuns, duel, inMs, median, rateOf, type Scenario } from './context.ts'
+import { ask, type Request } from './load.ts'
+import { QUERIES } from './rival-analytics.ts'
+
+const QUERY = '/v1/analytics/query'
+const MIX: readonly Request[] = QUERIES.map(({ body }) => ({
+  method: 'POST',
+  path: QUERY,
+  body: JSON.stringify(body),
+}))
+export const STATIC: readonly Request[] = [{ path: '/static' }]
+
+/** The mix once, one request after another. @returns milliseconds of each */
+async function timeEach(server: Server, requests: readonly Request[]): Promise<number[]> {
+  const times: number[] = []
+  for (const request of requests) {
+    const startedAt = performance.now()
+    await ask(server, request)
+    times.push(performance.now() - startedAt)
+  }
+  return times
+}
+
+const sum = (times: readonly number[]): number => times.reduce((total, time) => total + time, 0)
+/** As timeEach, all together. */
+const timeMix = async (server: Server, requests: readonly Request[]): Promise<number> =>
+  sum(await timeEach(server, requests))
+
+type Parameter = string | number | boolean | null | readonly (string | number)[]
+
+const boundValue = (value: Parameter): DuckDBValue =>
+  Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)
+function boundType(value: Parameter): DuckDBType {
+  if (typeof value === 'boolean') return BOOLEAN
+  if (typeof value === 'number') return Math.abs(value) < 2 ** 31 ? INTEGER : BIGINT
+  if (Array.isArray(value)) return LIST(typeof value[0] === 'number' ? INTEGER : VARCHAR)
+  return VARCHAR
+}
+
+/** The statements the server itself would run, run by nobody but DuckDB. */
+async function explainMix(server: Server): Promise<{ sql: string; parameters: Parameter[] }[]> {
+  const statements: { sql: string; parameters: Parameter[] }[] = []
+  for (const request of MIX) {
+    const { data } = await ask(server, { ...request, path: '/v1/analytics/explain' })
+    statements.push(data as { sql: string; parameters: Parameter[] })
+  }
+  return statements
+}
+
+/** The grouped questions of the mix, for one month; people are not counted by month. */
+const ofMonth = (month: string): Request[] =>
+  QUERIES.filter(({ body }) => body.filters === undefined && body.group_by !== undefined).map(({ body }) => ({
+    method: 'POST',
+    path: QUERY,
+    body: JSON.stringify({
+      ...body,
+      metrics: body.metrics.filter((code) => code !== 'population_census'),
+      filters: [{ dimension: 'reference_period', operator: 'EQ', value: month }],
+    }),
+  }))
+
+export const ANALYTICS: readonly Scenario[] = [
+  {
+    name: 'analytics-cold',
+    what: '20 questions over all datasets, no answer kept, beside hand-written SQL on PostgreSQL.',
+    async run(bench) {
+      const [uncached, rival] = [await bench.uncached(), await bench.rival()]
+      const ours = { server: uncached, requests: MIX }
+      const goal = '≥ 15'
+      if (rival === null) {
+        const mine = await timeMix(uncached, MIX)
+        bench.row(
+          {
+            scenario: 'analytics-cold',
+            ours: `${inMs(mine / MIX.length)} a question`,
+            against: 'skipped: PostgreSQL is not installed',
+            ratio: null,
+            goal,
+            met: null,
+          },
+          { ours: mine },
+        )
+        return
+      }
+      // Both are warm: every question has been asked once when the times begin.
+      await checkEqual(ours, { server: rival, requests: MIX }, MIX.length)
+      // Whole mixes, so that both sides answer the same questions equally often, however slow they are.
+      const times: [number[][], number[][]] = [[], []]
+      for (let run = 0; run < bench.runs; run += 1) {
+        times[0].push(await timeEach(uncached, MIX))
+        times[1].push(await timeEach(rival, MIX))
+      }
+      const [mine, theirs] = [median(times[0].map(sum)), median(times[1].map(sum))]
+      bench.row(
+        {
+          scenario: 'analytics-cold',
+          ours: `${inMs(mine / MIX.length)} a question`,
+          against: `PostgreSQL ${inMs(theirs / MIX.length)} a question`,
+          ratio: theirs / mine,
+          goal,
+          met: theirs / mine >= 15,
+        },
+        { questions: QUERIES.map(({ body }) => body), ours: times[0], rival: times[1] },
+      )
+    },
+  },
+  {
+    name: 'analytics-warm',
+    what: 'The same 20 questions, answers kept, beside a bare Fastify app.',
+    async run(bench) {
+      await besideBare(bench, 'analytics-warm', 0.5, MIX, 200)
+    },
+  },
+  {
+    name: 'not-modified',
+    what: 'Records the client has already (304), beside a bare Fastify app.',
+    async run(bench) {
+      const codes = await bench.direct.texts(
+        `SELECT cnes_code FROM facilities ORDER BY hash(cnes_code || 'bench'), cnes_code LIMIT 500`,
+      )
+      const server = await bench.ours()
+      const requests: Request[] = []
+      for (const code of codes) {
+        const path = `/v1/facilities/${code}`
+        const response = await fetch(`${server.address}${path}`, { headers: server.headers })
+        await response.arrayBuffer()
+        requests.push({ path, headers: { 'if-none-match': response.headers.get('etag') ?? '' } })
+      }
+      await besideBare(bench, 'not-modified', 0.7, requests, 304)
+    },
+  },
+  {
+    name: 'raw-duckdb',
+    what: 'The same 20 questions over HTTP, beside the SQL of /explain run by DuckDB alone; one connection.',
+    async run(bench) {
+      const server = await bench.uncached()
+      const statements = await explainMix(server)
+      const { connection } = bench.direct
+      const timeRaw = async (): Promise<number> => {
+        const startedAt = performance.now()
+        for (const { sql, parameters } of statements) {
+          const reader = await connection.runAndReadAll(
+            sql,
+            parameters.map(boundValue),
+            parameters.map(boundType),
+          )
+          reader.getRows()
+        }
+        return performance.now() - startedAt
+      }
+      await timeRaw()
+      await timeMix(server, MIX)
+      const times: [number[], number[]] = [[], []]
+      for (let run = 0; run < Math.max(bench.runs, 3); run += 1) {
+        times[0].push(await timeMix(server, MIX))
+        times[1].push(await timeRaw())
+      }
+      const [mine, raw] = [median(times[0]), median(times[1])]
+      bench.row(
+        {
+          scenario: 'raw-duckdb (time)',
+          ours: `${inMs(mine / MIX.length)} a question`,
+          against: `raw DuckDB ${inMs(raw / MIX.length)}`,
+          ratio: mine / raw,
+          goal: '≤ 1.3',
+          met: mine / raw <= 1.3,
+        },
+        { ours: times[0], raw: times[1] },
+      )
+    },
+  },
+  {
+    name: 'months',
+    what: 'One month asked of a release of 24 and of a release of 1; small demonstration, no answer kept.',
+    async run(bench) {
+      const env = { SUS_CACHE_BYTES: '0' }
+      const [many, one] = [
+        await bench.start('24 months', env, await bench.worldOf('small', 24)),
+        await bench.start('1 month', env, await bench.worldOf('small', 1)),
+      ]
+      const requests = ofMonth('2026-05')
+      const [left, right] = [
+        await ask(many, requests[0] ?? { path: '' }),
+        await ask(one, requests[0] ?? { path: '' }),
+      ]
+      if (!isDeepStrictEqual(left.meta.reference_period, right.meta.reference_period))
+        throw new Error('the two releases answer for different months')
+      await timeMix(many, requests)
+      await timeMix(one, requests)
+      const times: [number[], number[]] = [[], []]
+      for (let run = 0; run < bench.runs * 3; run += 1) {
+        times[0].push(await timeMix(many, requests))
+        times[1].push(await timeMix(one, requests))
+      }
+      await Promise.all([many.stop(), one.stop()])
+      const [among, alone] = [median(times[0]), median(times[1])]
+      bench.row(
+        {
+          scenario: 'months (time)',
+          ours: `${inMs(among / requests.length)} a question, 24 months`,
+          against: `${inMs(alone / requests.length)}, 1 month`,
+          ratio: among / alone,
+          goal: '≤ 1.3',
+          met: among / alone <= 1.3,
+        },
+        { many: times[0], one: times[1] },
+      )
+    },
+  },
+]
+
+async function besideBare(
+  bench: Bench,
+  name: string,
+  goal: number,
+  requests: readonly Request[],
+  status: number,
+): Promise<void> {
+  const [server, bare] = [await bench.ours(), await bench.bare()]
+  if (status === 200) await timeMix(server, requests)
+  const [mine, theirs] = await duel(bench, [
+    { server, requests, status },
+    { server: bare, requests: STATIC },
+  ])
+  const ratio = rateOf(mine) / rateOf(theirs)
+  bench.row(
+    {
+      scenario: name,
+      ours: describeRuns(mine),
+      against: `bare Fastify ${describeRuns(theirs)}`,
+      ratio,
+      goal: `≥ ${goal}`,
+      met: ratio >= goal,
+    },
+    { ours: mine, bare: theirs },
+  )
+}

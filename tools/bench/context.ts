@@ -1,0 +1,163 @@
+/** What every scenario is given: worlds, servers started when first asked for, load, and where results go. */
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import type { Server } from './children.ts'
+import { type Answer, ask, type GroupResult, groupOf, type Load, type Request } from './load.ts'
+import type { Direct, World } from './world.ts'
+
+/** One line of the table. */
+export interface Row {
+  readonly scenario: string
+  readonly ours: string
+  readonly against: string
+  readonly ratio: number | null
+  readonly goal: string
+  /** null: there is no goal, or nothing to hold against it. */
+  readonly met: boolean | null
+}
+
+export interface Bench {
+  readonly quick: boolean
+  readonly seconds: number
+  readonly runs: number
+  readonly minutes: number
+  /** Scratch of this run, removed at its end. */
+  readonly folder: string
+  readonly world: World
+  readonly direct: Direct
+  readonly load: Load
+  /** The server with its default settings: one process for the whole run. */
+  ours(): Promise<Server>
+  /** The server with SUS_CACHE_BYTES=0. */
+  uncached(): Promise<Server>
+  /** null: no PostgreSQL here. */
+  rival(): Promise<Server | null>
+  bare(): Promise<Server>
+  /** A server of a scenario's own. @param world its releases */
+  start(name: string, env: Readonly<Record<string, string>>, world: World): Promise<Server>
+  /** Another world, made when it is not there yet. */
+  worldOf(scale: World['scale'], periods: number): Promise<World>
+  /** Every page of the facilities, once for all scenarios. */
+  walk(): Promise<Walk>
+  /** @param runs what the row was taken from, for the JSON file */
+  row(row: Row, runs: unknown): void
+  say(text: string): void
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly what: string
+  /** Only where it is named: it takes long. */
+  readonly isExtra?: boolean
+  run(bench: Bench): Promise<void>
+}
+
+export const CONNECTIONS = 32
+export const median = (numbers: readonly number[]): number =>
+  [...numbers].sort((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? 0
+export const perSecond = (value: number): string => `${value < 100 ? value.toFixed(1) : Math.round(value)}/s`
+export const inMs = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
+export const getAll = (paths: readonly string[]): Request[] => paths.map((path) => ({ path }))
+
+/** Memory of a process now, in MB. */
+export const residentMb = ({ pid }: Server): number =>
+  Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+
+export interface Side {
+  readonly server: Server
+  readonly requests: readonly Request[]
+  readonly status?: number
+}
+
+/** Every answer must have the status expected: a fast refusal is not speed. */
+export function checkAnswers(result: GroupResult, name: string, status = 200): void {
+  const wrong = Object.keys(result.statuses).filter((code) => Number(code) !== status)
+  if (wrong.length > 0 || result.errors > 0 || result.requests === 0)
+    throw new Error(`${name}: ${result.errors} lost connections, answers ${JSON.stringify(result.statuses)}`)
+}
+
+/** Each side in turn, several times. @returns the runs of each side, in its order */
+export async function duel(
+  bench: Bench,
+  sides: readonly Side[],
+  connections = CONNECTIONS,
+): Promise<GroupResult[][]> {
+  const once = async (side: Side, seconds: number, from: number): Promise<GroupResult> => {
+    const [result] = await bench.load.run({
+      groups: [groupOf(side.server, side.requests, connections, { from })],
+      seconds,
+    })
+    if (result === undefined) throw new Error('the load generator gave nothing')
+    checkAnswers(result, side.server.name, side.status)
+    return result
+  }
+  const results: GroupResult[][] = sides.map(() => [])
+  for (const side of sides) await once(side, Math.min(1, bench.seconds / 2), 104_729)
+  for (let run = 0; run < bench.runs; run += 1)
+    for (const [index, side] of sides.entries())
+      results[index]?.push(await once(side, bench.seconds, run * 7919))
+  return results
+}
+
+export const rateOf = (runs: readonly GroupResult[] | undefined): number =>
+  median((runs ?? []).map((run) => run.perSecond))
+export const describeRuns = (runs: readonly GroupResult[] | undefined): string =>
+  `${perSecond(rateOf(runs))}, p99 ${inMs(median((runs ?? []).map(({ p99 }) => p99)))}`
+
+/** Both sides are asked the same questions first: a rival that answers otherwise is no rival. */
+export async function checkEqual(left: Side, right: Side, count = 25): Promise<void> {
+  const step = Math.max(1, Math.floor(left.requests.length / count))
+  for (let index = 0; index < left.requests.length; index += step) {
+    const [ours, theirs] = [left.requests[index], right.requests[index]]
+    if (ours === undefined || theirs === undefined) throw new Error('both sides need the same questions')
+    const [a, b] = [await ask(left.server, ours), await ask(right.server, theirs)]
+    const sizes = (answer: Answer): unknown => {
+      const { next_cursor: _, ...rest } = answer.pagination ?? {}
+      return rest
+    }
+    if (!isDeepStrictEqual(a.data, b.data) || !isDeepStrictEqual(sizes(a), sizes(b)))
+      throw new Error(
+        `${left.server.name} and ${right.server.name} differ on ${ours.path} ${ours.body ?? ''}: ${firstDifference([a.data, sizes(a)], [b.data, sizes(b)])}`,
+      )
+  }
+}
+
+function firstDifference(left: unknown, right: unknown, path = ''): string {
+  if (isDeepStrictEqual(left, right)) return ''
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null
+  if (isObject(left) && isObject(right))
+    for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+      const found = firstDifference(left[name], right[name], `${path}/${name}`)
+      if (found !== '') return found
+    }
+  return `${path}: ${JSON.stringify(left)?.slice(0, 200)} and ${JSON.stringify(right)?.slice(0, 200)}`
+}
+
+export interface Walk {
+  readonly seconds: number
+  readonly pages: number
+  readonly rows: number
+  /** Where each page but the first begins: the cursor, and the key it stands for. */
+  readonly starts: readonly { readonly cursor: string; readonly after: string }[]
+}
+
+/** Every facility by cursors, 250 at a time, one page after another. */
+export async function walkFacilities(server: Server): Promise<Walk> {
+  const starts: { cursor: string; after: string }[] = []
+  let rows = 0
+  let pages = 0
+  let path: string | null = '/v1/facilities?limit=250'
+  const startedAt = performance.now()
+  while (path !== null) {
+    const { data, pagination } = await ask(server, { path })
+    const page = data as readonly { readonly cnes_code: string }[]
+    pages += 1
+    rows += page.length
+    const cursor: string | null = pagination?.next_cursor ?? null
+    const after = page.at(-1)?.cnes_code
+    if (cursor !== null && after !== undefined) starts.push({ cursor, after })
+    path = cursor === null ? null : `/v1/facilities?limit=250&cursor=${cursor}`
+  }
+  return { seconds: (performance.now() - startedAt) / 1000, pages, rows, starts }
+}

@@ -1,0 +1,171 @@
+/**
+ * Makes load from a process of its own: closed loops over kept-alive connections, or requests at a fixed pace.
+ *
+ * In: a `Job` by message. Out: one `GroupResult` a group. Requests are written as bytes made beforehand and answers are
+ * only counted, so that the generator takes as little of the machine as it can. A connection takes the next request of
+ * its group's list, so no two send the same one in step. A paced request's time counts from when it was due.
+ */
+import { connect, type Socket } from 'node:net'
+import type { Group, GroupResult, Job } from './load.ts'
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+
+class Recorder {
+  private times = new Float64Array(1 << 16)
+  count = 0
+  bytes = 0
+  errors = 0
+  readonly statuses = new Map<number, number>()
+
+  add(ms: number, status: number): void {
+    if (this.count === this.times.length) {
+      const larger = new Float64Array(this.times.length * 2)
+      larger.set(this.times)
+      this.times = larger
+    }
+    this.times[this.count] = ms
+    this.count += 1
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+  }
+
+  /** Quantiles of the times, in milliseconds. */
+  quantiles(wanted: readonly number[]): number[] {
+    const sorted = this.times.subarray(0, this.count).sort()
+    return wanted.map((part) => sorted[Math.min(this.count - 1, Math.floor(this.count * part))] ?? 0)
+  }
+}
+
+/** One connection: a request at a time, its answer read to the last byte. */
+class Connection {
+  private socket: Socket | null = null
+  private pending: Buffer = Buffer.alloc(0)
+  private bodyLeft = -1
+  private status = 0
+  private done: ((status: number | null) => void) | null = null
+
+  constructor(
+    private readonly host: string,
+    private readonly port: number,
+    private readonly recorder: Recorder,
+  ) {}
+
+  ask(bytes: Buffer): Promise<number | null> {
+    return new Promise((resolve) => {
+      this.done = resolve
+      this.open().write(bytes)
+    })
+  }
+
+  close(): void {
+    this.socket?.destroy()
+  }
+
+  private open(): Socket {
+    if (this.socket !== null) return this.socket
+    const socket = connect({ host: this.host, port: this.port, noDelay: true })
+    const lost = (): void => {
+      if (this.socket !== socket) return
+      this.socket = null
+      this.pending = Buffer.alloc(0)
+      this.bodyLeft = -1
+      this.finish(null)
+    }
+    socket.on('data', (chunk: Buffer) => this.read(chunk))
+    socket.on('error', lost)
+    socket.on('close', lost)
+    this.socket = socket
+    return socket
+  }
+
+  private finish(status: number | null): void {
+    const { done } = this
+    this.done = null
+    done?.(status)
+  }
+
+  private read(chunk: Buffer): void {
+    this.recorder.bytes += chunk.length
+    if (this.bodyLeft >= 0) {
+      this.bodyLeft -= chunk.length
+    } else {
+      this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
+      const at = this.pending.indexOf(END_OF_HEAD)
+      if (at < 0) return
+      const head = this.pending.toString('latin1', 0, at)
+      this.status = Number(head.slice(9, 12))
+      const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+      if (length === undefined && this.status !== 304 && this.status !== 204)
+        throw new Error(`an answer without content-length: ${head}`)
+      this.bodyLeft = (this.status === 304 ? 0 : Number(length ?? 0)) - (this.pending.length - at - 4)
+      this.pending = Buffer.alloc(0)
+    }
+    if (this.bodyLeft > 0) return
+    this.bodyLeft = -1
+    this.finish(this.status)
+  }
+}
+
+function printRequests({ address, requests, headers }: Group): Buffer[] {
+  const { host } = new URL(address)
+  return requests.map(({ method = 'GET', path, body, headers: own }) => {
+    const lines = Object.entries({ host, ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
+    const content =
+      body === undefined
+        ? ''
+        : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
+    return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}${content}\r\n${body ?? ''}`)
+  })
+}
+
+async function runGroup(group: Group, seconds: number): Promise<GroupResult> {
+  const { hostname, port } = new URL(group.address)
+  const requests = printRequests(group)
+  const recorder = new Recorder()
+  let next = group.from ?? 0
+  const startedAt = performance.now()
+  const until = startedAt + seconds * 1000
+  const loop = async (index: number): Promise<void> => {
+    const connection = new Connection(hostname, Number(port), recorder)
+    const gap = group.perSecond === undefined ? 0 : (1000 * group.connections) / group.perSecond
+    let due = startedAt + (gap * index) / group.connections
+    for (;;) {
+      let from = performance.now()
+      if (gap > 0) {
+        if (due > from) await new Promise((resolve) => setTimeout(resolve, due - from))
+        from = due
+        due += gap
+      }
+      if (performance.now() >= until) break
+      const bytes = requests[next % requests.length]
+      next += 1
+      if (bytes === undefined) break
+      const status = await connection.ask(bytes)
+      if (status === null) {
+        recorder.errors += 1
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      } else recorder.add(performance.now() - from, status)
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: group.connections }, (_, index) => loop(index)))
+  const elapsed = (performance.now() - startedAt) / 1000
+  const [p50 = 0, p99 = 0, max = 0] = recorder.quantiles([0.5, 0.99, 1])
+  return {
+    requests: recorder.count,
+    perSecond: recorder.count / elapsed,
+    p50,
+    p99,
+    max,
+    bytes: recorder.bytes,
+    errors: recorder.errors,
+    statuses: Object.fromEntries(recorder.statuses),
+  }
+}
+
+process.on('message', (job: Job) => {
+  void Promise.all(job.groups.map((group) => runGroup(group, job.seconds))).then((results) =>
+    process.send?.(results),
+  )
+})
+process.once('disconnect', () => process.exit(0))
+process.once('SIGTERM', () => process.exit(0))

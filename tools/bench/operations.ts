@@ -1,0 +1,300 @@
+/** Scenarios of running a server: reports, start, crawl, heavy neighbours, memory, long load, import. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { end, forkModule, nextMessage, type Server } from './children.ts'
+import { type Bench, inMs, median, perSecond, residentMb, type Scenario } from './context.ts'
+import type { ImportRun } from './import-run.ts'
+import { type GroupResult, groupOf, type Request } from './load.ts'
+import { QUERIES } from './rival-analytics.ts'
+import { recordRequests } from './routes.ts'
+
+const REPORT: Request = {
+  method: 'POST',
+  path: '/v1/analytics/exports/xlsx',
+  body: JSON.stringify({
+    metrics: [
+      'bed_capacity_existing',
+      'equipment_existing',
+      'service_offerings',
+      'facilities_count',
+      'population_census',
+    ],
+    group_by: ['municipality'],
+  }),
+}
+
+/** A report as it arrives. @returns milliseconds and rows */
+async function timeReport(server: Server): Promise<{ readonly ms: number; readonly rows: number }> {
+  const startedAt = performance.now()
+  const response = await fetch(`${server.address}${REPORT.path}`, {
+    method: 'POST',
+    headers: { ...server.headers, 'content-type': 'application/json' },
+    body: REPORT.body ?? '',
+  })
+  await response.arrayBuffer()
+  if (response.status !== 200) throw new Error(`the report is ${response.status}`)
+  return { ms: performance.now() - startedAt, rows: Number(response.headers.get('x-report-row-count')) }
+}
+
+/** Questions as heavy as they are allowed, each another one, so that no answer is kept or shared. */
+const heavyRequests = (count: number): Request[] =>
+  Array.from({ length: count }, (_, index) => ({
+    method: 'POST',
+    path: '/v1/analytics/query',
+    body: JSON.stringify({
+      metrics: [
+        'equipment_existing',
+        'equipment_in_use',
+        'equipment_sus',
+        'equipment_facilities',
+        'equipment_sus_facilities',
+        'equipment_types_present',
+      ],
+      group_by: ['municipality', 'equipment_type'],
+      order_by: [{ field: 'equipment_existing', direction: 'desc' }],
+      limit: 1000,
+      offset: index,
+    }),
+  }))
+
+const sumStatuses = (results: readonly GroupResult[], isWanted: (status: number) => boolean): number =>
+  results
+    .flatMap(({ statuses }) => Object.entries(statuses))
+    .reduce((sum, [status, count]) => sum + (isWanted(Number(status)) ? count : 0), 0)
+
+/** Least squares. @param points (seconds, MB) @returns MB an hour */
+function slopeOf(points: readonly (readonly [number, number])[]): number {
+  const count = points.length
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / count
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / count
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
+  const together = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  return spread === 0 ? 0 : (together / spread) * 3600
+}
+
+async function soak(bench: Bench): Promise<void> {
+  const server = await bench.ours()
+  const { starts } = await bench.walk()
+  const analytics: Request[] = QUERIES.map(({ body }) => ({
+    method: 'POST',
+    path: '/v1/analytics/query',
+    body: JSON.stringify(body),
+  }))
+  const seconds = bench.minutes * 60
+  const samples: [number, number][] = []
+  const startedAt = performance.now()
+  const timer = setInterval(
+    () => samples.push([(performance.now() - startedAt) / 1000, residentMb(server)]),
+    Math.max(500, Math.min(5000, seconds * 10)),
+  )
+  const pages = starts.map(({ cursor }): Request => ({ path: `/v1/facilities?limit=50&cursor=${cursor}` }))
+  const results = await bench.load.run({
+    groups: [
+      groupOf(server, await recordRequests(bench, 200_000, 'soak'), 8),
+      groupOf(server, pages, 4),
+      groupOf(server, [...analytics, ...heavyRequests(500)], 2),
+      groupOf(server, [REPORT], 1, { perSecond: 0.2 }),
+      groupOf(server, [{ path: '/health' }], 1, { perSecond: 10 }),
+    ],
+    seconds,
+  })
+  clearInterval(timer)
+  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+  const failed =
+    sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
+  // The first half fills the kept answers and DuckDB's buffers.
+  const slope = slopeOf(samples.slice(Math.floor(samples.length / 2)))
+  bench.row(
+    {
+      scenario: `soak, ${bench.minutes} minutes of mixed load`,
+      ours: `${requests} requests, ${failed} failed; ${samples.at(-1)?.[1] ?? 0} MB at the end`,
+      against:
+        bench.minutes < 5
+          ? 'too short for a slope of memory'
+          : `memory ${slope.toFixed(0)} MB an hour over the second half`,
+      ratio: null,
+      goal: 'no failures',
+      met: failed === 0,
+    },
+    { results, samples },
+  )
+}
+
+export const OPERATIONS: readonly Scenario[] = [
+  {
+    name: 'xlsx',
+    what: 'Every municipality × 5 metrics as a workbook, and point reads meanwhile.',
+    async run(bench) {
+      const server = await bench.ours()
+      await timeReport(server)
+      const times: number[] = []
+      let rows = 0
+      for (let run = 0; run < Math.max(3, bench.runs); run += 1) {
+        const report = await timeReport(server)
+        times.push(report.ms)
+        rows = report.rows
+      }
+      const time = median(times)
+      bench.row(
+        {
+          scenario: `xlsx, ${rows} rows × 5 metrics`,
+          ours: inMs(time),
+          against: '–',
+          ratio: null,
+          goal: '≤ 500 ms',
+          met: time <= 500,
+        },
+        times,
+      )
+      const reads = groupOf(server, await recordRequests(bench, 5000, 'xlsx'), 4, { perSecond: 40 })
+      const [before] = await bench.load.run({ groups: [reads], seconds: bench.seconds })
+      const [meanwhile] = await bench.load.run({
+        groups: [{ ...reads, from: 2500 }, groupOf(server, [REPORT], 1)],
+        seconds: bench.seconds * 2,
+      })
+      if (before === undefined || meanwhile === undefined) return
+      bench.row(
+        {
+          scenario: 'point reads while workbooks are made, p99',
+          ours: inMs(meanwhile.p99),
+          against: `without, ${inMs(before.p99)}`,
+          ratio: meanwhile.p99 / before.p99,
+          goal: '–',
+          met: null,
+        },
+        { before, meanwhile },
+      )
+    },
+  },
+  {
+    name: 'ready',
+    what: 'From start to ready, the release verified before.',
+    async run(bench) {
+      const times: number[] = []
+      for (let run = 0; run < Math.max(2, bench.runs); run += 1) {
+        const startedAt = performance.now()
+        const server = await bench.start('start', {}, bench.world)
+        times.push((performance.now() - startedAt) / 1000)
+        await server.stop()
+      }
+      const time = median(times)
+      bench.row(
+        {
+          scenario: 'ready (start to ready)',
+          ours: `${time.toFixed(2)} s`,
+          against: '–',
+          ratio: null,
+          goal: '≤ 3 s',
+          met: time <= 3,
+        },
+        times,
+      )
+    },
+  },
+  {
+    name: 'crawl',
+    what: 'All facilities by cursors, 250 a page, one connection.',
+    async run(bench) {
+      const { seconds, pages, rows } = await bench.walk()
+      bench.row(
+        {
+          scenario: `crawl, ${rows} rows in ${pages} pages`,
+          ours: `${seconds.toFixed(1)} s, ${perSecond(rows / seconds).replace('/s', ' rows/s')}`,
+          against: '–',
+          ratio: null,
+          goal: '–',
+          met: null,
+        },
+        { seconds, pages, rows },
+      )
+    },
+  },
+  {
+    name: 'heavy',
+    what: '8 clients ask the heaviest questions; others ask /health and records.',
+    async run(bench) {
+      const server = await bench.ours()
+      const seconds = bench.seconds * (bench.quick ? 2 : 4)
+      const [heavy, health, reads] = await bench.load.run({
+        groups: [
+          groupOf(server, heavyRequests(10_000), 8),
+          groupOf(server, [{ path: '/health' }], 2, { perSecond: 50 }),
+          groupOf(server, await recordRequests(bench, 5000, 'heavy'), 4, { perSecond: 40 }),
+        ],
+        seconds,
+      })
+      if (heavy === undefined || health === undefined || reads === undefined) return
+      const against = `8 clients, ${perSecond(heavy.perSecond)} heavy queries, p50 ${inMs(heavy.p50)}`
+      for (const [what, result, goal] of [
+        ['/health', health, 50],
+        ['point reads', reads, 250],
+      ] as const)
+        bench.row(
+          {
+            scenario: `heavy: ${what}, p99`,
+            ours: inMs(result.p99),
+            against,
+            ratio: null,
+            goal: `< ${goal} ms`,
+            met: result.p99 < goal && sumStatuses([result], (status) => status !== 200) === 0,
+          },
+          { heavy, result },
+        )
+    },
+  },
+  {
+    name: 'soak',
+    what: 'Mixed load for --minutes: failures, and memory over time.',
+    isExtra: true,
+    run: soak,
+  },
+  {
+    name: 'memory',
+    what: 'Memory of the server with default settings after every scenario before this.',
+    async run(bench) {
+      const mb = residentMb(await bench.ours())
+      bench.row(
+        {
+          scenario: 'memory after all of these (RSS)',
+          ours: `${mb} MB`,
+          against: '–',
+          ratio: null,
+          goal: '≤ 1500 MB',
+          met: mb <= 1500,
+        },
+        mb,
+      )
+    },
+  },
+  {
+    name: 'import',
+    what: 'A month imported, checked and verified, beside DuckDB merely copying the same CSV files to Parquet.',
+    async run(bench) {
+      const runs: ImportRun[] = []
+      for (let run = 0; run < Math.min(3, bench.runs); run += 1) {
+        const folder = join(bench.folder, 'import')
+        const child = forkModule('import-run.ts', { data: bench.world.dataDir, folder })
+        runs.push(await nextMessage<ImportRun>(child))
+        await end(child)
+        rmSync(folder, { recursive: true, force: true })
+      }
+      const [time, copy] = [
+        median(runs.map(({ imported }) => imported)),
+        median(runs.map(({ copied }) => copied)),
+      ]
+      const rows = runs[0]?.rows ?? 0
+      const peak = Math.max(...runs.map(({ peakMb }) => peakMb))
+      bench.row(
+        {
+          scenario: `import of ${rows} source rows (time)`,
+          ours: `${time.toFixed(1)} s, ${Math.round(rows / time)} rows/s, peak ${peak} MB`,
+          against: `DuckDB copies, nothing checked: ${copy.toFixed(1)} s`,
+          ratio: time / copy,
+          goal: '–',
+          met: null,
+        },
+        runs,
+      )
+    },
+  },
+]

@@ -1,0 +1,264 @@
+/**
+ * The rival: the same routes as a careful team would write them on PostgreSQL and Fastify. SQL by hand, prepared by name,
+ * a pool of connections, no logging, no keys to check; answers of the same shape.
+ */
+import Fastify from 'fastify'
+import pg from 'pg'
+import { CODE_LABELS } from '../../src/model/codelists.ts'
+import { DATASETS } from '../../src/model/datasets.ts'
+import { QUERIES } from './rival-analytics.ts'
+
+interface Options {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly release: string
+}
+type Row = Record<string, unknown>
+
+const options = JSON.parse(process.argv[2] ?? '{}') as Options
+const asIs = (text: string): string => text
+pg.types.setTypeParser(pg.types.builtins.DATE, asIs)
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
+const pool = new pg.Pool({ ...options, database: 'bench', max: 10 })
+// PostgreSQL may end before its clients do.
+pool.on('error', () => undefined)
+const app = Fastify({ logger: false })
+
+const query = async (name: string, text: string, values: unknown[]): Promise<Row[]> =>
+  (await pool.query({ name, text, values })).rows as Row[]
+const meta = (id: string): Row => ({
+  version: '0.1.0',
+  request_id: id,
+  release_id: options.release,
+  synthetic: true,
+  reference_period: '2026-05',
+})
+const RECORD = [...DATASETS.facilities.fields, ...DATASETS.facilities.detail].join(', ')
+const LISTED = DATASETS.facilities.fields.join(', ')
+
+app.get<{ Params: { code: string } }>('/v1/facilities/:code', async (request, reply) => {
+  const [row] = await query('record', `SELECT ${RECORD} FROM facilities WHERE cnes_code = $1`, [
+    request.params.code,
+  ])
+  if (row === undefined) return reply.code(404).send({ code: 'not_found' })
+  return { data: row, meta: meta(request.id) }
+})
+
+app.get<{
+  Querystring: { limit?: string; cursor?: string; uf?: string; facility_type_code?: string; search?: string }
+}>('/v1/facilities', async (request) => {
+  const { limit: limitText, cursor, uf, facility_type_code: type, search } = request.query
+  const limit = Number(limitText ?? 50)
+  const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
+  let rows: Row[]
+  if (search !== undefined) {
+    // Not by name: how selective the text is decides the plan, so each is planned with its value.
+    const found = await pool.query(
+      `SELECT ${LISTED} FROM facilities
+       WHERE is_active AND cnes_code > $1 AND (search_text LIKE '%' || lower(plain($2)) || '%' OR cnes_code LIKE $2 || '%')
+       ORDER BY cnes_code LIMIT $3`,
+      [after, search.replaceAll(/[\\%_]/g, '\\$&'), limit + 1],
+    )
+    rows = found.rows as Row[]
+  } else if (uf !== undefined && type !== undefined)
+    rows = await query(
+      'filtered',
+      `SELECT ${LISTED} FROM facilities
+       WHERE is_active AND uf = $1 AND facility_type_code = $2 AND cnes_code > $3 ORDER BY cnes_code LIMIT $4`,
+      [uf, type, after, limit + 1],
+    )
+  else
+    rows = await query(
+      'page',
+      `SELECT ${LISTED} FROM facilities WHERE is_active AND cnes_code > $1 ORDER BY cnes_code LIMIT $2`,
+      [after, limit + 1],
+    )
+  const data = rows.slice(0, limit)
+  const hasMore = rows.length > limit
+  return {
+    data,
+    pagination: {
+      limit,
+      has_more: hasMore,
+      next_cursor: hasMore ? Buffer.from(String(data.at(-1)?.cnes_code)).toString('base64url') : null,
+    },
+    meta: meta(request.id),
+  }
+})
+
+const FACILITY = 'cnes_code, legal_name, trade_name, is_active, uf, municipality_ibge_code, municipality_name'
+const BEDS = DATASETS.bed_capacity.fields.join(', ')
+
+app.get<{ Params: { code: string } }>('/v1/facilities/:code/bed-capacity', async (request, reply) => {
+  const key = [request.params.code]
+  const [[facility], records] = await Promise.all([
+    query('facility', `SELECT ${FACILITY} FROM facilities WHERE cnes_code = $1`, key),
+    query(
+      'beds',
+      `SELECT ${BEDS} FROM bed_capacity WHERE cnes_code = $1 ORDER BY cnes_code, bed_type_code`,
+      key,
+    ),
+  ])
+  if (facility === undefined) return reply.code(404).send({ code: 'not_found' })
+  const total = (field: string): number => records.reduce((sum, row) => sum + Number(row[field]), 0)
+  return {
+    data: {
+      facility,
+      records,
+      totals: {
+        bed_types: records.length,
+        beds_existing: total('beds_existing'),
+        beds_sus: total('beds_sus'),
+        beds_non_sus: total('beds_non_sus'),
+      },
+    },
+    meta: meta(request.id),
+  }
+})
+
+app.get<{ Params: { code: string } }>('/v1/demography/population/:code', async (request, reply) => {
+  const rows = await query(
+    'population',
+    `SELECT ${DATASETS.population.fields.join(', ')} FROM population WHERE municipality_code = $1 ORDER BY reference_year, population_type`,
+    [request.params.code],
+  )
+  const record = rows.filter((row) => row.population_type === 'ESTIMATED_POPULATION').at(-1)
+  if (record === undefined) return reply.code(404).send({ code: 'not_found' })
+  const available = rows.map(({ reference_year, population_type }) => ({ reference_year, population_type }))
+  return { data: { ...record, available }, meta: meta(request.id) }
+})
+
+/** Dimension → columns, table, order, and whose members its members are. */
+const MEMBERS: Readonly<
+  Record<
+    string,
+    {
+      code: string
+      name: string
+      from: string
+      order: string
+      parent?: [string, string]
+      /** Column that holds the name in lower case without accents. */
+      folded?: string
+    }
+  >
+> = {
+  municipality: {
+    code: 'ibge_code',
+    name: 'name',
+    from: "municipalities WHERE territorial_type = 'MUNICIPALITY'",
+    order: 'name COLLATE "pt-x-icu", ibge_code',
+    parent: ['state', 'uf'],
+    folded: 'search_text',
+  },
+  state: { code: 'uf', name: 'name', from: 'states WHERE true', order: 'name COLLATE "pt-x-icu", uf' },
+  bed_type: {
+    code: 'bed_type_code',
+    name: 'bed_type_name',
+    from: 'bed_types WHERE true',
+    order: 'bed_type_code',
+    parent: ['bed_category', 'bed_category_code'],
+  },
+  equipment_type: {
+    code: 'equipment_type_key',
+    name: 'equipment_name',
+    from: 'equipment_types WHERE true',
+    order: 'equipment_type_key',
+    parent: ['equipment_category', 'category_code'],
+  },
+  specialized_service_classification: {
+    code: 'classification_key',
+    name: 'classification_name',
+    from: 'specialized_service_classifications WHERE true',
+    order: 'classification_key',
+    parent: ['specialized_service', 'service_code'],
+  },
+  legal_nature: {
+    code: 'legal_nature_code',
+    name: 'legal_nature_name',
+    from: 'legal_natures WHERE true',
+    order: 'legal_nature_code',
+  },
+}
+
+app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: string; search?: string } }>(
+  '/v1/analytics/dimensions/:code/values',
+  async (request, reply) => {
+    const member = MEMBERS[request.params.code]
+    if (member === undefined) return reply.code(400).send({ code: 'unknown_dimension' })
+    const { search } = request.query
+    const limit = Number(request.query.limit ?? 50)
+    const offset = Number(request.query.offset ?? 0)
+    const parent = member.parent === undefined ? 'NULL' : member.parent[1]
+    const folded = member.folded ?? `lower(plain(${member.name}))`
+    const columns = `${member.code} AS code, ${member.name} AS name, ${parent} AS parent`
+    // All members are counted apart, so that a page walks the index; those found are few and counted as they are found.
+    const text =
+      search === undefined
+        ? `SELECT ${columns}, (SELECT count(*) FROM ${member.from}) AS total FROM ${member.from}`
+        : `SELECT ${columns}, count(*) OVER () AS total FROM ${member.from}
+           AND (${folded} LIKE '%' || lower(plain($3)) || '%' OR lower(${member.code}::text) LIKE lower($3) || '%')`
+    const rows = await query(
+      `values-${request.params.code}-${search !== undefined}`,
+      `${text} ORDER BY ${member.order} LIMIT $1 OFFSET $2`,
+      search === undefined ? [limit, offset] : [limit, offset, search.replaceAll(/[\\%_]/g, '\\$&')],
+    )
+    const total = Number(rows[0]?.total ?? 0)
+    return {
+      data: rows.map(({ code, name, parent: of }) => ({
+        code,
+        name,
+        ...(member.parent === undefined ? {} : { parent: { dimension: member.parent[0], code: of } }),
+      })),
+      pagination: { limit, offset, total, has_more: offset + rows.length < total },
+      meta: meta(request.id),
+    }
+  },
+)
+
+/** The statement of each question, found by the question's text. */
+const statements = new Map(
+  QUERIES.map((question, index) => [JSON.stringify(question.body), { ...question, index }]),
+)
+
+app.post('/v1/analytics/query', async (request, reply) => {
+  const question = statements.get(JSON.stringify(request.body))
+  if (question === undefined) return reply.code(400).send({ code: 'invalid_request' })
+  const { body, sql, index } = question
+  const rows = await query(`query-${index}`, sql, [])
+  const groups = body.group_by ?? []
+  const limit = body.limit ?? 100
+  const total = Number(rows[0]?.total ?? 0)
+  return {
+    data: rows.map((row) => {
+      const dimensions: Row = {}
+      const labels: unknown[] = []
+      groups.forEach((code, at) => {
+        const value = row[`c${at}`] ?? null
+        const label = typeof value === 'string' ? CODE_LABELS[code]?.[value]?.pt : undefined
+        const name = label ?? row[`n${at}`] ?? (value === null ? 'Não informado' : null)
+        dimensions[code] = {
+          code: value,
+          name,
+          ...(code === 'state' ? { ibge_code: row[`x${at}`] } : {}),
+          ...(code === 'municipality' ? { uf: row[`x${at}`] } : {}),
+        }
+        labels.push(name ?? value)
+      })
+      return {
+        label: groups.length === 0 ? 'Total do escopo selecionado' : labels.join(' · '),
+        dimensions,
+        metrics: Object.fromEntries(body.metrics.map((code, at) => [code, row[`m${at}`] ?? null])),
+      }
+    }),
+    pagination: { limit, offset: 0, total_rows: total, has_more: rows.length < total },
+    meta: meta(request.id),
+  }
+})
+
+const address = await app.listen({ host: '127.0.0.1', port: 0 })
+process.once('SIGTERM', () => void pool.end().then(() => process.exit(0)))
+process.once('disconnect', () => process.exit(0))
+process.send?.({ address })

@@ -1,0 +1,194 @@
+/** Scenarios of the record, list and catalog routes: the server, with and without kept answers, beside the rival. */
+
+import {
+  type Bench,
+  checkEqual,
+  describeRuns,
+  duel,
+  getAll,
+  rateOf,
+  type Scenario,
+  type Side,
+} from './context.ts'
+import type { Request } from './load.ts'
+
+interface Requests {
+  readonly ours: readonly Request[]
+  /** Where the rival's spelling differs. */
+  readonly rival?: readonly Request[]
+}
+
+/** A scenario whose goal is a ratio of requests per second. */
+const against = (
+  name: string,
+  what: string,
+  goal: number | null,
+  choose: (bench: Bench) => Promise<Requests>,
+): Scenario => ({
+  name,
+  what,
+  async run(bench) {
+    const { ours: requests, rival: rivalRequests = requests } = await choose(bench)
+    const [ours, uncached, rival] = [await bench.ours(), await bench.uncached(), await bench.rival()]
+    const sides: Side[] = [
+      { server: ours, requests },
+      { server: uncached, requests },
+    ]
+    if (rival !== null) {
+      const side = { server: rival, requests: rivalRequests }
+      await checkEqual({ server: ours, requests }, side)
+      sides.push(side)
+    }
+    const [mine, cold, theirs] = await duel(bench, sides)
+    const goalText = goal === null ? '–' : `≥ ${goal}`
+    if (theirs === undefined) {
+      const missing = 'skipped: PostgreSQL is not installed'
+      bench.row(
+        {
+          scenario: name,
+          ours: describeRuns(mine),
+          against: missing,
+          ratio: null,
+          goal: goalText,
+          met: null,
+        },
+        { mine, cold },
+      )
+      return
+    }
+    const ratio = rateOf(mine) / rateOf(theirs)
+    bench.row(
+      {
+        scenario: name,
+        ours: describeRuns(mine),
+        against: `PostgreSQL ${describeRuns(theirs)}`,
+        ratio,
+        goal: goalText,
+        met: goal === null ? null : ratio >= goal,
+      },
+      { ours: mine, rival: theirs },
+    )
+    bench.row(
+      {
+        scenario: `${name}, no answer kept`,
+        ours: describeRuns(cold),
+        against: 'the same',
+        ratio: rateOf(cold) / rateOf(theirs),
+        goal: '–',
+        met: null,
+      },
+      { ours: cold },
+    )
+  },
+})
+
+/** Seeded: the same release gives the same keys in the same order. */
+const seeded = (column: string, seed = 'bench'): string => `hash(CAST(${column} AS VARCHAR) || '${seed}')`
+
+/** @param seed another one for scenarios that must not find each other's answers kept */
+export const recordRequests = async (bench: Bench, count = 20_000, seed = 'bench'): Promise<Request[]> =>
+  getAll(
+    (
+      await bench.direct.texts(
+        `SELECT cnes_code FROM facilities ORDER BY ${seeded('cnes_code', seed)}, cnes_code LIMIT ${count}`,
+      )
+    ).map((code) => `/v1/facilities/${code}`),
+  )
+
+/** What people type: words and beginnings of words of names, accents left or lost. */
+async function searches(bench: Bench): Promise<Request[]> {
+  const names = await bench.direct.texts(
+    `SELECT coalesce(trade_name, legal_name) FROM facilities WHERE is_active ORDER BY ${seeded('cnes_code')}, cnes_code LIMIT 4000`,
+  )
+  const texts = names.flatMap((name, index) => {
+    const words = name.split(/[^\p{L}\d]+/u).filter((word) => word.length >= 4)
+    const word = words[index % Math.max(1, words.length)]
+    if (word === undefined) return []
+    const two = words.slice(0, 2).join(' ')
+    const kinds = [word, word.toLowerCase(), word.slice(0, 5), name.includes(two) ? two : word]
+    const text = kinds[index % kinds.length] ?? word
+    return [index % 3 === 0 ? text.normalize('NFD').replaceAll(/\p{Mn}/gu, '') : text]
+  })
+  return getAll(
+    [...new Set(texts)].slice(0, 2000).map((text) => `/v1/facilities?search=${encodeURIComponent(text)}`),
+  )
+}
+
+export const ROUTES: readonly Scenario[] = [
+  against('record', 'A facility by its key, 20,000 seeded keys.', 1.5, async (bench) => ({
+    ours: await recordRequests(bench),
+  })),
+  against('page', 'A page of 50 facilities from anywhere in the list.', 1.5, async (bench) => {
+    const { starts } = await bench.walk()
+    const turned = starts.map(
+      (_, index) => starts[(index * 7919) % starts.length] ?? { cursor: '', after: '' },
+    )
+    return {
+      ours: getAll(turned.map(({ cursor }) => `/v1/facilities?limit=50&cursor=${cursor}`)),
+      rival: getAll(
+        turned.map(
+          ({ after }) => `/v1/facilities?limit=50&cursor=${Buffer.from(after).toString('base64url')}`,
+        ),
+      ),
+    }
+  }),
+  against('filtered', 'A page of 50 facilities of a state and a type.', 1.5, async ({ direct }) => {
+    const pairs = await direct.rows(
+      `SELECT uf, facility_type_code AS type FROM facilities WHERE is_active AND facility_type_code IS NOT NULL
+       GROUP BY uf, facility_type_code ORDER BY ${seeded('uf || facility_type_code')}, uf, type`,
+    )
+    return { ours: getAll(pairs.map(({ uf, type }) => `/v1/facilities?uf=${uf}&facility_type_code=${type}`)) }
+  }),
+  against('search', 'Facilities whose names hold a text, accents or not.', 2, async (bench) => ({
+    ours: await searches(bench),
+  })),
+  against('scoped', 'The beds of a facility and their totals.', null, async ({ direct }) => ({
+    ours: getAll(
+      (
+        await direct.texts(
+          `SELECT DISTINCT cnes_code FROM bed_capacity ORDER BY ${seeded('cnes_code')}, cnes_code LIMIT 20000`,
+        )
+      ).map((code) => `/v1/facilities/${code}/bed-capacity`),
+    ),
+  })),
+  against('population', 'The population of a municipality.', null, async ({ direct }) => ({
+    ours: getAll(
+      (
+        await direct.texts(
+          `SELECT DISTINCT municipality_code FROM population WHERE population_type = 'ESTIMATED_POPULATION' ORDER BY ${seeded('municipality_code')}, 1`,
+        )
+      ).map((code) => `/v1/demography/population/${code}`),
+    ),
+  })),
+  against(
+    'dimension-values',
+    'Members of dimensions, a page at a time and by name.',
+    null,
+    async ({ direct }) => {
+      const values = '/v1/analytics/dimensions'
+      const words = await direct.texts(
+        `SELECT DISTINCT left(name, 5) AS word FROM municipalities WHERE territorial_type = 'MUNICIPALITY' AND name NOT LIKE '%''%' ORDER BY ${seeded('word')} LIMIT 100`,
+      )
+      return {
+        ours: getAll([
+          ...Array.from(
+            { length: 100 },
+            (_, page) => `${values}/municipality/values?limit=50&offset=${page * 50}`,
+          ),
+          ...words.map((word) => `${values}/municipality/values?search=${encodeURIComponent(word.trim())}`),
+          ...[
+            'state',
+            'bed_type',
+            'equipment_type',
+            'specialized_service_classification',
+            'legal_nature',
+          ].flatMap((code) => [
+            `${values}/${code}/values`,
+            `${values}/${code}/values?limit=10`,
+            `${values}/${code}/values?limit=20&offset=10`,
+          ]),
+        ]),
+      }
+    },
+  ),
+]
