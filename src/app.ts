@@ -12,7 +12,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
   LogController,
-  type onSendAsyncHookHandler,
+  type onSendHookHandler,
 } from 'fastify'
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
@@ -37,11 +37,11 @@ import {
 import type { KeyStore } from './keys/keys.ts'
 import type { RowStore } from './rows/rows.ts'
 
-const tagEncoding: onSendAsyncHookHandler = async (_request, reply, payload) => {
+const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   const [encoding, tag] = [reply.getHeader('content-encoding'), reply.getHeader('etag')]
   if (typeof encoding === 'string' && encoding !== 'identity' && typeof tag === 'string')
     reply.header('etag', tag.replace(/"$/, `-${encoding}"`))
-  return payload
+  done(null, payload)
 }
 
 /** W3C Trace Context: the trace a request belongs to. */
@@ -78,11 +78,17 @@ const CLOSE_IDLE_MS = 50
 const WINDOW_SECONDS = 60
 /** No header value can be this. */
 const UNKNOWN_EXPECTATION = '\n'
+const IS_API = /^\/v1(\/|\?|$)/
+const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
+/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
+const STALL_BYTES = 65_536
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
+    // One logger for all requests: its lines are written below, with what identifies the request.
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -130,16 +136,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       throw new AppError('invalid_request', { detail: 'The Host header is missing.' })
     if (request.headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
     // The route that matched, not the address as written: /%76%31/states is /v1/states.
-    if (!/^\/v1(\/|\?|$)/.test(request.routeOptions.url ?? request.url)) return
-    const secret = /^Bearer ([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? '')?.[1]
+    const url = request.routeOptions.url
+    if (!IS_API.test(url ?? request.url)) return
+    const secret = BEARER.exec(request.headers.authorization ?? '')?.[1]
     const key = secret === undefined ? null : parts.keys.authenticate(secret)
     if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
     stateOf(request).key = key
-    const taken = parts.limiter.take(
-      key.id,
-      costs.get(request.routeOptions.url ?? '') ?? 1,
-      key.rate_per_minute,
-    )
+    const taken = parts.limiter.take(key.id, costs.get(url ?? '') ?? 1, key.rate_per_minute)
     // Only a shared bucket is waited for.
     const rate = taken instanceof Promise ? await taken : taken
     reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
@@ -148,11 +151,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
   })
 
-  app.addHook('onSend', async (_request, reply, payload) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close')
-    if (typeof payload === 'object' && payload !== null)
-      reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
+    const isShort = payload == null || ((payload as string | Buffer).length ?? STALL_BYTES) < STALL_BYTES
+    if (!isShort) reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
     reply.header('server-timing', `app;dur=${reply.elapsedTime.toFixed(1)}`)
+    done(null, payload)
   })
 
   // After compression, whose hooks belong to each route: a strong tag names bytes, and compressed bytes are others.
@@ -162,7 +166,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     route.onSend = [...before, tagEncoding]
   })
 
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { key, releaseId, rows } = stateOf(request)
     parts.metrics.observe(
       request.method,
@@ -185,6 +189,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       },
       'request',
     )
+    done()
   })
 
   function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -44,6 +44,7 @@ export interface AnswerParts {
 /** Texts of path and query, already valid for the route. */
 export type Given = Readonly<Record<string, string>>
 
+const DIGITS = /^\d+$/
 const notFound = (): AppError => new AppError('not_found')
 
 /** @throws AppError 'invalid_request' naming the periods there are */
@@ -81,7 +82,7 @@ export async function answerList(
   given: Given,
   parts: AnswerParts,
 ): Promise<CustomAnswer | WrittenAnswer> {
-  const { engine, view, signal, cursorSecret, shelves } = parts
+  const { engine, view, cursorSecret, shelves } = parts
   const dataset = route.dataset.name as DatasetName
   const limit = given.limit === undefined ? route.limit.default : Number(given.limit)
   const filters = filtersOf(route, given)
@@ -111,6 +112,7 @@ export async function answerList(
         rows: page.count,
       }
   }
+  const { signal } = parts
   const rows = await engine.run(planList(question, limit, after), view, { signal })
   const page = rows.slice(0, limit)
   const last = page.at(-1)
@@ -173,15 +175,16 @@ export async function answerAll(
 export async function answerRecord(
   route: RecordRoute,
   given: Given,
-  { engine, view, signal, shelves }: AnswerParts,
+  parts: AnswerParts,
 ): Promise<CustomAnswer | WrittenAnswer> {
+  const { engine, view, shelves } = parts
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, given.reference_period)
   if (!holds(view, dataset)) throw notFound()
   const key: Record<string, string | number> = {}
   for (const [parameter, { column, digits, integer }] of Object.entries(route.key)) {
     const text = given[parameter] ?? ''
-    if (!new RegExp(`^\\d{${digits}}$`).test(text)) throw notFound()
+    if (text.length !== digits || !DIGITS.test(text)) throw notFound()
     key[column] = integer === true ? Number(text) : text
   }
   const shelf = shelves?.find(view, dataset, period) ?? null
@@ -191,7 +194,7 @@ export async function answerRecord(
     const json = shelf.record(position)
     if (json !== null) return { json, meta: periodMeta(period), rows: 1 }
   }
-  const [row] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
+  const [row] = await engine.run(planRecord(route.dataset, key, period), view, { signal: parts.signal })
   if (row === undefined) throw notFound()
   return { data: row, meta: periodMeta(period), rows: 1 }
 }
@@ -222,8 +225,9 @@ function writtenRows(shelf: Shelf, cnes: string): readonly Row[] | null {
 export async function answerScoped(
   route: ScopedRoute,
   given: Given,
-  { engine, view, signal, shelves }: AnswerParts,
+  parts: AnswerParts,
 ): Promise<CustomAnswer> {
+  const { engine, view, shelves } = parts
   const dataset = route.dataset.name as DatasetName
   const cnes = given.cnes_code ?? ''
   if (!/^\d{7}$/.test(cnes) || !holds(view, 'facilities')) throw notFound()
@@ -236,7 +240,9 @@ export async function answerScoped(
     const shelf = shelves?.find(view, name, of) ?? null
     return (
       (shelf === null ? null : writtenRows(shelf, cnes)) ??
-      (await engine.run(planRecord(DATASETS[name], { cnes_code: cnes }, of), view, { signal }))
+      (await engine.run(planRecord(DATASETS[name], { cnes_code: cnes }, of), view, {
+        signal: parts.signal,
+      }))
     )
   }
   const [facility] = await ofFacility('facilities', facilityPeriod)

@@ -2,7 +2,7 @@
  * A Route → Fastify: parameters checked, release pinned, kind answered, enveloped. One path for every route, so that the
  * order of refusals is the same everywhere: 401, 429, 403, 400, 409, 404.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
@@ -94,6 +94,14 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
   const schemas = querySchemas(route)
   const names = Object.keys(schemas)
   const query = z.strictObject(schemas)
+  const needsNone = query.safeParse({}).success
+  const readQuery = (asked: object): Given => {
+    if (needsNone && Object.keys(asked).length === 0) return NOTHING_ASKED
+    const parsed = query.safeParse(asked)
+    if (!parsed.success)
+      throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
+    return parsed.data as Given
+  }
   app.route({
     method: methodOf(route),
     url: fastifyPath(route.path),
@@ -113,10 +121,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         throw new AppError('invalid_request', {
           errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
         })
-      const parsed = query.safeParse(request.query)
-      if (!parsed.success)
-        throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
-      const given = { ...(parsed.data as Given), ...parametersOf(request) }
+      const given = { ...readQuery(request.query as object), ...parametersOf(request) }
       const bodyPin =
         route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body, given) : null
       const pin = given.expected_release_id ?? bodyPin
@@ -135,7 +140,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
           return reply.code(304).send()
       }
       const ask = (): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> =>
-        answerRoute(route, given, request, abortSignalOf(reply), parts, view)
+        answerRoute(route, given, request, reply, parts, view)
       if (view !== null && isKept(route, request)) {
         const meta = releaseMeta(view, state.releaseId)
         const makeKept = async (): Promise<KeptAnswer> => {
@@ -178,6 +183,7 @@ const isShallow = (value: unknown, depth: number): boolean =>
   value === null ||
   (depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1)))
 
+const NOTHING_ASKED: Given = {}
 const JSON_NAME = 'application/json'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -235,7 +241,7 @@ async function answerRoute(
   route: Route,
   given: Given,
   request: FastifyRequest,
-  signal: AbortSignal,
+  reply: FastifyReply,
   parts: MountParts,
   view: ReleaseView | null,
 ): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> {
@@ -252,7 +258,7 @@ async function answerRoute(
       body: request.body,
       key: stateOf(request).key,
       language: languageOf(request.headers['accept-language']),
-      signal,
+      signal: abortSignalOf(reply),
       preferred: (types) => preferredType(request, types),
       engine: parts.engine,
       reports: parts.reports,
@@ -264,7 +270,10 @@ async function answerRoute(
   const answerParts = {
     engine: parts.engine,
     view,
-    signal,
+    // Made when it is needed: rows that are written out are not waited for.
+    get signal() {
+      return abortSignalOf(reply)
+    },
     cursorSecret: parts.cursorSecret,
     shelves: parts.rows,
   }
@@ -330,7 +339,7 @@ function setValidators(
     request.url,
     languageOf(request.headers['accept-language']),
   ].join('\n')
-  const tag = `"${createHash('sha256').update(question).digest('base64url').slice(0, 27)}"`
+  const tag = `"${hash('sha256', question, 'base64url').slice(0, 27)}"`
   reply.header('etag', tag)
   reply.header('cache-control', pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache')
   return matchesTag(request.headers['if-none-match'], tag)

@@ -4,9 +4,10 @@
  * Closed by default: an answer is data, so nothing in it may be loaded, framed or run; other origins are refused unless the
  * operator names them. /docs widens the policy for its own page.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import cors from '@fastify/cors'
-import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import helmet from 'helmet'
 
 /** Headers of answers that pages of other origins may read. */
 const EXPOSED = [
@@ -27,15 +28,32 @@ const EXPOSED = [
 ]
 const DAY_SECONDS = 86_400
 
-/** @param origins that may read answers from their pages; '*' is any, none is the default */
-export async function secure(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  await app.register(helmet, {
+/** What helmet would set on every answer: computed once, because none of it depends on the request. */
+function securityHeaders(origins: readonly string[]): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {}
+  const collect = {
+    setHeader: (name: string, value: string) => {
+      headers[name.toLowerCase()] = value
+    },
+    removeHeader: () => undefined,
+  }
+  helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
     },
     crossOriginResourcePolicy: { policy: origins.length === 0 ? 'same-origin' : 'cross-origin' },
     strictTransportSecurity: { maxAge: 365 * DAY_SECONDS, includeSubDomains: false },
+  })({} as IncomingMessage, collect as unknown as ServerResponse, () => undefined)
+  return headers
+}
+
+/** @param origins that may read answers from their pages; '*' is any, none is the default */
+export async function secure(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  const headers = securityHeaders(origins)
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers)
+    done()
   })
   if (origins.length === 0) return
   await app.register(cors, {

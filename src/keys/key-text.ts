@@ -6,7 +6,7 @@
  * The checksum lets a scanner tell a key from a text that looks like one, and keeps a mistyped key out of the comparison.
  * Absent on purpose: a slow password hash. A secret of 256 random bits cannot be guessed, so SHA-256 is enough.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const ID_BYTES = 5
@@ -35,10 +35,10 @@ export function readKeyId(text: string): string | null {
 }
 
 /** @returns SHA-256 of the text of a key: what is stored and compared, 32 bytes */
-export const hashKeyText = (text: string): Buffer => createHash('sha256').update(text).digest()
+export const hashKeyText = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 function checksumOf(body: string): string {
-  return encodeBase32(createHash('sha256').update(`checksum ${body}`).digest()).slice(0, CHECKSUM_CHARACTERS)
+  return encodeBase32(hash('sha256', `checksum ${body}`, 'buffer')).slice(0, CHECKSUM_CHARACTERS)
 }
 
 function encodeBase32(bytes: Uint8Array): string {

@@ -36,8 +36,21 @@ export function storedPeriods(view: ReleaseView, dataset: DatasetName): number[]
 
 /** @returns the newest collected period of a dataset, else the newest stored one, else null */
 export function latestPeriod(view: ReleaseView, dataset: DatasetName): number | null {
-  return collectedPeriods(view, dataset).at(-1) ?? storedPeriods(view, dataset).at(-1) ?? null
+  let known = LATEST.get(view)
+  if (known === undefined) {
+    known = new Map()
+    LATEST.set(view, known)
+  }
+  let latest = known.get(dataset)
+  if (latest === undefined) {
+    latest = collectedPeriods(view, dataset).at(-1) ?? storedPeriods(view, dataset).at(-1) ?? null
+    known.set(dataset, latest)
+  }
+  return latest
 }
+
+/** Asked with every request; a view never changes. */
+const LATEST = new WeakMap<ReleaseView, Map<DatasetName, number | null>>()
 
 /** @returns what was collected of a dataset in a period, or null */
 export function coverageOf(view: ReleaseView, dataset: DatasetName, period: number): Coverage | null {
