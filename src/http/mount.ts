@@ -258,7 +258,9 @@ async function answerRoute(
       body: request.body,
       key: stateOf(request).key,
       language: languageOf(request.headers['accept-language']),
-      signal: abortSignalOf(reply),
+      get signal() {
+        return abortSignalOf(reply)
+      },
       preferred: (types) => preferredType(request, types),
       engine: parts.engine,
       reports: parts.reports,
@@ -363,14 +365,15 @@ function abortSignalOf(reply: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-const STATES = new WeakMap<FastifyRequest, RequestState>()
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the first that asks; decorated in app.ts. */
+    known: RequestState | null
+  }
+}
 
 /** What is known of a request so far. */
 export function stateOf(request: FastifyRequest): RequestState {
-  let state = STATES.get(request)
-  if (state === undefined) {
-    state = { key: null, releaseId: null, rows: null }
-    STATES.set(request, state)
-  }
-  return state
+  request.known ??= { key: null, releaseId: null, rows: null }
+  return request.known
 }

@@ -71,10 +71,15 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       (words === null
         ? 0
         : words.words.length +
-          [words.starts, words.ends, words.positions, words.texts, words.textEnds].reduce(
-            (sum, { byteLength }) => sum + byteLength,
-            0,
-          )),
+          [
+            words.starts,
+            words.bucketEnds,
+            words.wordNumbers,
+            words.ends,
+            words.positions,
+            words.texts,
+            words.textEnds,
+          ].reduce((sum, { byteLength }) => sum + byteLength, 0)),
     find(key) {
       const text = keyText(dataset, index.widths, key)
       if (text === null || text.length !== keyWidth) return null

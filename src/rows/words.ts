@@ -11,6 +11,9 @@ export interface WordIndex {
   readonly words: string
   /** Where each word begins in `words`. */
   readonly starts: Uint32Array
+  /** Words of bucket i, the trigrams that hash to i: wordNumbers[bucketEnds[i - 1]] to wordNumbers[bucketEnds[i]]. */
+  readonly bucketEnds: Uint32Array
+  readonly wordNumbers: Uint32Array
   /** Rows of word i: positions[ends[i - 1]] to positions[ends[i]], ascending. */
   readonly ends: Uint32Array
   readonly positions: Uint32Array
@@ -82,7 +85,8 @@ export function collectWords(rows: number): {
         starts[number] = length
         length += word.length + 1
       }
-      return { words: `\n${[...numbers.keys()].join('\n')}\n`, starts, ends, positions }
+      const words = `\n${[...numbers.keys()].join('\n')}\n`
+      return { words, starts, ...bucketsOf(words, starts), ends, positions }
     },
   }
 }
@@ -124,9 +128,25 @@ export function findRows(index: WordIndex, text: string, mark: (position: number
 const rowsOf = ({ ends, positions }: WordIndex, word: number): Uint32Array =>
   positions.subarray(word === 0 ? 0 : ends[word - 1], ends[word])
 
-/** Numbers of the words in which a pattern occurs; a line feed in it stands for the word's begin or end. */
-function wordsWith({ words, starts }: WordIndex, pattern: string): number[] {
+/**
+ * Numbers of the words in which a pattern occurs, each once; a line feed in it stands for the word's begin or end. The words
+ * of its rarest trigram are looked at; a pattern too short to have one is looked for in all of them.
+ */
+function wordsWith({ words, starts, bucketEnds, wordNumbers }: WordIndex, pattern: string): number[] {
   const found: number[] = []
+  let rarest: Uint32Array | null = null
+  for (let at = 0; at + 3 <= pattern.length; at += 1) {
+    const bucket = bucketAt(pattern, at)
+    const own = wordNumbers.subarray(bucket === 0 ? 0 : bucketEnds[bucket - 1], bucketEnds[bucket])
+    if (rarest === null || own.length < rarest.length) rarest = own
+  }
+  if (rarest !== null) {
+    // With the line feeds before and behind it.
+    for (const word of rarest)
+      if (words.slice((starts[word] ?? 0) - 1, starts[word + 1] ?? words.length).includes(pattern))
+        found.push(word)
+    return found
+  }
   for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
     const word = wordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
     found.push(word)
@@ -134,6 +154,49 @@ function wordsWith({ words, starts }: WordIndex, pattern: string): number[] {
     at = (starts[word + 1] ?? words.length) - 1
   }
   return found
+}
+
+const BUCKETS = 1 << 16
+/** The trigram at a place, hashed: unequal ones may share a bucket, so what is found there is looked at. */
+const bucketAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) * 2521 + text.charCodeAt(at + 1) * 157 + text.charCodeAt(at + 2)) & (BUCKETS - 1)
+
+/** Words by trigram, line feeds included, so that a word's begin and end are found as well. */
+function bucketsOf(words: string, starts: Uint32Array): Pick<WordIndex, 'bucketEnds' | 'wordNumbers'> {
+  /** Last word put into each bucket: a word stands there once. */
+  const seen = new Int32Array(BUCKETS)
+  const walk = (put: (bucket: number, word: number) => void): void => {
+    seen.fill(-1)
+    for (let word = 0; word < starts.length; word += 1) {
+      const end = (starts[word + 1] ?? words.length) - 3
+      for (let at = (starts[word] ?? 0) - 1; at <= end; at += 1) {
+        const bucket = bucketAt(words, at)
+        if (seen[bucket] === word) continue
+        seen[bucket] = word
+        put(bucket, word)
+      }
+    }
+  }
+  const next = new Uint32Array(BUCKETS)
+  let total = 0
+  walk((bucket) => {
+    next[bucket] = (next[bucket] ?? 0) + 1
+    total += 1
+  })
+  const bucketEnds = new Uint32Array(BUCKETS)
+  let end = 0
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    const count = next[bucket] ?? 0
+    next[bucket] = end
+    end += count
+    bucketEnds[bucket] = end
+  }
+  const wordNumbers = new Uint32Array(total)
+  walk((bucket, word) => {
+    wordNumbers[next[bucket] ?? 0] = word
+    next[bucket] = (next[bucket] ?? 0) + 1
+  })
+  return { bucketEnds, wordNumbers }
 }
 
 /** The last word that begins at or before a place. */
