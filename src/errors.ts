@@ -164,6 +164,12 @@ export const ERRORS = {
     title_en: 'Query queue full',
     hint: 'Wait the seconds in Retry-After.',
   },
+  query_too_large: {
+    status: 503,
+    title: 'Consulta não cabe na memória',
+    title_en: 'Query does not fit into memory',
+    hint: 'Narrow the filters or group by fewer dimensions; the operator may raise SUS_DUCKDB_MEMORY or SUS_REPORT_MEMORY.',
+  },
   query_timeout: {
     status: 504,
     title: 'Consulta passou do tempo limite',

@@ -147,8 +147,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         if (timedOut) throw new AppError('query_timeout', { cause: error })
         if (signal?.aborted === true)
           throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
-        if (error instanceof AppError) throw error
-        throw new AppError('internal', { cause: error })
+        throw toAppError(error)
       } finally {
         clearTimeout(timer)
         signal?.removeEventListener('abort', interrupt)
@@ -183,7 +182,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     try {
       const names = result.deduplicatedColumnNames()
       for (;;) {
-        const chunk = await result.fetchChunk()
+        const chunk = await result.fetchChunk().catch((error: unknown) => {
+          throw toAppError(error)
+        })
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true)
           throw new AppError('query_timeout', { detail: 'The client has left.' })
@@ -221,6 +222,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       instance.closeSync()
     },
   }
+}
+
+/** A statement that wants more memory than there is fails alone, and is told why. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const isMemory = error instanceof Error && /\bOut of Memory Error\b/.test(error.message)
+  return new AppError(isMemory ? 'query_too_large' : 'internal', { cause: error })
 }
 
 /** Statements carry exact values only: text, integers, flags and lists of them. */

@@ -16,7 +16,7 @@ import {
   prepareQuery,
   summarise,
 } from '../query/answer.ts'
-import { printAggregate } from '../query/dialect/duckdb.ts'
+import { printAggregate, printRowCount } from '../query/dialect/duckdb.ts'
 import { estimateRows } from '../query/explain.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import { digestFile } from '../release/digest.ts'
@@ -146,8 +146,7 @@ export async function openTable(
   const options = parts.signal === undefined ? {} : { signal: parts.signal }
   // A plan that may give more rows than a report holds is counted first; no other work is done before.
   if (estimateRows(prepared.plan, view) > REPORT_ROWS_MAX) {
-    const count = { ...prepared.plan, query: { ...query, limit: 1 } }
-    const [row] = await engine.run(printAggregate(count), view, options)
+    const [row] = await engine.run(printRowCount(prepared.plan), view, options)
     refuseTooMany(Number(row?.total_rows ?? 0))
   }
   const source = engine.runInBatches(printAggregate(prepared.plan), view, options)[Symbol.asyncIterator]()

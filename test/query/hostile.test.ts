@@ -1,6 +1,10 @@
 /** Questions that are wrong, hostile or too much: refused cleanly, interrupted for real, and the server answers on. */
 import t from 'tap'
 import { createEngine } from '../../src/engine/engine.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { planAggregate } from '../../src/query/aggregate.ts'
+import { printAggregate, printRowCount } from '../../src/query/dialect/duckdb.ts'
+import { parseQuery } from '../../src/query/request.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
@@ -229,4 +233,56 @@ t.test('rows taken in batches give the connection back, however the loop ends', 
     (await engine.run(sql`SELECT count(*) AS n FROM ${table('facilities', 202605)}`, view))[0]?.n,
     count,
   )
+})
+
+t.test('a query that does not fit into the memory fails alone, and says so', async (t) => {
+  const engine = await createEngine({
+    releasesDir: small.releasesDir,
+    memory: '64MB',
+    threads: 2,
+    timeoutMs: 30_000,
+    concurrency: 1,
+    queue: 0,
+  })
+  t.teardown(() => engine.close())
+  await engine.open(view)
+  const large = sql`SELECT list(range ORDER BY hash(range)) AS l FROM range(100000000)`
+  await t.rejects(engine.run(large, view), { code: 'query_too_large' })
+  await t.rejects(engine.runInBatches(large, view)[Symbol.asyncIterator]().next(), {
+    code: 'query_too_large',
+  })
+  t.equal((await engine.run(sql`SELECT count(*) AS n FROM ${table('states')}`, view))[0]?.n, 27)
+})
+
+t.test('rows are counted without being computed, and as many as there are', async (t) => {
+  for (const group_by of [
+    ['facility'],
+    ['facility', 'equipment_type'],
+    ['municipality', 'facility_type'],
+    ['state'],
+    ['municipality', 'bed_type'],
+    [],
+  ])
+    for (const metrics of [
+      ['equipment_existing'],
+      ['facilities_count', 'bed_capacity_existing'],
+      ['beds_existing_per_100k'],
+    ])
+      try {
+        const plan = planAggregate(
+          parseQuery({
+            metrics,
+            group_by,
+            filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
+          }),
+          view,
+          CAPABILITIES,
+        )
+        const [counted] = await client.engine.run(printRowCount(plan), view)
+        const [whole] = await client.engine.run(printAggregate(plan), view)
+        t.equal(counted?.total_rows, whole?.total_rows, `${metrics} by ${group_by}`)
+      } catch (error) {
+        // Not every metric goes with every grouping.
+        t.match((error as { code?: string }).code, /^(incompatible_dimension|denominator_not_defined)$/)
+      }
 })

@@ -63,6 +63,16 @@ FROM summary LEFT JOIN page ON true
 ORDER BY page.position`
 }
 
+/** How many rows the whole answer has, without computing any of them: one row, total_rows. */
+export function printRowCount(plan: AggregatePlan): Sql {
+  const keysOnly = { ...plan, datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [] })) }
+  const ctes = keysOnly.datasets
+    .filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
+    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset, keysOnly)}\n)`)
+  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
+SELECT count(*) AS total_rows FROM spine`
+}
+
 /** A code as an answer shows it. */
 const shownCode = (code: DimensionCode): Sql =>
   code === 'reference_period'
