@@ -7,6 +7,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
+import { putMainThreadFirst } from './background.ts'
 import { createEngine } from './engine/engine.ts'
 import { createReportPool } from './export/pool.ts'
 import { createAnswerCache } from './http/answer-cache.ts'
@@ -131,6 +132,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   }
   const address = await app.listen({ host: settings.host, port: settings.port })
   logger.info({ address }, 'listening')
+  putMainThreadFirst()
   // Only now: what is asked first does not wait for it.
   isListening = true
   const current = releases.current()

@@ -66,6 +66,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'release-trial.ts': ['release', 'engine', 'sql.ts'],
   'trial.ts': ['release'],
   'main.ts': [
+    'background.ts',
     'trial.ts',
     'model',
     'release',
