@@ -69,9 +69,12 @@ export function createMetrics({
   )
   if (rows !== null) {
     gauge('sus_rows_memory_bytes', 'Memory of the index of rows written out, and of sets of rows.', (self) =>
-      self.set(rows.bytes().memory),
+      self.set(rows.stats().memory),
     )
-    gauge('sus_rows_disk_bytes', 'Disk of the rows written out.', (self) => self.set(rows.bytes().disk))
+    gauge('sus_rows_pending', 'Datasets whose rows are still to be written out.', (self) =>
+      self.set(rows.stats().pending),
+    )
+    gauge('sus_rows_disk_bytes', 'Disk of the rows written out.', (self) => self.set(rows.stats().disk))
   }
   gauge('sus_cache_bytes', 'Memory of the answers that are kept.', (self) => self.set(cache.bytes()))
   gauge('sus_ready', '1 while a verified release is in service.', (self) =>

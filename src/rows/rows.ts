@@ -38,7 +38,7 @@ export interface RowsOptions {
   readonly folder: string | 'auto' | null
   /** Bytes of files of lines, all together. */
   readonly maxBytes: number
-  /** Bytes of sets of rows that meet a filter, all together. */
+  /** Bytes of sets of rows that meet a filter, all together; 4 MiB at least. */
   readonly setBytes: number
   readonly engine: Engine
   /** The worker's program. */
@@ -77,8 +77,8 @@ export interface RowStore {
   ): Promise<ShelfPage | null>
   /** Resolves when nothing is being written. */
   settled(): Promise<void>
-  /** Bytes of memory (indexes, sets of rows) and of disk. */
-  bytes(): { readonly memory: number; readonly disk: number }
+  /** Bytes of memory (indexes, sets of rows) and of disk, and datasets that are still to be written. */
+  stats(): { readonly memory: number; readonly disk: number; readonly pending: number }
   close(): Promise<void>
 }
 
@@ -91,6 +91,8 @@ const KEPT: readonly DatasetName[] = [
   'equipment_inventory',
   'specialized_services',
 ]
+/** The rows that are open now are asked for with every page: they stay, whatever else may be kept. */
+const SET_BYTES_MIN = 4 << 20
 const TMPFS_MAGIC = 0x01021994
 /** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
 const ROW_BYTES_MAX = 1500
@@ -106,11 +108,12 @@ export function createRowStore(options: RowsOptions): RowStore {
   const folder = place?.folder ?? null
   const kept = new Map<string, Kept>()
   const sets = new LRUCache<string, Positions>({
-    maxSize: Math.max(1, options.setBytes),
+    maxSize: Math.max(SET_BYTES_MIN, options.setBytes),
     sizeCalculation: ({ bits }) => bits.byteLength + 200,
   })
   const computing = new Map<string, Promise<Positions>>()
   let wanted: ReleaseView | null = null
+  let pending = 0
   let building: Promise<void> = Promise.resolve()
   let worker: Worker | null = null
   let isClosed = false
@@ -168,9 +171,10 @@ export function createRowStore(options: RowsOptions): RowStore {
   }
   const buildAll = async (view: ReleaseView): Promise<void> => {
     drop(view)
-    for (const dataset of KEPT) {
+    for (const [index, dataset] of KEPT.entries()) {
       if (wanted?.id !== view.id || isClosed) return
       await buildOne(view, dataset)
+      pending = KEPT.length - index - 1
     }
   }
 
@@ -220,6 +224,7 @@ export function createRowStore(options: RowsOptions): RowStore {
     open(view) {
       if (folder === null) return
       wanted = view
+      pending = KEPT.length
       building = building.then(() => buildAll(view))
     },
     find(view, dataset, period) {
@@ -243,7 +248,8 @@ export function createRowStore(options: RowsOptions): RowStore {
       }
     },
     settled: () => building,
-    bytes: () => ({
+    stats: () => ({
+      pending,
       memory: [...kept.values()].reduce((sum, { shelf }) => sum + shelf.bytes, 0) + sets.calculatedSize,
       disk: diskBytes(),
     }),

@@ -281,12 +281,12 @@ t.test(
     await written.rows.settled()
     t.equal(shelfOf('facilities'), null, 'the first release is the engine’s again')
     t.not(written.rows.find(other, 'facilities', 202604), null)
-    const { disk } = written.rows.bytes()
+    const { disk } = written.rows.stats()
     written.rows.open(view)
     await written.rows.settled()
     isOver = true
     t.ok((await walking) > 3)
     t.not(shelfOf('facilities'), null)
-    t.ok(disk > 0 && written.rows.bytes().disk > 0)
+    t.ok(disk > 0 && written.rows.stats().disk > 0)
   },
 )
