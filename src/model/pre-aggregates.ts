@@ -164,7 +164,8 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
 /** Columns that tell rows apart, in the order of the file. */
 export const keyColumns = ({ keys }: PreAggregate): string[] => keys.map((code) => dimensionOf(code).column)
 
-function nameCondition(condition: Condition): string {
+/** @returns a word for a condition, part of column names */
+export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
   if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
   if ('flag' in condition) return `_${condition.flag}`

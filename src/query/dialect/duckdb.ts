@@ -33,6 +33,9 @@ export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | 
 
 /** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
 const RANK_SCALE = 10n ** 18n
+/** Twice a numerator × 100, and a remainder × 10^9, stay below 2^63. */
+const NARROW_NUMERATOR = 10 ** 15
+const NARROW_DENOMINATOR = 4 * 10 ** 9
 export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
@@ -423,18 +426,37 @@ function valuedCte(plan: AggregatePlan): Sql {
     const denominator = ident(`denominator_${index}`)
     const decimals = decimalsOf(metric, plan)
     const isWhole = decimals === 0
-    const power = 10 ** decimals
-    const rounded = sql`(CASE WHEN ${numerator} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${numerator}) * ${whole(power)} + ${denominator}) // (2 * ${denominator}))`
     const value = isWhole
       ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN CAST(${rounded} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
+      : sql`CASE WHEN ${denominator} > 0 THEN CAST(${quotientSql(numerator, denominator, decimals)} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
     const rank = isWhole
       ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
+      : sql`CASE WHEN ${denominator} > 0 THEN ${rankSql(numerator, denominator)} END`
     return [sql`${value} AS ${ident(`value_${index}`)}`, sql`${rank} AS ${ident(`rank_${index}`)}`, numerator]
   })
   return sql`  SELECT ${join([...plan.query.group_by.map(key), ...columns], ',\n    ')}
   FROM joined`
+}
+
+/** Do the numbers leave room for their products in 64 bits? Division of HUGEINT is many times slower. */
+const isNarrow = (numerator: Sql, denominator: Sql): Sql =>
+  sql`${numerator} BETWEEN ${whole(-NARROW_NUMERATOR)} AND ${whole(NARROW_NUMERATOR)} AND ${denominator} <= ${whole(NARROW_DENOMINATOR)}`
+const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
+
+/** numerator × 10^decimals ÷ denominator, rounded half away from zero, in integers. */
+function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
+  const rounded = (n: Sql, d: Sql): Sql =>
+    sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
+}
+
+/** numerator × 10^18 ÷ denominator: of narrow numbers by long division, nine digits at a time. */
+function rankSql(numerator: Sql, denominator: Sql): Sql {
+  const [n, d, digits] = [narrow(numerator), narrow(denominator), whole(10 ** 9)]
+  const first = sql`(${n} % ${d}) * ${digits}`
+  const second = sql`((${first}) % ${d}) * ${digits}`
+  const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
 
 /** Groups of the page in order, and what they are ordered by; ties are broken by the whole key. */
