@@ -16,6 +16,7 @@ import { createRateLimiter } from './http/rate-limit.ts'
 import { createSharedRateLimiter } from './http/shared-rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
+import { keptRelations } from './query/kept.ts'
 import { openStore } from './release/store.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
@@ -40,6 +41,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     timeoutMs: settings.queryTimeoutMs,
     concurrency: settings.queryConcurrency,
     queue: settings.queryQueue,
+    hot: { bytes: settings.hotBytes, relations: keptRelations },
   })
   const keys = openKeyStore(settings.keysFile, {
     notesUse: true,
@@ -54,7 +56,14 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     keepOpen: settings.releasesOpen,
     onClosed: (id) => engine.release(id),
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
-    onCurrent: ({ id }) => logger.info({ release_id: id }, 'release in service'),
+    onCurrent: (view) => {
+      logger.info({ release_id: view.id }, 'release in service')
+      // In the background: until it is held, statements read the files.
+      engine.warm(view).then(
+        () => logger.info({ release_id: view.id }, 'release held in memory'),
+        (error: unknown) => logger.warn({ release_id: view.id, error }, 'release not held in memory'),
+      )
+    },
   })
   const reports = createReportPool({
     worker: {

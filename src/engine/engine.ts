@@ -114,23 +114,29 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const schema = await open.schema
     // Loading ends before its tables go; plans hold what they read.
     await open.hot?.stop()
-    plans.forget(schema)
+    plans.forget(`"${schema}".`)
     await setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
   }
+  /** Gives the memory of a release back that is no longer in service. */
+  const cool = async (open: OpenRelease): Promise<void> => {
+    const { hot } = open
+    open.hot = null
+    await hot?.drop((prefix) => plans.forget(prefix))
+  }
+  let warmed = 0
   const warm = async (release: ReleaseView): Promise<void> => {
     const { hot } = options
     if (hot === undefined || loader === null || hot.bytes === 0) return
     const open = openOf(release)
     const schema = await open.schema
-    if (open.isLeaving || open.hot !== null) return open.hot?.load([])
-    const others = [...schemas.values()].filter((other) => other !== open)
-    const held = (): number => others.reduce((sum, other) => sum + (other.hot?.bytes() ?? 0), 0)
-    open.hot = createHotTables(
-      loader,
-      schema,
-      (bytes) => held() + (open.hot?.bytes() ?? 0) + bytes <= hot.bytes,
-    )
-    await open.hot.load(
+    if (open.isLeaving) return
+    if (open.hot !== null) return open.hot.load([])
+    warmed += 1
+    const tables = createHotTables(loader, { schema, prefix: `hot${warmed}_`, bytesMax: hot.bytes })
+    open.hot = tables
+    // One release is held at a time: the one in service.
+    await Promise.all([...schemas.values()].filter((other) => other !== open).map(cool))
+    await tables.load(
       hot.relations(release).map((relation) => ({
         ...relation,
         select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
@@ -175,7 +181,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
           (name) => hot?.find(name) ?? null,
         )
         refuseOther(text)
-        const connection = await shared.acquire(heavyFor ?? null)
+        const leave = hot?.enter()
+        const connection = await shared.acquire(heavyFor ?? null).catch((error: unknown) => {
+          leave?.()
+          throw error
+        })
         let timedOut = false
         const interrupt = (): void => connection.interrupt()
         const timer = setTimeout(() => {
@@ -195,6 +205,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
           if (error instanceof AppError) throw error
           throw new AppError('internal', { cause: error })
         } finally {
+          leave?.()
           clearTimeout(timer)
           signal?.removeEventListener('abort', interrupt)
         }

@@ -21,8 +21,12 @@ export interface HotTables {
   find(name: string): string | null
   /** Loads one relation after another into a schema; ends early when `stop` was called. */
   load(relations: readonly HotRelation[]): Promise<void>
-  /** From now on nothing is found; ends when loading has. The tables are dropped with their schema. */
+  /** A statement that found tables begins; @returns what ends it */
+  enter(): () => void
+  /** From now on nothing is found; ends when loading has. */
   stop(): Promise<void>
+  /** Stops, and drops the tables once no statement reads them. @param before is told how their names begin */
+  drop(before: (names: string) => void): Promise<void>
   /** Estimate of what is held. */
   bytes(): number
 }
@@ -36,17 +40,28 @@ const COLUMN_BYTES_MIN = 16_384
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** @param loader a connection of its own: loading holds up no statement @param take reserves bytes of the bound */
+export interface HotOptions {
+  readonly schema: string
+  /** How the tables' names begin. */
+  readonly prefix: string
+  /** What is held at most, as estimated before it is loaded. */
+  readonly bytesMax: number
+}
+
+/** @param loader a connection of its own: loading holds up no statement */
 export function createHotTables(
   loader: DuckDBConnection,
-  schema: string,
-  take: (bytes: number) => boolean,
+  { schema, prefix, bytesMax }: HotOptions,
 ): HotTables {
+  const named = (rest: string): string => `${quote(schema)}.${quote(`${prefix}${rest}`)}`
   const tables = new Map<string, string>()
+  const types: string[] = []
   let held = 0
   let loaded = 0
   let isStopped = false
   let loading: Promise<void> = Promise.resolve()
+  let users = 0
+  let onIdle: (() => void) | null = null
 
   const rowsOf = async (text: string) => (await loader.runAndReadAll(text)).getRows()
 
@@ -57,10 +72,10 @@ export function createHotTables(
       const width = codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES)
       return sum + Math.max(COLUMN_BYTES_MIN, width * rows)
     }, 0)
-    if (!take(estimate)) return
+    if (held + estimate > bytesMax) return
     held += estimate
     loaded += 1
-    const table = `${quote(schema)}.${quote(`hot_${loaded}`)}`
+    const table = named(String(loaded))
     const casts: string[] = []
     for (const { column, type } of columns) {
       const source = quote(column)
@@ -72,7 +87,8 @@ export function createHotTables(
           casts.push(source)
           continue
         }
-        const codeType = `${quote(schema)}.${quote(`hot_${loaded}_${column}`)}`
+        const codeType = named(`${loaded}_${column}`)
+        types.push(codeType)
         await loader.run(
           `CREATE TYPE ${codeType} AS ENUM (SELECT DISTINCT ${source} FROM (${select}) WHERE ${source} IS NOT NULL ORDER BY 1)`,
         )
@@ -89,8 +105,20 @@ export function createHotTables(
     )
     return Number(others) === 0
   }
+  const stop = (): Promise<void> => {
+    isStopped = true
+    tables.clear()
+    return loading
+  }
   return {
     find: (name) => tables.get(name) ?? null,
+    enter() {
+      users += 1
+      return () => {
+        users -= 1
+        if (users === 0) onIdle?.()
+      }
+    },
     load(relations) {
       loading = loading.then(async () => {
         for (const relation of relations) {
@@ -104,10 +132,18 @@ export function createHotTables(
       })
       return loading
     },
-    stop() {
-      isStopped = true
-      tables.clear()
-      return loading
+    stop,
+    async drop(before) {
+      await stop()
+      if (users > 0)
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+      before(`${quote(schema)}."${prefix}`)
+      for (let index = 1; index <= loaded; index += 1)
+        await loader.run(`DROP TABLE IF EXISTS ${named(String(index))}`)
+      for (const type of types) await loader.run(`DROP TYPE IF EXISTS ${type}`)
+      held = 0
     },
     bytes: () => held,
   }

@@ -17,8 +17,8 @@ export interface Plans {
     text: string,
     parameters: number,
   ): Promise<DuckDBPreparedStatement> | null
-  /** Forgets the plans that read a schema; nothing may run over it. */
-  forget(schema: string): void
+  /** Forgets the plans whose text holds the names of tables that go; none of them may run. */
+  forget(names: string): void
   clear(): void
 }
 
@@ -56,7 +56,7 @@ export function createPlans(): Plans {
   return {
     prepare: (connection, text, parameters) =>
       parameters > 0 || text.length > TEXT_MAX ? null : find(connection, text),
-    forget: (schema) => forgetWhere((text) => text.includes(`"${schema}".`)),
+    forget: (names) => forgetWhere((text) => text.includes(names)),
     clear: () => forgetWhere(() => true),
   }
 }

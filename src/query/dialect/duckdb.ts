@@ -66,8 +66,8 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
       sql`joined AS (\n${joinedCte(plan)}\n)`,
       sql`valued AS (\n${valuedCte(plan)}\n)`,
       sql`summary AS (
-  SELECT count(*) AS total_rows, sha256(coalesce(string_agg(${line}, chr(10) ORDER BY ${line}), '')) AS rows_sha256, ${join(missing, ', ')}
-  FROM valued
+  SELECT count(*) AS total_rows, sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256, ${join(missing, ', ')}
+  FROM (SELECT *, ${line} AS line FROM valued)
 )`,
       sql`chosen AS (\n${chosenCte(plan, only)}\n)`,
       sql`page AS (\n${pageCte(plan)}\n)`,
@@ -429,10 +429,15 @@ function valuedCte(plan: AggregatePlan): Sql {
     const value = isWhole
       ? numerator
       : sql`CASE WHEN ${denominator} > 0 THEN CAST(${quotientSql(numerator, denominator, decimals)} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
+    const isOrdered = plan.query.order_by.some(({ field }) => field === metric.code)
     const rank = isWhole
       ? numerator
       : sql`CASE WHEN ${denominator} > 0 THEN ${rankSql(numerator, denominator)} END`
-    return [sql`${value} AS ${ident(`value_${index}`)}`, sql`${rank} AS ${ident(`rank_${index}`)}`, numerator]
+    return [
+      sql`${value} AS ${ident(`value_${index}`)}`,
+      ...(isOrdered ? [sql`${rank} AS ${ident(`rank_${index}`)}`] : []),
+      numerator,
+    ]
   })
   return sql`  SELECT ${join([...plan.query.group_by.map(key), ...columns], ',\n    ')}
   FROM joined`
