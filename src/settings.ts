@@ -153,8 +153,8 @@ export const SETTINGS = {
   }),
   hotBytes: setting({
     name: 'SUS_HOT_BYTES',
-    default: 'a quarter of SUS_DUCKDB_MEMORY',
-    computeDefault: (context) => String(Math.floor(memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 4)),
+    default: 'a third of SUS_DUCKDB_MEMORY',
+    computeDefault: (context) => String(Math.floor(memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 3)),
     unit: 'bytes',
     help: 'Share of SUS_DUCKDB_MEMORY that holds what aggregations read of the release in service; 0 holds nothing.',
     allowed: 'a whole number from 0 to 100000000000',

@@ -5,7 +5,7 @@
  * Codes become ENUMs of the codes there are and facilities numbers, so that a grouped sum reads a byte or two a row. What
  * does not fit the bound is left out; a relation that cannot be loaded is left out too, for answers do not need it.
  */
-import type { DuckDBConnection } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
 
 export interface HotRelation {
   readonly name: string
@@ -35,9 +35,25 @@ export interface HotTables {
 const WIDTHS: Readonly<Record<string, number>> = { BOOLEAN: 1, INTEGER: 4, BIGINT: 8 }
 const ENUM_BYTES = 2
 const TEXT_BYTES = 48
-/** A table has at least one block for each column. */
-const COLUMN_BYTES_MIN = 16_384
+/** DuckDB's tables grow in blocks, one at least for each column and group of rows, and one for which values are null. */
+const BLOCK_BYTES = 262_144
+const GROUP_ROWS = 122_880
+/** Tables below so many rows have smaller blocks; below the second number, none of their own for nulls. */
+const SMALL_ROWS = 2048
+const SMALL_BYTES = 24_576
+const FEW_ROWS = 16_384
 
+/** @param widths bytes of each column @returns what a table takes in memory, rather too much than too little */
+export function estimateBytes(rows: number, widths: readonly number[]): number {
+  if (rows <= SMALL_ROWS) return widths.length * SMALL_BYTES
+  const groups = Math.ceil(rows / GROUP_ROWS)
+  const blocks = widths.map(
+    (width) => Math.ceil((width * Math.min(rows, GROUP_ROWS)) / BLOCK_BYTES) + (rows > FEW_ROWS ? 1 : 0),
+  )
+  return groups * BLOCK_BYTES * blocks.reduce((sum, count) => sum + count, 0)
+}
+
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export interface HotOptions {
@@ -55,7 +71,7 @@ export function createHotTables(
 ): HotTables {
   const named = (rest: string): string => `${quote(schema)}.${quote(`${prefix}${rest}`)}`
   const tables = new Map<string, string>()
-  const types: string[] = []
+  const types = new Map<string, string>()
   let held = 0
   let loaded = 0
   let isStopped = false
@@ -68,42 +84,54 @@ export function createHotTables(
   const loadOne = async ({ name, rows, select, codes, number }: HotRelation): Promise<void> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
-    const estimate = columns.reduce((sum, { column, type }) => {
-      const width = codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES)
-      return sum + Math.max(COLUMN_BYTES_MIN, width * rows)
-    }, 0)
-    if (held + estimate > bytesMax) return
-    held += estimate
+    const bytes = estimateBytes(
+      rows,
+      columns.map(({ column, type }) =>
+        codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
+      ),
+    )
+    if (held + bytes > bytesMax) return
+    held += bytes
     loaded += 1
     const table = named(String(loaded))
-    const casts: string[] = []
-    for (const { column, type } of columns) {
-      const source = quote(column)
-      if (column === number && type === 'VARCHAR' && (await isNumber(select, source)))
-        casts.push(`CAST(${source} AS INTEGER) AS ${source}`)
-      else if (codes.includes(column) && type === 'VARCHAR') {
-        const [[count] = [0n]] = await rowsOf(`SELECT count(DISTINCT ${source}) FROM (${select})`)
-        if (Number(count) === 0) {
-          casts.push(source)
-          continue
-        }
-        const codeType = named(`${loaded}_${column}`)
-        types.push(codeType)
-        await loader.run(
-          `CREATE TYPE ${codeType} AS ENUM (SELECT DISTINCT ${source} FROM (${select}) WHERE ${source} IS NOT NULL ORDER BY 1)`,
-        )
-        casts.push(`CAST(${source} AS ${codeType}) AS ${source}`)
-      } else casts.push(source)
+    const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
+    const members = await readMembers(
+      select,
+      coded.map(({ column }) => column),
+      number,
+    )
+    for (const { column } of coded) {
+      const own = members.codes.get(column) ?? []
+      if (own.length === 0) continue
+      const type = named(`${loaded}_${column}`)
+      types.set(`${loaded} ${column}`, type)
+      await loader.run(`CREATE TYPE ${type} AS ENUM (${own.map(quoteText).join(', ')})`)
     }
+    const casts = columns.map(({ column }) => {
+      const type = column === number && members.areNumbers ? 'INTEGER' : types.get(`${loaded} ${column}`)
+      return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
+    })
     await loader.run(`CREATE TABLE ${table} AS SELECT ${casts.join(', ')} FROM (${select})`)
     if (!isStopped) tables.set(name, table)
   }
-  /** Seven digits each: then numbers are equal where codes are. */
-  const isNumber = async (select: string, source: string): Promise<boolean> => {
-    const [[others] = [1n]] = await rowsOf(
-      `SELECT count(*) FROM (${select}) WHERE NOT regexp_full_match(${source}, '[0-9]{7}')`,
-    )
-    return Number(others) === 0
+  /** The codes there are of each column, and whether each number is one of seven digits: then it is equal where its text is. */
+  const readMembers = async (
+    select: string,
+    codes: readonly string[],
+    number: string | null,
+  ): Promise<{ readonly codes: ReadonlyMap<string, readonly string[]>; readonly areNumbers: boolean }> => {
+    if (codes.length === 0 && number === null) return { codes: new Map(), areNumbers: false }
+    const wanted = [
+      ...codes.map((column) => `list_sort(list(DISTINCT ${quote(column)}))`),
+      number === null ? 'false' : `bool_and(regexp_full_match(${quote(number)}, '[0-9]{7}'))`,
+    ]
+    const [row = []] = await rowsOf(`SELECT ${wanted.join(', ')} FROM (${select})`)
+    const found = codes.map((column, index): [string, readonly string[]] => {
+      const list = row[index]
+      const items = list instanceof DuckDBListValue ? list.items : []
+      return [column, items.filter((item) => typeof item === 'string')]
+    })
+    return { codes: new Map(found), areNumbers: row.at(-1) === true }
   }
   const stop = (): Promise<void> => {
     isStopped = true
@@ -142,7 +170,7 @@ export function createHotTables(
       before(`${quote(schema)}."${prefix}`)
       for (let index = 1; index <= loaded; index += 1)
         await loader.run(`DROP TABLE IF EXISTS ${named(String(index))}`)
-      for (const type of types) await loader.run(`DROP TYPE IF EXISTS ${type}`)
+      for (const type of types.values()) await loader.run(`DROP TYPE IF EXISTS ${type}`)
       held = 0
     },
     bytes: () => held,

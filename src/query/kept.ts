@@ -15,6 +15,7 @@ import {
   type PreAggregateName,
   preAggregateOf,
 } from '../model/pre-aggregates.ts'
+import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, join, kept, type Sql, sql, table, whole } from '../sql.ts'
 
@@ -32,6 +33,8 @@ const FACTS: readonly CnesFacts[] = [
   'equipment_inventory',
   'specialized_services',
 ]
+/** Municipalities, ignored ones included, are fewer. */
+const STANDING_MAX = 6000
 const text = (words: string): Sql => ({ parts: [{ kind: 'text', text: words }] })
 const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
 
@@ -121,32 +124,42 @@ export function keptRelations(view: ReleaseView): KeepableRelation[] {
   const months = [...new Set(FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))].sort(
     (left, right) => right - left,
   )
-  for (const period of months) {
+  const addPreAggregates = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
-      add(`standing ${period}`, 6000, standingDefinition(period))
+      add(`standing ${period}`, STANDING_MAX, standingDefinition(period))
     for (const name of PRE_AGGREGATE_NAMES) {
-      const stored = view.analytics.files.find(({ path }) =>
-        path.startsWith(`${name}/reference_period=${period}/`),
-      )
-      if (stored === undefined) continue
+      const rows = rowsOf(view.analytics, name, period)
+      if (rows === null) continue
       const codes = keyColumns(preAggregateOf(name)).filter((column) => column !== 'municipality_ibge_code')
-      add(`${name} ${period}`, stored.rows, preAggregateDefinition(name, period), codes)
+      add(`${name} ${period}`, rows, preAggregateDefinition(name, period), codes)
     }
   }
-  for (const period of months)
+  const addFacts = (period: number): void => {
     for (const dataset of FACTS) {
-      const stored = cnes?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))
-      if (stored === undefined || !collectedPeriods(view, dataset).includes(period)) continue
-      relations.push({
-        name: `facts ${dataset} ${period}`,
-        rows: stored.rows,
-        definition: factsDefinition(dataset, period),
-        codes: codeColumns(dataset),
-        number: 'cnes_code',
-      })
+      const rows = collectedPeriods(view, dataset).includes(period) ? rowsOf(cnes, dataset, period) : null
+      if (rows !== null)
+        relations.push({
+          name: `facts ${dataset} ${period}`,
+          rows,
+          definition: factsDefinition(dataset, period),
+          codes: codeColumns(dataset),
+          number: 'cnes_code',
+        })
     }
+  }
+  // The newest month is what most questions are about; of older ones the small tables come first.
+  const [newest, ...older] = months
+  if (newest !== undefined) {
+    addPreAggregates(newest)
+    addFacts(newest)
+  }
+  for (const period of older) addPreAggregates(period)
+  for (const period of older) addFacts(period)
   return relations
 }
+
+const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
+  manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
 
 /** Years of the population that metrics are made of. */
 export function populationYears(view: ReleaseView): PopulationYears {
