@@ -48,13 +48,13 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
     .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
   const groups = plan.query.group_by
   const value = (index: number): Sql => ident(`value_${index}`)
-  const line = join(
+  const line = sql`concat_ws(chr(9), ${join(
     [
       ...groups.map((code) => sql`coalesce(${shownCode(code)}, '')`),
       ...plan.metrics.map((metric, index) => valueText(value(index), decimalsOf(metric, plan))),
     ],
-    ' || chr(9) || ',
-  )
+    ', ',
+  )})`
   const missing = plan.metrics.map(
     (_, index) =>
       sql`count(*) FILTER (${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL) AS ${ident(`missing_${index}`)}`,
