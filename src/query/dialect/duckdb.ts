@@ -468,7 +468,7 @@ function rankSql(numerator: Sql, denominator: Sql): Sql {
 function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const groups = plan.query.group_by
   const order = orderOf(plan)
-  const byName = groups.filter((code) => order.some(({ names }) => names === code))
+  const byName = groups.filter(isOrderedByName)
   const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
   const wanted =
@@ -480,6 +480,9 @@ function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
         )}`
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),
+    ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
+    ...(groups.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
+    ...(groups.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
     ...plan.metrics.map((_, index) => ident(`value_${index}`)),
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
@@ -492,9 +495,11 @@ function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
 function pageCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const names = groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`)
-  const joins = groups.map((code) => memberJoin(code, plan, 'chosen'))
-  const places = groups.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []
-  const states = groups.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []
+  const joins = groups
+    .filter((code) => !isOrderedByName(code))
+    .map((code) => memberJoin(code, plan, 'chosen'))
+  const places = groups.includes('municipality') ? [ident('municipality_uf')] : []
+  const states = groups.includes('state') ? [ident('state_ibge_code')] : []
   const columns = [
     ...groups.map((code) => sql`chosen.${key(code)}`),
     ...names,
@@ -509,8 +514,6 @@ function pageCte(plan: AggregatePlan): Sql {
 interface OrderTerm {
   readonly value: Sql
   readonly way: 'ASC' | 'DESC'
-  /** Dimension whose members' names are ordered by. */
-  readonly names: DimensionCode | null
   /** Ordered as text of a Portuguese reader. */
   readonly isText: boolean
 }
@@ -531,7 +534,7 @@ function orderOf(plan: AggregatePlan): OrderTerm[] {
   const requested = plan.query.order_by.flatMap(({ field, direction }): OrderTerm[] => {
     const way = direction === 'desc' ? 'DESC' : 'ASC'
     const metric = plan.metrics.findIndex(({ code }) => code === field)
-    if (metric >= 0) return [{ value: ident(`rank_${metric}`), way, names: null, isText: false }]
+    if (metric >= 0) return [{ value: ident(`rank_${metric}`), way, isText: false }]
     return memberOrder(field as DimensionCode, way)
   })
   return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC'))]
@@ -539,15 +542,20 @@ function orderOf(plan: AggregatePlan): OrderTerm[] {
 
 /** Places and facilities as a Portuguese reader sorts names; codes by their bytes; members without a code last. */
 function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC'): OrderTerm[] {
-  const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, names: null, isText: false }
-  if (dimensionOf(code).order !== 'name') return [byCode]
+  const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, isText: false }
+  if (!isOrderedByName(code)) return [byCode]
   const isText = code === 'facility'
   const value = sql`${ident(`named_${code}`)}.${ident(isText ? 'name' : 'name_rank')}`
-  return [{ value, way, names: code, isText }, byCode]
+  return [{ value, way, isText }, byCode]
 }
 
-const memberName = (code: DimensionCode): Sql =>
-  dimensionOf(code).member === null ? sql`CAST(NULL AS VARCHAR)` : sql`${ident(`named_${code}`)}.name`
+/** Names that decide the order are joined before the page is cut, the others to the page alone. */
+const isOrderedByName = (code: DimensionCode): boolean => dimensionOf(code).order === 'name'
+
+function memberName(code: DimensionCode): Sql {
+  if (isOrderedByName(code)) return ident(`name_of_${code}`)
+  return dimensionOf(code).member === null ? sql`CAST(NULL AS VARCHAR)` : sql`${ident(`named_${code}`)}.name`
+}
 
 function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'chosen'): Sql {
   const { member, column } = dimensionOf(code)
