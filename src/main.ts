@@ -17,7 +17,9 @@ import { createRateLimiter } from './http/rate-limit.ts'
 import { createSharedRateLimiter } from './http/shared-rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
+import { keptRelations } from './query/kept.ts'
 import { openStore } from './release/store.ts'
+import type { ReleaseView } from './release/view.ts'
 import { createRowStore } from './rows/rows.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
@@ -45,6 +47,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     timeoutMs: settings.queryTimeoutMs,
     concurrency: settings.queryConcurrency,
     queue: settings.queryQueue,
+    hot: { bytes: settings.hotBytes, relations: keptRelations },
   })
   const keys = openKeyStore(settings.keysFile, {
     notesUse: true,
@@ -61,6 +64,16 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       logger.info({ dataset, rows: count, bytes, ms: Math.round(ms) }, 'rows written out'),
     onProblem: (dataset, reason) => logger.warn({ dataset, reason }, 'rows not written out'),
   })
+  /** What makes answers fast, in the background: until it is there, statements read the files. */
+  const hold = (view: ReleaseView): void => {
+    engine
+      .warm(view)
+      .then(
+        () => logger.info({ release_id: view.id }, 'release held in memory'),
+        (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
+      )
+      .finally(() => rows.open(view))
+  }
   let isListening = false
   const releases = await openStore({
     releasesDir: settings.releasesDir,
@@ -73,7 +86,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: (view) => {
       logger.info({ release_id: view.id }, 'release in service')
-      if (isListening) rows.open(view)
+      if (isListening) hold(view)
     },
   })
   const reports = createReportPool({
@@ -136,7 +149,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   // Only now: what is asked first does not wait for it.
   isListening = true
   const current = releases.current()
-  if (current !== null) rows.open(current)
+  if (current !== null) hold(current)
   const refresh = (): void => void releases.refresh()
   process.on('SIGHUP', refresh)
   return {

@@ -151,6 +151,15 @@ export const SETTINGS = {
     allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
     parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
   }),
+  hotBytes: setting({
+    name: 'SUS_HOT_BYTES',
+    default: 'a third of SUS_DUCKDB_MEMORY',
+    computeDefault: (context) => String(Math.floor(memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 3)),
+    unit: 'bytes',
+    help: 'Share of SUS_DUCKDB_MEMORY that holds what aggregations read of the release in service; 0 holds nothing.',
+    allowed: 'a whole number from 0 to 100000000000',
+    parse: whole(0, 100_000_000_000),
+  }),
   duckdbThreads: setting({
     name: 'SUS_DUCKDB_THREADS',
     default: 'all cores',
@@ -222,8 +231,7 @@ export const SETTINGS = {
     name: 'SUS_REPORT_MEMORY',
     default: 'half of SUS_DUCKDB_MEMORY',
     computeDefault: (context) => {
-      const [, digits, unit] = /^([\d.]+) ?(\w+)$/.exec(context.text('SUS_DUCKDB_MEMORY')) ?? []
-      const bytes = (Number(digits) * (MEMORY_UNITS[unit?.toUpperCase() ?? ''] ?? 0)) / 2
+      const bytes = memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 2
       return `${Math.floor(Math.max(bytes, MEMORY_MIN) / MiB)}MiB`
     },
     unit: '',
@@ -332,6 +340,12 @@ function parseRedisUrl(text: string): string | undefined {
   const isAddress = /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d{0,5})?$/.test(pathname)
   const isDecodable = !/%(?![\da-f]{2})/i.test(username + password)
   return isAddress && isDecodable && search === '' && hash === '' ? text : undefined
+}
+
+/** Bytes of a size that was allowed. */
+function memoryBytesOf(text: string): number {
+  const [, digits, unit] = /^([\d.]+) ?(\w+)$/.exec(text) ?? []
+  return Number(digits) * (MEMORY_UNITS[unit?.toUpperCase() ?? ''] ?? 0)
 }
 
 function parseMemory(text: string, memoryBytes: number): string | undefined {

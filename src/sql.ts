@@ -18,6 +18,11 @@ type Part =
       /** Of the other release, in a statement over two. */
       readonly other?: boolean
     }
+  | {
+      readonly kind: 'kept'
+      readonly name: string
+      readonly definition: Sql
+    }
 
 export interface Sql {
   readonly parts: readonly Part[]
@@ -57,9 +62,32 @@ export function table(dataset: string, period: number | null = null): Sql {
   return { parts: [{ kind: 'table', dataset, period }] }
 }
 
-/** @returns the same statement over the datasets of the other release */
+/**
+ * A relation that an engine may keep in memory. It is printed as its definition in parentheses where none is kept: the rows
+ * are the same, so whether it is kept changes no answer.
+ */
+export function kept(name: string, definition: Sql): Sql {
+  return { parts: [{ kind: 'kept', name, definition }] }
+}
+
+/**
+ * A whole number of the plan (a year, a scale, a page) as text. Statements that differ in nothing a request's text could
+ * choose have one text and no parameters, so that a connection can keep what it planned for them.
+ */
+export function whole(value: number): Sql {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`not a whole number: ${value}`)
+  return { parts: [{ kind: 'text', text: value < 0 ? `(${value})` : String(value) }] }
+}
+
+/** @returns the same statement over the datasets of the other release, of which nothing is kept */
 export const ofOther = (statement: Sql): Sql => ({
-  parts: statement.parts.map((part) => (part.kind === 'table' ? { ...part, other: true } : part)),
+  parts: statement.parts.flatMap((part): readonly Part[] =>
+    part.kind === 'table'
+      ? [{ ...part, other: true }]
+      : part.kind === 'kept'
+        ? [{ kind: 'text', text: '(' }, ...ofOther(part.definition).parts, { kind: 'text', text: ')' }]
+        : [part],
+  ),
 })
 
 export function join(items: readonly Sql[], separator: string): Sql {
@@ -75,21 +103,27 @@ export const EMPTY: Sql = { parts: [] }
 
 /**
  * @param relation where a dataset stands, as quoted SQL
+ * @param keptAs where a kept relation stands, as quoted SQL; null where it is not kept
  * @returns text and parameters; the same value printed twice gives the same text
  */
 export function print(
   statement: Sql,
   relation: (dataset: string, period: number | null, other: boolean) => string,
+  keptAs: (name: string) => string | null = () => null,
 ): PrintedStatement {
   const values: SqlValue[] = []
-  let text = ''
-  for (const part of statement.parts) {
-    if (part.kind === 'text') text += part.text
-    else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
-    else {
-      values.push(part.value)
-      text += `$${values.length}`
+  const printParts = (parts: readonly Part[]): string => {
+    let text = ''
+    for (const part of parts) {
+      if (part.kind === 'text') text += part.text
+      else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
+      else if (part.kind === 'kept') text += keptAs(part.name) ?? `(${printParts(part.definition.parts)})`
+      else {
+        values.push(part.value)
+        text += `$${values.length}`
+      }
     }
+    return text
   }
-  return { text, values }
+  return { text: printParts(statement.parts), values }
 }

@@ -20,6 +20,7 @@ t.test('nothing set: every default', async (t) => {
     releasesOpen: 4,
     logLevel: 'info',
     duckdbMemory: '1024MiB',
+    hotBytes: 357913941,
     duckdbThreads: 8,
     queryTimeoutMs: 30_000,
     queryConcurrency: 16,

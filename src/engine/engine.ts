@@ -24,7 +24,9 @@ import type { ReleaseView } from '../release/view.ts'
 import { print, type Sql, type SqlValue } from '../sql.ts'
 import { shareConnections } from './connections.ts'
 import { decodeRows } from './decode.ts'
-import type { Engine, Row, RunOptions } from './types.ts'
+import { createHotTables, type HotTables } from './hot.ts'
+import { createPlans } from './plans.ts'
+import type { Engine, KeepableRelation, Row, RunOptions } from './types.ts'
 import { createViewStatements, viewName } from './views.ts'
 
 export interface EngineOptions {
@@ -36,11 +38,18 @@ export interface EngineOptions {
   /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
+  /** What is worth holding in memory of the release in service, and for how many bytes; nothing without it. */
+  readonly hot?: {
+    readonly bytes: number
+    readonly relations: (release: ReleaseView) => readonly KeepableRelation[]
+  }
 }
 
 /** A schema of views, and the statements that need it. */
 interface OpenRelease {
   readonly schema: Promise<string>
+  /** Tables in memory; null until they are asked for. */
+  hot: HotTables | null
   users: number
   isLeaving: boolean
 }
@@ -71,6 +80,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const connections: DuckDBConnection[] = []
   for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
   const shared = shareConnections(connections, options.queue)
+  const plans = createPlans()
+  const loader = options.hot === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
   let opened = 0
 
@@ -91,7 +102,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const openOf = (release: ReleaseView): OpenRelease => {
     let open = schemas.get(release.id)
     if (open === undefined) {
-      open = { schema: openSchema(release), users: 0, isLeaving: false }
+      open = { schema: openSchema(release), hot: null, users: 0, isLeaving: false }
       schemas.set(release.id, open)
       open.schema.catch(() => schemas.delete(release.id))
     }
@@ -99,17 +110,49 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
   /** Drops a schema that nobody may use any more, once nobody does. */
   const dropUnused = async (open: OpenRelease): Promise<void> => {
-    if (open.isLeaving && open.users === 0) await setup.run(`DROP SCHEMA "${await open.schema}" CASCADE`)
+    if (!open.isLeaving || open.users > 0) return
+    const schema = await open.schema
+    // Loading ends before its tables go; plans hold what they read.
+    await open.hot?.stop()
+    plans.forget(`"${schema}".`)
+    await setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+  }
+  /** Gives the memory of a release back that is no longer in service. */
+  const cool = async (open: OpenRelease): Promise<void> => {
+    const { hot } = open
+    open.hot = null
+    await hot?.drop((prefix) => plans.forget(prefix))
+  }
+  let warmed = 0
+  const warm = async (release: ReleaseView): Promise<void> => {
+    const { hot } = options
+    if (hot === undefined || loader === null || hot.bytes === 0) return
+    const open = openOf(release)
+    const schema = await open.schema
+    if (open.isLeaving) return
+    if (open.hot !== null) return open.hot.load([])
+    warmed += 1
+    const tables = createHotTables(loader, { schema, prefix: `hot${warmed}_`, bytesMax: hot.bytes })
+    open.hot = tables
+    // One release is held at a time: the one in service.
+    await Promise.all([...schemas.values()].filter((other) => other !== open).map(cool))
+    await tables.load(
+      hot.relations(release).map((relation) => ({
+        ...relation,
+        select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
+      })),
+    )
   }
   /** Statements that wait or run keep the schemas they were printed for. */
   const withSchemas = async <Value>(
     releases: readonly ReleaseView[],
-    use: (names: readonly string[]) => Promise<Value>,
+    use: (names: readonly string[], hot: HotTables | null) => Promise<Value>,
   ): Promise<Value> => {
     const used = releases.map(openOf)
     for (const open of used) open.users += 1
     try {
-      return await use(await Promise.all(used.map(({ schema }) => schema)))
+      const names = await Promise.all(used.map(({ schema }) => schema))
+      return await use(names, used[0]?.hot ?? null)
     } finally {
       for (const open of used) {
         open.users -= 1
@@ -125,34 +168,48 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     { signal, other, heavyFor }: RunOptions,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
-    withSchemas(other === undefined ? [release] : [release, other], async ([schema = '', otherSchema]) => {
-      const { text, values } = print(statement, (dataset, period, isOther) => {
-        if (isOther && otherSchema === undefined) throw new TypeError('the statement needs another release')
-        return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
-      })
-      refuseOther(text)
-      const connection = await shared.acquire(heavyFor ?? null)
-      let timedOut = false
-      const interrupt = (): void => connection.interrupt()
-      const timer = setTimeout(() => {
-        timedOut = true
-        interrupt()
-      }, options.timeoutMs)
-      try {
-        if (signal?.aborted === true) throw new AppError('query_timeout', { detail: 'The client has left.' })
-        signal?.addEventListener('abort', interrupt, { once: true })
-        return { value: await execute(connection, text, values), connection }
-      } catch (error) {
-        shared.release(connection, heavyFor !== undefined)
-        if (timedOut) throw new AppError('query_timeout', { cause: error })
-        if (signal?.aborted === true)
-          throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
-        throw toAppError(error)
-      } finally {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', interrupt)
-      }
-    })
+    withSchemas(
+      other === undefined ? [release] : [release, other],
+      async ([schema = '', otherSchema], hot) => {
+        const { text, values } = print(
+          statement,
+          (dataset, period, isOther) => {
+            if (isOther && otherSchema === undefined)
+              throw new TypeError('the statement needs another release')
+            return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
+          },
+          (name) => hot?.find(name) ?? null,
+        )
+        refuseOther(text)
+        const leave = hot?.enter()
+        const connection = await shared.acquire(heavyFor ?? null).catch((error: unknown) => {
+          leave?.()
+          throw error
+        })
+        let timedOut = false
+        const interrupt = (): void => connection.interrupt()
+        const timer = setTimeout(() => {
+          timedOut = true
+          interrupt()
+        }, options.timeoutMs)
+        try {
+          if (signal?.aborted === true)
+            throw new AppError('query_timeout', { detail: 'The client has left.' })
+          signal?.addEventListener('abort', interrupt, { once: true })
+          return { value: await execute(connection, text, values), connection }
+        } catch (error) {
+          shared.release(connection, heavyFor !== undefined)
+          if (timedOut) throw new AppError('query_timeout', { cause: error })
+          if (signal?.aborted === true)
+            throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
+          throw toAppError(error)
+        } finally {
+          leave?.()
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', interrupt)
+        }
+      },
+    )
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
     const { value, connection } = await withResult(
@@ -160,7 +217,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       release,
       runOptions,
       async (taken, text, values) => {
-        const reader = await taken.runAndReadAll(text, values.map(bindValue), values.map(bindType))
+        // Point reads differ in their values: only aggregations have texts that come again.
+        const planned = isHeavy(runOptions) ? plans.prepare(taken, text, values.length) : null
+        const reader =
+          planned === null
+            ? await taken.runAndReadAll(text, values.map(bindValue), values.map(bindType))
+            : await (await planned).runAndReadAll()
         return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
       },
     )
@@ -201,11 +263,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async open(release) {
       await openOf(release).schema
     },
+    warm,
     async release(id) {
       const open = schemas.get(id)
       if (open === undefined) return
       schemas.delete(id)
       open.isLeaving = true
+      void open.hot?.stop()
       await dropUnused(open)
     },
     stats: () => ({
@@ -218,6 +282,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return Number(reader.getRows()[0]?.[0] ?? 0)
     },
     async close() {
+      await Promise.all([...schemas.values()].map(({ hot }) => hot?.stop()))
+      plans.clear()
+      loader?.closeSync()
       for (const connection of [...connections, setup]) connection.closeSync()
       instance.closeSync()
     },

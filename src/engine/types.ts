@@ -24,6 +24,18 @@ export interface RunOptions {
   readonly other?: ReleaseView
 }
 
+/** A relation of a release that may be held in memory. */
+export interface KeepableRelation {
+  readonly name: string
+  /** Rows it has at most. */
+  readonly rows: number
+  readonly definition: Sql
+  /** Columns of codes, of which there are few. */
+  readonly codes: readonly string[]
+  /** Column of seven digits that may be held as a number, where there is one. */
+  readonly number: string | null
+}
+
 export interface Engine {
   /**
    * Runs one statement on one release.
@@ -39,6 +51,11 @@ export interface Engine {
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
   /** Opens a verified release; running it twice is free. */
   open(release: ReleaseView): Promise<void>
+  /**
+   * Loads what aggregations of a release read into memory, as much as the bound allows; ends when it is there. Statements
+   * run meanwhile, on what is there. Running it twice is free.
+   */
+  warm(release: ReleaseView): Promise<void>
   /** Frees what an open release holds once its running statements have ended. */
   release(id: string): Promise<void>
   /** What it is doing now. */

@@ -4,6 +4,7 @@
  * The only processing behind every export route and `verify-report`. Rows come in batches of one size whatever DuckDB
  * hands out, so the bytes depend on the rows alone. Memory holds a batch, never the report.
  */
+
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import type { Engine, Row } from '../engine/types.ts'
@@ -18,6 +19,7 @@ import {
 } from '../query/answer.ts'
 import { printAggregate, printRowCount } from '../query/dialect/duckdb.ts'
 import { estimateRows } from '../query/explain.ts'
+import { choosePreAggregates } from '../query/pre-aggregates.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import { digestFile } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -149,7 +151,9 @@ export async function openTable(
     const [row] = await engine.run(printRowCount(prepared.plan), view, options)
     refuseTooMany(Number(row?.total_rows ?? 0))
   }
-  const source = engine.runInBatches(printAggregate(prepared.plan), view, options)[Symbol.asyncIterator]()
+  const source = engine
+    .runInBatches(printAggregate(choosePreAggregates(prepared.plan, view)), view, options)
+    [Symbol.asyncIterator]()
   const first = await source.next()
   const firstRows = first.done === true ? [] : first.value
   const summary = summarise(firstRows[0], prepared, view)

@@ -23,7 +23,9 @@ import { buildCnes } from './cnes.ts'
 import { type BuiltArea, buildDemography, type IbgeSource } from './demography.ts'
 import { type Discovery, discover } from './discover.ts'
 import { ImportError, UnknownContent } from './import-error.ts'
-import { openSession } from './session.ts'
+import { mergeOutputs } from './output.ts'
+import { buildPreAggregates } from './pre-aggregates.ts'
+import { openSession, type Session } from './session.ts'
 import { type IbgeTable, readIbge } from './sources/ibge/index.ts'
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
@@ -95,6 +97,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     }
 
     let cnes: Manifest | null = null
+    let facts = ''
     if (found.base.size + found.state.length > 0) {
       if (demography === null)
         throw new ImportError(
@@ -124,11 +127,14 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       )
       prepared.push(made)
       cnes = made.manifest
-    } else if (previous?.components.cnes !== undefined)
+      facts = made.staging
+    } else if (previous?.components.cnes !== undefined) {
       cnes = await readManifest(releasesDir, previous.components.cnes)
+      facts = join(releasesDir, cnes.release_id)
+    }
 
     onProgress('analytics')
-    const joined = await makeAnalytics(releasesDir, version, cnes, demography)
+    const joined = await makeAnalytics(session, releasesDir, version, cnes, facts, demography)
     prepared.push(joined)
     // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
     for (const release of prepared) await commitRelease(releasesDir, release)
@@ -268,42 +274,60 @@ const worst = (setAside: Manifest['set_aside']): string =>
     .map(({ file, reason, rows }) => `${file}: ${reason} ${rows}`)
     .join('; ')
 
+/** @param facts folder of the cnes release */
 async function makeAnalytics(
+  session: Session,
   releasesDir: string,
   version: string,
   cnes: Manifest | null,
+  facts: string,
   demography: Manifest | null,
 ): Promise<PreparedRelease> {
   const newest = cnes ?? demography
   if (newest === null)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
   const staging = await createStaging(releasesDir)
-  return prepareRelease(
-    staging,
-    {
-      format: 1,
-      area: 'analytics',
-      scope: newest.scope,
-      month: newest.month,
-      synthetic: (cnes?.synthetic ?? false) || (demography?.synthetic ?? false),
-      importer_version: IMPORTER_VERSION,
-      duckdb_version: version,
-      catalog_version: CATALOG_VERSION,
-      datasets: {},
-      files: [],
-      snapshots: [],
-      coverage: {},
-      counts: {},
-      set_aside: [],
-      checks: [],
-      components: {
-        ...(cnes === null ? {} : { cnes: cnes.release_id }),
-        ...(demography === null ? {} : { demography: demography.release_id }),
+  try {
+    const built =
+      cnes === null ? { outputs: [], checks: [] } : await buildPreAggregates(session, staging, facts, cnes)
+    const failed = built.checks.find(({ violations }) => violations !== 0)
+    if (failed !== undefined)
+      throw new ImportError(
+        'analytics',
+        `fails the check ${failed.name} (${failed.violations})`,
+        'Import the CNES files again with the municipality list in use',
+      )
+    const { datasets, rowsByFile } = mergeOutputs(built.outputs)
+    return await prepareRelease(
+      staging,
+      {
+        format: 1,
+        area: 'analytics',
+        scope: newest.scope,
+        month: newest.month,
+        synthetic: (cnes?.synthetic ?? false) || (demography?.synthetic ?? false),
+        importer_version: IMPORTER_VERSION,
+        duckdb_version: version,
+        catalog_version: CATALOG_VERSION,
+        datasets,
+        files: await digestFiles(staging, rowsByFile),
+        snapshots: [],
+        coverage: {},
+        counts: {},
+        set_aside: [],
+        checks: built.checks.map(({ name, violations }) => ({ name, violations })),
+        components: {
+          ...(cnes === null ? {} : { cnes: cnes.release_id }),
+          ...(demography === null ? {} : { demography: demography.release_id }),
+        },
+        census_year: demography?.census_year ?? null,
       },
-      census_year: demography?.census_year ?? null,
-    },
-    null,
-  )
+      null,
+    )
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true })
+    throw error
+  }
 }
 
 async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {

@@ -25,6 +25,7 @@ import {
   measuresOf,
   metricOf,
 } from '../model/metrics.ts'
+import type { PreAggregateName } from '../model/pre-aggregates.ts'
 import {
   collectedPeriods,
   coverageOf,
@@ -32,6 +33,7 @@ import {
   latestPeriod,
   type ReleaseView,
 } from '../release/view.ts'
+import { type PopulationYears, populationYears } from './kept.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
 /** One sub-query: the measures of one dataset. */
@@ -47,8 +49,10 @@ export interface DatasetPlan {
   readonly over: 'avg' | 'max' | null
   /** States the dataset was not collected for in some period: 'all' covered, or the (period, states) there are. */
   readonly covered: 'all' | readonly { readonly period: number; readonly states: readonly string[] | 'all' }[]
+  /** Pre-aggregate that is read; null: the facts. */
+  readonly source: PreAggregateName | null
   /** Years of the population, by type. */
-  readonly years: Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>> | null
+  readonly years: PopulationYears | null
 }
 
 export interface MetricPlan {
@@ -109,6 +113,7 @@ export function planAggregate(
           ? query.over_period
           : null,
       covered: coveredStates(dataset, periods, view),
+      source: null,
       years: dataset === 'population' ? populationYears(view) : null,
     }
   })
@@ -354,16 +359,6 @@ const missesStates = (covered: Exclude<DatasetPlan['covered'], 'all'>, scope: Re
 
 const describeCovered = (covered: Exclude<DatasetPlan['covered'], 'all'>): string =>
   [...new Set(covered.flatMap(({ states }) => (states === 'all' ? ['BR'] : states)))].sort().join(', ')
-
-function populationYears(
-  view: ReleaseView,
-): Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null> {
-  const demography = view.components.demography
-  return {
-    CENSUS_POPULATION: demography?.census_year ?? null,
-    ESTIMATED_POPULATION: demography === null ? null : Math.floor(demography.month / 100),
-  }
-}
 
 function describePeriods(datasets: readonly DatasetPlan[]): string | null {
   const periods = [...new Set(datasets.flatMap(({ periods }) => periods))].sort((left, right) => left - right)

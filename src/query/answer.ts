@@ -14,6 +14,7 @@ import { sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
+import { choosePreAggregates } from './pre-aggregates.ts'
 import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter } from './request.ts'
 
 export { readPin } from './request.ts'
@@ -95,7 +96,11 @@ export interface PageAnswer {
 /** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
 export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
   const prepared = await prepareQuery(parseQuery(body), parts)
-  const rows = await parts.engine.run(printAggregate(prepared.plan), parts.view, optionsOf(parts))
+  const rows = await parts.engine.run(
+    printAggregate(choosePreAggregates(prepared.plan, parts.view)),
+    parts.view,
+    optionsOf(parts),
+  )
   return {
     prepared,
     summary: summarise(rows[0], prepared, parts.view),

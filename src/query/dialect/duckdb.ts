@@ -13,8 +13,19 @@ import {
   PLACE_DIMENSIONS,
 } from '../../model/dimensions.ts'
 import type { Condition, Measure } from '../../model/metrics.ts'
-import { EMPTY, ident, join, type Sql, sql, table } from '../../sql.ts'
+import { type PreAggregateName, preAggregateOf, sourceOf } from '../../model/pre-aggregates.ts'
+import { EMPTY, ident, join, type Sql, sql, table, whole } from '../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../aggregate.ts'
+import {
+  factsAsStored,
+  factsOf,
+  membersOf,
+  POPULATION_COLUMNS,
+  type PopulationYears,
+  peopleOf,
+  preAggregateRows,
+  standingOf,
+} from '../kept.ts'
 import type { QueryFilter } from '../request.ts'
 
 /** The member of each grouped dimension that a cell belongs to; null is the member without a code. */
@@ -22,24 +33,28 @@ export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | 
 
 /** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
 const RANK_SCALE = 10n ** 18n
+/** Twice a numerator × 100, and a remainder × 10^9, stay below 2^63. */
+const NARROW_NUMERATOR = 10 ** 15
+const NARROW_DENOMINATOR = 4 * 10 ** 9
 export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
+const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
 /** @param only key of the one group that is wanted; all of them without it */
 export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
   const ctes = plan.datasets
     .filter(hasRows)
-    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset, plan)}\n)`)
+    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
   const groups = plan.query.group_by
   const value = (index: number): Sql => ident(`value_${index}`)
-  const line = join(
+  const line = sql`concat_ws(chr(9), ${join(
     [
       ...groups.map((code) => sql`coalesce(${shownCode(code)}, '')`),
-      ...plan.metrics.map((_, index) => sql`coalesce(CAST(${value(index)} AS VARCHAR), '')`),
+      ...plan.metrics.map((metric, index) => valueText(value(index), decimalsOf(metric, plan))),
     ],
-    ' || chr(9) || ',
-  )
+    ', ',
+  )})`
   const missing = plan.metrics.map(
     (_, index) =>
       sql`count(*) FILTER (${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL) AS ${ident(`missing_${index}`)}`,
@@ -51,10 +66,11 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
       sql`joined AS (\n${joinedCte(plan)}\n)`,
       sql`valued AS (\n${valuedCte(plan)}\n)`,
       sql`summary AS (
-  SELECT count(*) AS total_rows, sha256(coalesce(string_agg(${line}, chr(10) ORDER BY ${line}), '')) AS rows_sha256, ${join(missing, ', ')}
-  FROM valued
+  SELECT count(*) AS total_rows, sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256, ${join(missing, ', ')}
+  FROM (SELECT *, ${line} AS line FROM valued)
 )`,
-      sql`page AS (\n${pageCte(plan, only)}\n)`,
+      sql`chosen AS (\n${chosenCte(plan, only)}\n)`,
+      sql`page AS (\n${pageCte(plan)}\n)`,
     ],
     ',\n',
   )}
@@ -68,9 +84,15 @@ export function printRowCount(plan: AggregatePlan): Sql {
   const keysOnly = { ...plan, datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [] })) }
   const ctes = keysOnly.datasets
     .filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset, keysOnly)}\n)`)
+    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
   return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
+}
+
+/** A value as text; what fits 64 bits, which all but absurd ones do, is printed many times faster from them. */
+function valueText(value: Sql, decimals: number): Sql {
+  const narrow = decimals === 0 ? TEXT('BIGINT') : TEXT(`DECIMAL(18, ${decimals})`)
+  return sql`coalesce(CAST(TRY_CAST(${value} AS ${narrow}) AS VARCHAR), CAST(${value} AS VARCHAR), '')`
 }
 
 /** A code as an answer shows it. */
@@ -83,46 +105,63 @@ const hasRows = (dataset: DatasetPlan): boolean =>
   dataset.dataset === 'population' || dataset.periods.length > 0
 
 /** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
-function datasetCte(plan: DatasetPlan, { query }: AggregatePlan): Sql {
-  const where = [
-    ...(plan.dataset === 'population' ? [] : [TEXT('is_active')]),
-    ...plan.filters.map((filter) => filterCondition(filterColumn(filter.dimension, plan.dataset), filter)),
-  ]
+function datasetCte(plan: DatasetPlan): Sql {
+  const where = plan.filters.map((filter) => filterCondition(key(filter.dimension), filter))
   const whereSql = where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
-  const keys = plan.keys.map((code) =>
-    plan.dataset === 'population' && code === 'municipality'
-      ? sql`CAST(municipality_code AS INTEGER) AS ${key(code)}`
-      : key(code),
-  )
+  const isUnique = hasUniqueKeys(plan)
   const measures = plan.measures.map(
-    (measure, index) => sql`${measureSql(measure, plan)} AS ${ident(`measure_${index}`)}`,
+    (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
   )
-  if (plan.over === null) {
-    const grouping =
-      plan.keys.length === 0
-        ? EMPTY
-        : sql`\n  GROUP BY ${join(
-            plan.keys.map((_, index) => TEXT(String(index + 1))),
-            ', ',
-          )}`
+  const keys = plan.keys.map(shownKey)
+  const grouping = (codes: readonly DimensionCode[]): Sql =>
+    codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
+  if (plan.over === null)
     return sql`  SELECT ${join([...keys, ...measures], ', ')}
-  FROM ${sourceSql(plan)}${whereSql}${grouping}`
-  }
+  FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
   const how = plan.over === 'max' ? TEXT('max') : TEXT('sum')
   const outer = plan.measures.map(
     (_, index) => sql`${how}(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`,
   )
-  const byPeriod = [...keys, TEXT('reference_period')]
-  void query
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
   FROM (
-    SELECT ${join([...byPeriod, ...measures], ', ')}
-    FROM ${sourceSql(plan)}${whereSql}
-    GROUP BY ${join(
-      byPeriod.map((_, index) => TEXT(String(index + 1))),
-      ', ',
-    )}
+    SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereSql}${grouping([...plan.keys, 'reference_period'])}
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
+}
+
+const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
+/** A code as text, whatever type the facts keep it in. */
+const shownKey = (code: DimensionCode): Sql =>
+  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR) AS ${key(code)}`
+
+/** The facts of active facilities that a plan adds up, or what was added up of them before. */
+function factsSource(plan: DatasetPlan): Sql {
+  const { dataset, source } = plan
+  if (dataset === 'population') return peopleOf(yearsOf(plan))
+  if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
+  const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
+  return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
+}
+
+const yearsOf = ({ years }: DatasetPlan): PopulationYears =>
+  years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null }
+
+function unionOf(relations: readonly Sql[]): Sql {
+  if (relations.length === 1 && relations[0] !== undefined) return relations[0]
+  return sql`(${join(
+    relations.map((relation) => sql`SELECT * FROM ${relation}`),
+    ' UNION ALL BY NAME ',
+  )})`
+}
+
+/** Is each group one row of what is read, so that nothing is left to add up? */
+function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean {
+  if (dataset === 'population') return keys.includes('municipality')
+  if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
+  // A municipality lies in one state.
+  return preAggregateOf(source).keys.every(
+    (code) => keys.includes(code) || (code === 'state' && keys.includes('municipality')),
+  )
 }
 
 /** Only the partitions of the periods asked for. */
@@ -166,42 +205,82 @@ export function printMemberCounts(
   periods: readonly number[],
   filters: readonly QueryFilter[],
 ): Sql {
-  const source = join(
-    periods.map((period) => sql`SELECT * FROM ${table(dataset, period)}`),
-    ' UNION ALL BY NAME ',
-  )
+  const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
   const where = [
-    TEXT('is_active'),
     filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
   ]
-  return sql`SELECT ${key(dimension)} AS code, count(*) AS facts
-FROM (${source})
+  const code =
+    dimensionOf(dimension).integer === true ? factKey(dimension) : sql`CAST(${factKey(dimension)} AS VARCHAR)`
+  return sql`SELECT ${code} AS code, count(*) AS facts
+FROM ${unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))} AS facts
 WHERE ${join(where, '\n  AND ')}
-GROUP BY code
+GROUP BY ${factKey(dimension)}
 ORDER BY code`
 }
 
-function measureSql(measure: Measure, plan: DatasetPlan): Sql {
-  const conditions = (measure.where ?? []).map((condition) => conditionSql(condition, plan))
+/** @param isUnique a group is one row: its value stands there */
+function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql {
+  if (plan.source !== null) return storedSql(measure, plan.source, isUnique)
+  if (plan.dataset === 'population') {
+    const [condition] = measure.where ?? []
+    if (condition === undefined || !('populationType' in condition))
+      throw new TypeError('people are of a census or an estimate')
+    const column = sql`facts.${ident(POPULATION_COLUMNS[condition.populationType])}`
+    return isUnique ? column : sql`sum(${column})`
+  }
+  const conditions = (measure.where ?? []).map((condition) =>
+    'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition, plan),
+  )
   const filter = conditions.length === 0 ? EMPTY : sql` FILTER (${join(conditions, ' AND ')})`
   if (measure.kind === 'count') return sql`count(*)${filter}`
-  const field = ident(measure.field ?? '')
+  const field = sql`facts.${ident(measure.field ?? '')}`
   if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
-  const total = sql`sum(CAST(${field} AS HUGEINT))${filter}`
-  return measure.minus === undefined
-    ? total
-    : sql`(${total} - sum(CAST(${ident(measure.minus)} AS HUGEINT))${filter})`
+  // The sum of INTEGER is HUGEINT: it cannot overflow.
+  const total = sql`sum(${field})${filter}`
+  return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
+}
+
+/** A measure from a pre-aggregate: sums of sums, sums of counts, keys that are there. */
+function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {
+  const source = sourceOf(measure, preAggregateOf(name))
+  if (source === null) throw new TypeError(`${name} lacks a measure`)
+  const stored = (column: string): Sql => sql`facts.${ident(column)}`
+  const conditions = source.where.map(equalsSql)
+  const value =
+    source.minus === null
+      ? stored(source.stored.column)
+      : sql`${stored(source.stored.column)} - ${stored(source.minus.column)}`
+  if (source.distinctKey === null) {
+    if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
+    const met = join(conditions, ' AND ')
+    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (${met})`
+  }
+  const met = join([...conditions, sql`${stored(source.stored.column)} > 0`], ' AND ')
+  return isUnique
+    ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
+    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (${met})`
+}
+
+function equalsSql(condition: Condition): Sql {
+  if (!('equals' in condition)) throw new TypeError('only codes are met when a query is asked')
+  return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
+}
+
+/** A code of the model as text: it is part of what the metric is, not of a request. */
+function codeText(code: string): Sql {
+  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
+  return TEXT(`'${code}'`)
 }
 
 export function conditionSql(condition: Condition, { years }: DatasetPlan): Sql {
-  if ('above' in condition) return sql`${ident(condition.field)} > ${condition.above}`
-  if ('equals' in condition) return sql`${ident(condition.field)} = ${condition.equals}`
+  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
+  if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
   if ('flag' in condition) return ident(condition.flag)
   if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
   if ('outsourced' in condition)
     return TEXT("len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0")
-  return sql`population_type = ${condition.populationType} AND reference_year = ${years?.[condition.populationType] ?? 0}`
+  return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(years?.[condition.populationType] ?? 0)}`
 }
 
 /** The groups that exist: members of places and periods, or the keys that have facts. */
@@ -221,13 +300,13 @@ function spineCte(plan: AggregatePlan): Sql {
     )
   }
   const periods = groups.includes('reference_period')
-    ? sql`(SELECT CAST(unnest(${plan.spinePeriods.length === 0 ? [0] : plan.spinePeriods}) AS INTEGER) AS reference_period)`
+    ? sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods.length === 0 ? [0] : plan.spinePeriods)}) AS INTEGER) AS reference_period)`
     : null
   if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
     return sql`  SELECT reference_period FROM ${periods ?? EMPTY}${plan.spinePeriods.length === 0 ? TEXT(' WHERE false') : EMPTY}`
   const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const place = (filter: QueryFilter): Sql =>
-    filterCondition(filter.dimension === 'state' ? ident('uf') : ident('ibge_code'), filter)
+    filterCondition(filter.dimension === 'state' ? ident('uf') : ident('code'), filter)
   const inScope = plan.placeFilters.map(place)
   if (groups.includes('municipality')) {
     // The ignored municipality of a state is a row where an active facility stands in it, whatever is asked: a metric
@@ -240,22 +319,23 @@ function spineCte(plan: AggregatePlan): Sql {
           : [plan.facilityPeriod]
     const standing = months.map(
       (period) =>
-        sql`(territorial_type = 'IGNORED' AND ibge_code IN (SELECT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active))`,
+        sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${standingOf(period)} AS standing))`,
     )
     const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...standing], ' OR ')})`
     const columns = groups.map((code) =>
-      code === 'municipality' ? TEXT('ibge_code AS "municipality_ibge_code"') : key(code),
+      code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
     return sql`  SELECT ${join(columns, ', ')}
-  FROM ${table('municipalities')}${across}
+  FROM ${membersOf('municipality')} AS members${across}
   WHERE ${join([exists, ...inScope], '\n    AND ')}`
   }
   const scope =
     plan.placeFilters.length === 0
       ? EMPTY
-      : sql`\n  WHERE uf IN (SELECT uf FROM ${table('municipalities')} WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
-  return sql`  SELECT ${keyList(groups)}
-  FROM ${table('states')}${across}${scope}`
+      : sql`\n  WHERE code IN (SELECT uf FROM ${membersOf('municipality')} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
+  const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
+  return sql`  SELECT ${join(columns, ', ')}
+  FROM ${membersOf('state')} AS members${across}${scope}`
 }
 
 /** Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated. */
@@ -314,7 +394,7 @@ function coveredSql(dataset: DatasetPlan, plan: AggregatePlan): Sql | null {
       : null
   const { covered } = dataset
   if (covered === 'all' || stateCode === null)
-    return byPeriod ? sql`spine."reference_period" IN (SELECT unnest(${dataset.periods}))` : null
+    return byPeriod ? sql`spine."reference_period" IN (${join(dataset.periods.map(whole), ', ')})` : null
   const codesOf = (states: readonly string[] | 'all'): string[] =>
     STATES.filter(({ uf }) => states === 'all' || states.includes(uf)).map(({ uf, ibge_code }) =>
       groups.includes('state') ? uf : String(ibge_code),
@@ -335,14 +415,14 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
   const factor =
     metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator.dataset))
-  return factor === 1 ? difference : sql`${difference} * ${factor}`
+  return factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   const months = divisor(planOf(plan, metric.numerator.dataset))
   if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
   const value = measureValue(plan, metric.denominator)
-  return months === 1 ? value : sql`${value} * ${months}`
+  return months === 1 ? value : sql`${value} * ${whole(months)}`
 }
 
 /** Decimals a metric is shown with; an average of whole numbers has two. */
@@ -356,34 +436,50 @@ function valuedCte(plan: AggregatePlan): Sql {
     const denominator = ident(`denominator_${index}`)
     const decimals = decimalsOf(metric, plan)
     const isWhole = decimals === 0
-    const power = 10 ** decimals
-    const rounded = sql`(CASE WHEN ${numerator} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${numerator}) * ${power} + ${denominator}) // (2 * ${denominator}))`
     const value = isWhole
       ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN CAST(${rounded} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
+      : sql`CASE WHEN ${denominator} > 0 THEN CAST(${quotientSql(numerator, denominator, decimals)} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
+    const isOrdered = plan.query.order_by.some(({ field }) => field === metric.code)
     const rank = isWhole
       ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
-    return [sql`${value} AS ${ident(`value_${index}`)}`, sql`${rank} AS ${ident(`rank_${index}`)}`, numerator]
+      : sql`CASE WHEN ${denominator} > 0 THEN ${rankSql(numerator, denominator)} END`
+    return [
+      sql`${value} AS ${ident(`value_${index}`)}`,
+      ...(isOrdered ? [sql`${rank} AS ${ident(`rank_${index}`)}`] : []),
+      numerator,
+    ]
   })
   return sql`  SELECT ${join([...plan.query.group_by.map(key), ...columns], ',\n    ')}
   FROM joined`
 }
 
-/** Names of the groups and the order of the page; ties are broken by the whole key. */
-function pageCte(plan: AggregatePlan, only: GroupKey | null): Sql {
+/** Do the numbers leave room for their products in 64 bits? Division of HUGEINT is many times slower. */
+const isNarrow = (numerator: Sql, denominator: Sql): Sql =>
+  sql`${numerator} BETWEEN ${whole(-NARROW_NUMERATOR)} AND ${whole(NARROW_NUMERATOR)} AND ${denominator} <= ${whole(NARROW_DENOMINATOR)}`
+const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
+
+/** numerator × 10^decimals ÷ denominator, rounded half away from zero, in integers. */
+function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
+  const rounded = (n: Sql, d: Sql): Sql =>
+    sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
+}
+
+/** numerator × 10^18 ÷ denominator: of narrow numbers by long division, nine digits at a time. */
+function rankSql(numerator: Sql, denominator: Sql): Sql {
+  const [n, d, digits] = [narrow(numerator), narrow(denominator), whole(10 ** 9)]
+  const first = sql`(${n} % ${d}) * ${digits}`
+  const second = sql`((${first}) % ${d}) * ${digits}`
+  const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
+}
+
+/** Groups of the page in order, and what they are ordered by; ties are broken by the whole key. */
+function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const groups = plan.query.group_by
-  const names = groups.map((code, index) => sql`${memberName(code, index)} AS ${ident(`name_${index}`)}`)
-  const joins = groups.flatMap((code, index) => memberJoin(code, index, plan))
-  const places = groups.includes('municipality') ? [sql`place.uf AS municipality_uf`] : []
-  const placeJoin = groups.includes('municipality')
-    ? sql`\n  LEFT JOIN ${table('municipalities')} AS place ON place.ibge_code = valued."municipality_ibge_code"`
-    : EMPTY
-  const stateCode = groups.includes('state') ? [sql`state_of.ibge_code AS state_ibge_code`] : []
-  const stateJoin = groups.includes('state')
-    ? sql`\n  LEFT JOIN ${table('states')} AS state_of ON state_of.uf = valued."uf"`
-    : EMPTY
-  const order = [...requestedOrder(plan), ...groups.flatMap((code, index) => memberOrder(code, index, 'ASC'))]
+  const order = orderOf(plan)
+  const byName = groups.filter(isOrderedByName)
+  const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
   const wanted =
     only === null || groups.length === 0
@@ -392,39 +488,92 @@ function pageCte(plan: AggregatePlan, only: GroupKey | null): Sql {
           groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`),
           ' AND ',
         )}`
-  return sql`  SELECT row_number() OVER (${order.length === 0 ? EMPTY : sql`ORDER BY ${join(order, ', ')}`}) AS position, ${join([...groups.map((code) => sql`valued.${key(code)}`), ...names, ...places, ...stateCode, ...plan.metrics.map((_, index) => ident(`value_${index}`))], ', ')}
-  FROM valued${join(joins, '')}${placeJoin}${stateJoin}${wanted}
-  QUALIFY position > ${offset} AND position <= ${offset + limit}`
+  const columns = [
+    ...groups.map((code) => sql`valued.${key(code)}`),
+    ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
+    ...(groups.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
+    ...(groups.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
+    ...plan.metrics.map((_, index) => ident(`value_${index}`)),
+    ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
+  ]
+  return sql`  SELECT ${join(columns, ', ')}
+  FROM valued${join(joins, '')}${wanted}${orderBy(order)}
+  LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
-function requestedOrder(plan: AggregatePlan): Sql[] {
-  return plan.query.order_by.flatMap(({ field, direction }) => {
+/** The page with the names of its groups and their positions among all. */
+function pageCte(plan: AggregatePlan): Sql {
+  const groups = plan.query.group_by
+  const names = groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`)
+  const joins = groups
+    .filter((code) => !isOrderedByName(code))
+    .map((code) => memberJoin(code, plan, 'chosen'))
+  const places = groups.includes('municipality') ? [ident('municipality_uf')] : []
+  const states = groups.includes('state') ? [ident('state_ibge_code')] : []
+  const columns = [
+    ...groups.map((code) => sql`chosen.${key(code)}`),
+    ...names,
+    ...places,
+    ...states,
+    ...plan.metrics.map((_, index) => ident(`value_${index}`)),
+  ]
+  return sql`  SELECT ${whole(plan.query.offset)} + row_number() OVER (${orderBy(orderOf(plan))}) AS position, ${join(columns, ', ')}
+  FROM chosen${join(joins, '')}`
+}
+
+interface OrderTerm {
+  readonly value: Sql
+  readonly way: 'ASC' | 'DESC'
+  /** Ordered as text of a Portuguese reader. */
+  readonly isText: boolean
+}
+
+const orderBy = (order: readonly OrderTerm[]): Sql =>
+  order.length === 0
+    ? EMPTY
+    : sql`\n  ORDER BY ${join(
+        order.map(
+          ({ way, isText }, index) =>
+            sql`${ident(`order_${index}`)}${TEXT(`${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`)}`,
+        ),
+        ', ',
+      )}`
+
+/** What was asked for, then the dimensions' own order: a term that stands there already says nothing new. */
+function orderOf(plan: AggregatePlan): OrderTerm[] {
+  const requested = plan.query.order_by.flatMap(({ field, direction }): OrderTerm[] => {
     const way = direction === 'desc' ? 'DESC' : 'ASC'
     const metric = plan.metrics.findIndex(({ code }) => code === field)
-    if (metric >= 0) return [sql`${ident(`rank_${metric}`)} ${TEXT(way)} NULLS LAST`]
-    return memberOrder(field as DimensionCode, plan.query.group_by.indexOf(field as DimensionCode), way)
+    if (metric >= 0) return [{ value: ident(`rank_${metric}`), way, isText: false }]
+    return memberOrder(field as DimensionCode, way)
   })
+  return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC'))]
 }
 
 /** Places and facilities as a Portuguese reader sorts names; codes by their bytes; members without a code last. */
-function memberOrder(code: DimensionCode, index: number, way: 'ASC' | 'DESC'): Sql[] {
-  const byCode = sql`valued.${key(code)} ${TEXT(way)} NULLS LAST`
-  return dimensionOf(code).order === 'name'
-    ? [sql`${memberName(code, index)} COLLATE pt ${TEXT(way)} NULLS LAST`, byCode]
-    : [byCode]
+function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC'): OrderTerm[] {
+  const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, isText: false }
+  if (!isOrderedByName(code)) return [byCode]
+  const isText = code === 'facility'
+  const value = sql`${ident(`named_${code}`)}.${ident(isText ? 'name' : 'name_rank')}`
+  return [{ value, way, isText }, byCode]
 }
 
-function memberName(code: DimensionCode, index: number): Sql {
-  const { member } = dimensionOf(code)
-  return member === null ? sql`CAST(NULL AS VARCHAR)` : ident(`member_${index}`)
+/** Names that decide the order are joined before the page is cut, the others to the page alone. */
+const isOrderedByName = (code: DimensionCode): boolean => dimensionOf(code).order === 'name'
+
+function memberName(code: DimensionCode): Sql {
+  if (isOrderedByName(code)) return ident(`name_of_${code}`)
+  return dimensionOf(code).member === null ? sql`CAST(NULL AS VARCHAR)` : sql`${ident(`named_${code}`)}.name`
 }
 
-function memberJoin(code: DimensionCode, index: number, plan: AggregatePlan): Sql[] {
+function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'chosen'): Sql {
   const { member, column } = dimensionOf(code)
-  if (member === null) return []
-  const period = member.dataset === 'facilities' ? plan.facilityPeriod : null
-  const alias = ident(`named_${index}`)
-  return [
-    sql`\n  LEFT JOIN (SELECT ${ident(member.key)} AS ${ident(`key_${index}`)}, ${TEXT(member.name)} AS ${ident(`member_${index}`)} FROM ${table(member.dataset, period)}) AS ${alias} ON ${ident(`key_${index}`)} = valued.${ident(column)}`,
-  ]
+  if (member === null) return EMPTY
+  const members =
+    member.dataset === 'facilities'
+      ? sql`(SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name FROM ${table(member.dataset, plan.facilityPeriod)})`
+      : membersOf(code)
+  const alias = ident(`named_${code}`)
+  return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
 }

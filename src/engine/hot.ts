@@ -1,0 +1,178 @@
+/**
+ * Relations of the release in service, held in memory as narrow tables. In: relations as statements, a bound in bytes. Out:
+ * where each stands, once it is loaded; statements printed before run on the Parquet files.
+ *
+ * Codes become ENUMs of the codes there are and facilities numbers, so that a grouped sum reads a byte or two a row. What
+ * does not fit the bound is left out; a relation that cannot be loaded is left out too, for answers do not need it.
+ */
+import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
+
+export interface HotRelation {
+  readonly name: string
+  readonly rows: number
+  /** The relation as a SELECT over the views of its schema. */
+  readonly select: string
+  readonly codes: readonly string[]
+  readonly number: string | null
+}
+
+export interface HotTables {
+  /** @returns the table, as quoted SQL, or null where it is not loaded */
+  find(name: string): string | null
+  /** Loads one relation after another into a schema; ends early when `stop` was called. */
+  load(relations: readonly HotRelation[]): Promise<void>
+  /** A statement that found tables begins; @returns what ends it */
+  enter(): () => void
+  /** From now on nothing is found; ends when loading has. */
+  stop(): Promise<void>
+  /** Stops, and drops the tables once no statement reads them. @param before is told how their names begin */
+  drop(before: (names: string) => void): Promise<void>
+  /** Estimate of what is held. */
+  bytes(): number
+}
+
+/** Column types of fixed width; a text is taken to have so many bytes. */
+const WIDTHS: Readonly<Record<string, number>> = { BOOLEAN: 1, INTEGER: 4, BIGINT: 8 }
+const ENUM_BYTES = 2
+const TEXT_BYTES = 48
+/** DuckDB's tables grow in blocks, one at least for each column and group of rows, and one for which values are null. */
+const BLOCK_BYTES = 262_144
+const GROUP_ROWS = 122_880
+/** Tables below so many rows have smaller blocks; below the second number, none of their own for nulls. */
+const SMALL_ROWS = 2048
+const SMALL_BYTES = 24_576
+const FEW_ROWS = 16_384
+
+/** @param widths bytes of each column @returns what a table takes in memory, rather too much than too little */
+export function estimateBytes(rows: number, widths: readonly number[]): number {
+  if (rows <= SMALL_ROWS) return widths.length * SMALL_BYTES
+  const groups = Math.ceil(rows / GROUP_ROWS)
+  const blocks = widths.map(
+    (width) => Math.ceil((width * Math.min(rows, GROUP_ROWS)) / BLOCK_BYTES) + (rows > FEW_ROWS ? 1 : 0),
+  )
+  return groups * BLOCK_BYTES * blocks.reduce((sum, count) => sum + count, 0)
+}
+
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+export interface HotOptions {
+  readonly schema: string
+  /** How the tables' names begin. */
+  readonly prefix: string
+  /** What is held at most, as estimated before it is loaded. */
+  readonly bytesMax: number
+}
+
+/** @param loader a connection of its own: loading holds up no statement */
+export function createHotTables(
+  loader: DuckDBConnection,
+  { schema, prefix, bytesMax }: HotOptions,
+): HotTables {
+  const named = (rest: string): string => `${quote(schema)}.${quote(`${prefix}${rest}`)}`
+  const tables = new Map<string, string>()
+  const types = new Map<string, string>()
+  let held = 0
+  let loaded = 0
+  let isStopped = false
+  let loading: Promise<void> = Promise.resolve()
+  let users = 0
+  let onIdle: (() => void) | null = null
+
+  const rowsOf = async (text: string) => (await loader.runAndReadAll(text)).getRows()
+
+  const loadOne = async ({ name, rows, select, codes, number }: HotRelation): Promise<void> => {
+    const described = await rowsOf(`DESCRIBE ${select}`)
+    const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
+    const bytes = estimateBytes(
+      rows,
+      columns.map(({ column, type }) =>
+        codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
+      ),
+    )
+    if (held + bytes > bytesMax) return
+    held += bytes
+    loaded += 1
+    const table = named(String(loaded))
+    const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
+    const members = await readMembers(
+      select,
+      coded.map(({ column }) => column),
+      number,
+    )
+    for (const { column } of coded) {
+      const own = members.codes.get(column) ?? []
+      if (own.length === 0) continue
+      const type = named(`${loaded}_${column}`)
+      types.set(`${loaded} ${column}`, type)
+      await loader.run(`CREATE TYPE ${type} AS ENUM (${own.map(quoteText).join(', ')})`)
+    }
+    const casts = columns.map(({ column }) => {
+      const type = column === number && members.areNumbers ? 'INTEGER' : types.get(`${loaded} ${column}`)
+      return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
+    })
+    await loader.run(`CREATE TABLE ${table} AS SELECT ${casts.join(', ')} FROM (${select})`)
+    if (!isStopped) tables.set(name, table)
+  }
+  /** The codes there are of each column, and whether each number is one of seven digits: then it is equal where its text is. */
+  const readMembers = async (
+    select: string,
+    codes: readonly string[],
+    number: string | null,
+  ): Promise<{ readonly codes: ReadonlyMap<string, readonly string[]>; readonly areNumbers: boolean }> => {
+    if (codes.length === 0 && number === null) return { codes: new Map(), areNumbers: false }
+    const wanted = [
+      ...codes.map((column) => `list_sort(list(DISTINCT ${quote(column)}))`),
+      number === null ? 'false' : `bool_and(regexp_full_match(${quote(number)}, '[0-9]{7}'))`,
+    ]
+    const [row = []] = await rowsOf(`SELECT ${wanted.join(', ')} FROM (${select})`)
+    const found = codes.map((column, index): [string, readonly string[]] => {
+      const list = row[index]
+      const items = list instanceof DuckDBListValue ? list.items : []
+      return [column, items.filter((item) => typeof item === 'string')]
+    })
+    return { codes: new Map(found), areNumbers: row.at(-1) === true }
+  }
+  const stop = (): Promise<void> => {
+    isStopped = true
+    tables.clear()
+    return loading
+  }
+  return {
+    find: (name) => tables.get(name) ?? null,
+    enter() {
+      users += 1
+      return () => {
+        users -= 1
+        if (users === 0) onIdle?.()
+      }
+    },
+    load(relations) {
+      loading = loading.then(async () => {
+        for (const relation of relations) {
+          if (isStopped) return
+          try {
+            await loadOne(relation)
+          } catch {
+            // Memory is short or a file is broken: the statement that reads the file says so.
+          }
+        }
+      })
+      return loading
+    },
+    stop,
+    async drop(before) {
+      await stop()
+      if (users > 0)
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+        })
+      before(`${quote(schema)}."${prefix}`)
+      for (let index = 1; index <= loaded; index += 1)
+        await loader.run(`DROP TABLE IF EXISTS ${named(String(index))}`)
+      for (const type of types.values()) await loader.run(`DROP TYPE IF EXISTS ${type}`)
+      held = 0
+    },
+    bytes: () => held,
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The pre-aggregates of an analytics release, from the facts of the cnes release it joins. In: that release's folder and
+ * manifest. Out: one Parquet file a month and pre-aggregate, and what the manifest says of it.
+ *
+ * The planner takes a municipality to lie in one state: an import in which one does not fails. Sums of integers, so the order in which facts are read changes nothing: equal facts give equal bytes.
+ */
+import { join } from 'node:path'
+import { type Dimension, dimensionOf } from '../model/dimensions.ts'
+import type { Condition } from '../model/metrics.ts'
+import {
+  type CnesFacts,
+  keyColumns,
+  measuredFields,
+  nameCondition,
+  PRE_AGGREGATE_NAMES,
+  type PreAggregateName,
+  preAggregateOf,
+  type StoredMeasure,
+  storedMeasures,
+} from '../model/pre-aggregates.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { type DatasetOutput, type NamedCheck, writeParquet } from './output.ts'
+import { quoteName, quoteText, type Session } from './session.ts'
+
+const FACTS: readonly CnesFacts[] = [
+  'facilities',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+]
+
+export interface BuiltPreAggregates {
+  readonly outputs: readonly DatasetOutput[]
+  readonly checks: readonly NamedCheck[]
+}
+
+/** @param folder of the cnes release, or of what will become it */
+export async function buildPreAggregates(
+  session: Session,
+  staging: string,
+  folder: string,
+  cnes: Manifest,
+): Promise<BuiltPreAggregates> {
+  const outputs: DatasetOutput[] = []
+  let violations = 0
+  for (const dataset of FACTS)
+    for (const period of cnes.datasets[dataset]?.periods ?? []) {
+      const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
+      await stageFacts(session, dataset, file)
+      violations += await session.number(
+        `SELECT count(*) FROM (
+           SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
+      )
+      for (const name of PRE_AGGREGATE_NAMES)
+        if (preAggregateOf(name).dataset === dataset)
+          outputs.push(await writePreAggregate(session, staging, name, period))
+    }
+  await session.run('DROP TABLE IF EXISTS facts_to_add')
+  return { outputs, checks: [{ name: 'municipality_in_one_state', violations }] }
+}
+
+/** Active facilities' facts of a month, without what is not added up; each condition of a metric as a flag. */
+async function stageFacts(session: Session, dataset: CnesFacts, file: string): Promise<void> {
+  const { quantities } = measuredFields(dataset)
+  const mine = PRE_AGGREGATE_NAMES.map(preAggregateOf).filter((other) => other.dataset === dataset)
+  const keys = new Set(mine.flatMap(keyColumns))
+  const conditions = new Map(
+    mine
+      .flatMap(storedMeasures)
+      .flatMap(({ where }) => where)
+      .map((condition) => [flagOf(condition), conditionSql(condition)]),
+  )
+  const columns = [
+    'cnes_code',
+    ...[...keys, ...quantities].map(quoteName),
+    ...[...conditions].map(([flag, condition]) => `coalesce(${condition}, false) AS ${quoteName(flag)}`),
+  ]
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE facts_to_add AS
+     SELECT ${columns.join(', ')}
+     FROM read_parquet(${quoteText(file)}, hive_partitioning = false)
+     WHERE is_active`,
+  )
+}
+
+/** First one row a facility and key, so that facilities are counted by adding; then one row a key. */
+function writePreAggregate(
+  session: Session,
+  staging: string,
+  name: PreAggregateName,
+  period: number,
+): Promise<DatasetOutput> {
+  const preAggregate = preAggregateOf(name)
+  const stored = storedMeasures(preAggregate)
+  const keys = keyColumns(preAggregate)
+  const keyList = keys.map(quoteName).join(', ')
+  const inner = stored.map((measure) => `${measureSql(measure)} AS ${quoteName(measure.column)}`)
+  const outer = stored.map(({ column }) => `sum(${quoteName(column)}) AS ${quoteName(column)}`)
+  return writeParquet(
+    session,
+    staging,
+    {
+      name,
+      key: keys,
+      columns: [
+        ...preAggregate.keys.map((code) => {
+          const { column, integer }: Dimension = dimensionOf(code)
+          return { name: column, type: integer === true ? 'INTEGER' : 'VARCHAR' }
+        }),
+        ...stored.map(({ column }) => ({ name: column, type: 'BIGINT' })),
+      ],
+      order: keys,
+    },
+    period,
+    `SELECT ${[keyList, ...outer].join(', ')}
+     FROM (SELECT ${[keyList, ...inner].join(', ')} FROM facts_to_add GROUP BY ${keyList}, cnes_code)
+     GROUP BY ${keyList}`,
+  )
+}
+
+/** Of one facility and key. */
+function measureSql({ kind, field, where }: StoredMeasure): string {
+  const filter = where.length === 0 ? '' : ` FILTER (WHERE ${where.map(flagOf).map(quoteName).join(' AND ')})`
+  if (kind === 'count') return `count(*)${filter}`
+  if (kind === 'sum') return `coalesce(sum(${quoteName(field ?? '')})${filter}, 0)`
+  return `CASE WHEN count(*)${filter} > 0 THEN 1 ELSE 0 END`
+}
+
+const flagOf = (condition: Condition): string => `meets${nameCondition(condition)}`
+
+function conditionSql(condition: Condition): string {
+  if ('above' in condition) return `${quoteName(condition.field)} > ${condition.above}`
+  if ('equals' in condition) return `${quoteName(condition.field)} = ${quoteText(condition.equals)}`
+  if ('flag' in condition) return quoteName(condition.flag)
+  if ('anyFlag' in condition) return `(${condition.anyFlag.map(quoteName).join(' OR ')})`
+  if ('outsourced' in condition)
+    return "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0"
+  throw new TypeError('people are in no pre-aggregate')
+}

@@ -1,0 +1,196 @@
+/**
+ * Pre-aggregates: the facts of active facilities added up by some of their dimensions, kept in the analytics release beside
+ * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
+ *
+ * Sums and counts of a group are sums of these. A number of facilities is one too where no facility stands in two of the
+ * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
+ */
+import { type DimensionCode, dimensionOf, type FactDataset } from './dimensions.ts'
+import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
+
+export type CnesFacts = Exclude<FactDataset, 'population'>
+
+export interface PreAggregate {
+  readonly dataset: CnesFacts
+  readonly keys: readonly DimensionCode[]
+}
+
+const MUNICIPALITY = ['state', 'municipality'] as const
+const ATTRIBUTES = ['state', 'facility_type', 'management_type', 'legal_nature'] as const
+
+export const PRE_AGGREGATES = {
+  facilities_by_municipality: { dataset: 'facilities', keys: MUNICIPALITY },
+  facilities_by_attributes: { dataset: 'facilities', keys: ATTRIBUTES },
+  beds_by_municipality: { dataset: 'bed_capacity', keys: MUNICIPALITY },
+  beds_by_attributes: { dataset: 'bed_capacity', keys: ATTRIBUTES },
+  beds_by_category: { dataset: 'bed_capacity', keys: ['state', 'bed_category'] },
+  beds_by_type: { dataset: 'bed_capacity', keys: ['state', 'bed_category', 'bed_type'] },
+  beds_by_municipality_and_category: { dataset: 'bed_capacity', keys: [...MUNICIPALITY, 'bed_category'] },
+  equipment_by_municipality: { dataset: 'equipment_inventory', keys: MUNICIPALITY },
+  equipment_by_attributes: { dataset: 'equipment_inventory', keys: ATTRIBUTES },
+  equipment_by_category: { dataset: 'equipment_inventory', keys: ['state', 'equipment_category'] },
+  equipment_by_type: {
+    dataset: 'equipment_inventory',
+    keys: ['state', 'equipment_category', 'equipment_type'],
+  },
+  equipment_by_municipality_and_category: {
+    dataset: 'equipment_inventory',
+    keys: [...MUNICIPALITY, 'equipment_category'],
+  },
+  equipment_by_attributes_and_category: {
+    dataset: 'equipment_inventory',
+    keys: [...ATTRIBUTES, 'equipment_category'],
+  },
+  services_by_municipality: { dataset: 'specialized_services', keys: MUNICIPALITY },
+  services_by_attributes: { dataset: 'specialized_services', keys: ATTRIBUTES },
+  services_by_service: { dataset: 'specialized_services', keys: ['state', 'specialized_service'] },
+  services_by_classification: {
+    dataset: 'specialized_services',
+    keys: ['state', 'specialized_service', 'specialized_service_classification'],
+  },
+  services_by_provider: {
+    dataset: 'specialized_services',
+    keys: ['state', 'service_characteristic', 'provider_kind'],
+  },
+  services_by_municipality_and_service: {
+    dataset: 'specialized_services',
+    keys: [...MUNICIPALITY, 'specialized_service'],
+  },
+  services_by_attributes_and_service: {
+    dataset: 'specialized_services',
+    keys: [...ATTRIBUTES, 'specialized_service'],
+  },
+} as const satisfies Record<string, PreAggregate>
+
+export type PreAggregateName = keyof typeof PRE_AGGREGATES
+export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
+export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]
+
+/** Dimensions of which a facility has one in a month. */
+const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
+  'state',
+  'municipality',
+  'facility_type',
+  'management_type',
+  'legal_nature',
+])
+/** The dimension that, with the facility, is the whole key of a record. */
+const OF_THE_RECORD: Readonly<Partial<Record<CnesFacts, DimensionCode>>> = {
+  bed_capacity: 'bed_type',
+  equipment_inventory: 'equipment_type',
+  specialized_services: 'specialized_service_classification',
+}
+
+/** A column of a pre-aggregate: what is added up in it. */
+export interface StoredMeasure {
+  readonly column: string
+  readonly kind: 'sum' | 'count' | 'distinct'
+  readonly field: string | null
+  readonly where: readonly Condition[]
+}
+
+/** How a measure comes from a pre-aggregate. */
+export interface StoredSource {
+  /** Added up. Of a distinct count of a key: above 0 where the key counts. */
+  readonly stored: StoredMeasure
+  readonly minus: StoredMeasure | null
+  /** Conditions on keys, met when the query is asked. */
+  readonly where: readonly Condition[]
+  /** Key whose values are counted once; null: `stored` is added up. */
+  readonly distinctKey: string | null
+  /** Facilities: exact only where `isExact` says so. */
+  readonly countsFacilities: boolean
+}
+
+/** @returns null where the pre-aggregate lacks what the measure needs */
+export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
+  const columns = keys.map((code) => dimensionOf(code).column)
+  const isOfKey = (condition: Condition): boolean =>
+    'equals' in condition && columns.includes(condition.field)
+  const conditions = measure.where ?? []
+  const baked = conditions.filter((condition) => !isOfKey(condition))
+  const where = conditions.filter(isOfKey)
+  const suffix = baked.map(nameCondition).join('')
+  const sum = (field: string): StoredMeasure => ({
+    column: `sum_${field}${suffix}`,
+    kind: 'sum',
+    field,
+    where: baked,
+  })
+  const rows: StoredMeasure = { column: `records${suffix}`, kind: 'count', field: null, where: baked }
+  const source = { minus: null, where, distinctKey: null, countsFacilities: false }
+  const { field = '' } = measure
+  if (measure.kind === 'count') return { ...source, stored: rows }
+  if (measure.kind === 'sum')
+    return {
+      ...source,
+      stored: sum(field),
+      minus: measure.minus === undefined ? null : sum(measure.minus),
+    }
+  if (columns.includes(field)) return { ...source, stored: rows, distinctKey: field }
+  if (field !== 'cnes_code') return null
+  const facilities: StoredMeasure = {
+    column: `facilities${suffix}`,
+    kind: 'distinct',
+    field,
+    where: baked,
+  }
+  return { ...source, stored: facilities, countsFacilities: true }
+}
+
+/** @param fixed dimensions of which each group has one value: is a sum of numbers of facilities their number? */
+export function countsFacilitiesOnce(
+  { dataset, keys }: PreAggregate,
+  fixed: ReadonlySet<DimensionCode>,
+): boolean {
+  const record = OF_THE_RECORD[dataset]
+  if (record !== undefined && fixed.has(record)) return true
+  return keys.every((code) => OF_THE_FACILITY.has(code) || fixed.has(code))
+}
+
+/** @returns every column that a metric of the catalog needs, by name */
+export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
+  const found = new Map<string, StoredMeasure>()
+  for (const code of METRIC_CODES)
+    for (const measure of Object.values(measuresOf(code))) {
+      if (measure === null || measure.dataset !== preAggregate.dataset) continue
+      const source = sourceOf(measure, preAggregate)
+      for (const stored of [source?.stored, source?.minus])
+        if (stored !== undefined && stored !== null) found.set(stored.column, stored)
+    }
+  return [...found.values()].sort((left, right) => (left.column < right.column ? -1 : 1))
+}
+
+/** Columns that tell rows apart, in the order of the file. */
+export const keyColumns = ({ keys }: PreAggregate): string[] => keys.map((code) => dimensionOf(code).column)
+
+/** @returns a word for a condition, part of column names */
+export function nameCondition(condition: Condition): string {
+  if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
+  if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
+  if ('flag' in condition) return `_${condition.flag}`
+  if ('anyFlag' in condition) return `_${condition.anyFlag.join('_or_')}`
+  if ('outsourced' in condition) return '_outsourced'
+  throw new TypeError('people are in no pre-aggregate')
+}
+
+/** Fields that measures of a dataset read, beside its dimensions: quantities, and flags that conditions name. */
+export function measuredFields(dataset: FactDataset): {
+  readonly quantities: readonly string[]
+  readonly flags: readonly string[]
+} {
+  const quantities = new Set<string>()
+  const flags = new Set<string>()
+  for (const code of METRIC_CODES)
+    for (const measure of Object.values(measuresOf(code))) {
+      if (measure === null || measure.dataset !== dataset) continue
+      if (measure.kind === 'sum' && measure.field !== undefined) quantities.add(measure.field)
+      if (measure.minus !== undefined) quantities.add(measure.minus)
+      for (const condition of measure.where ?? []) {
+        if ('above' in condition) quantities.add(condition.field)
+        if ('flag' in condition) flags.add(condition.flag)
+        if ('anyFlag' in condition) for (const flag of condition.anyFlag) flags.add(flag)
+      }
+    }
+  return { quantities: [...quantities].sort(), flags: [...flags].sort() }
+}

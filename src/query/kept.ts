@@ -1,0 +1,171 @@
+/**
+ * Relations of a release that aggregations read and an engine may keep in memory: the names of members in their order, the
+ * population by municipality, the pre-aggregates, and of the facts the columns that are grouped, filtered and added up. In:
+ * a release. Out: each as a statement over its datasets, the most useful first. Pure.
+ *
+ * A code may be kept in a narrower type than the text it is: statements cast it where it leaves a relation.
+ */
+import type { KeepableRelation } from '../engine/types.ts'
+import { DIMENSION_CODES, type Dimension, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import {
+  type CnesFacts,
+  keyColumns,
+  measuredFields,
+  PRE_AGGREGATE_NAMES,
+  type PreAggregateName,
+  preAggregateOf,
+} from '../model/pre-aggregates.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { collectedPeriods, type ReleaseView } from '../release/view.ts'
+import { EMPTY, ident, join, kept, type Sql, sql, table, whole } from '../sql.ts'
+
+export type PopulationYears = Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>>
+
+/** Column of the population relation that holds a type of it. */
+export const POPULATION_COLUMNS = {
+  CENSUS_POPULATION: 'census_population',
+  ESTIMATED_POPULATION: 'estimated_population',
+} as const
+
+const FACTS: readonly CnesFacts[] = [
+  'facilities',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+]
+/** Municipalities, ignored ones included, are fewer. */
+const STANDING_MAX = 6000
+const text = (words: string): Sql => ({ parts: [{ kind: 'text', text: words }] })
+const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
+
+/** @returns population by municipality: one row each, the years of the release side by side */
+export const peopleOf = (years: PopulationYears): Sql => kept('people', peopleDefinition(years))
+
+/** @returns facts of active facilities in a month */
+export const factsOf = (dataset: CnesFacts, period: number): Sql =>
+  kept(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
+
+/** @returns members of a dimension: code, name, and, where they are ordered by name, name_rank */
+export const membersOf = (code: DimensionCode): Sql => kept(`members ${code}`, membersDefinition(code))
+
+/** @returns municipalities in which an active facility stands in a month, once each */
+export const standingOf = (period: number): Sql => kept(`standing ${period}`, standingDefinition(period))
+
+/** @returns a month of a pre-aggregate */
+export const preAggregateRows = (name: PreAggregateName, period: number): Sql =>
+  kept(`${name} ${period}`, preAggregateDefinition(name, period))
+
+/** @returns the same rows, never kept: facilities keep their code as text */
+export const factsAsStored = (dataset: CnesFacts, period: number): Sql =>
+  sql`(${factsDefinition(dataset, period)})`
+
+function peopleDefinition(years: PopulationYears): Sql {
+  const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
+    (type) =>
+      sql`CAST(sum(population) FILTER (population_type = ${text(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
+  )
+  return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
+}
+
+function factsDefinition(dataset: CnesFacts, period: number): Sql {
+  const { quantities, flags } = measuredFields(dataset)
+  const outsourced =
+    dataset === 'specialized_services'
+      ? text(
+          ", len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0 AS is_outsourced",
+        )
+      : EMPTY
+  const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
+  return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${table(dataset, period)} WHERE is_active`
+}
+
+/** Columns of the dimensions whose codes are text and few. */
+const codeColumns = (dataset: CnesFacts): string[] =>
+  DIMENSION_CODES.filter((code) => {
+    const dimension: Dimension = dimensionOf(code)
+    return code !== 'facility' && dimension.integer !== true && dimension.datasets.includes(dataset)
+  }).map((code) => dimensionOf(code).column)
+
+function membersDefinition(code: DimensionCode): Sql {
+  const { member, order } = dimensionOf(code)
+  if (member === null) throw new TypeError(`${code} has a fixed list`)
+  const more =
+    code === 'municipality' ? text(', uf, territorial_type') : code === 'state' ? text(', ibge_code') : EMPTY
+  // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
+  const rank =
+    order === 'name'
+      ? text(
+          `, CASE WHEN ${member.name} IS NOT NULL THEN dense_rank() OVER (ORDER BY ${member.name} COLLATE pt) END AS name_rank`,
+        )
+      : EMPTY
+  return sql`SELECT ${ident(member.key)} AS code, ${text(member.name)} AS name${more}${rank} FROM ${table(member.dataset)}`
+}
+
+const standingDefinition = (period: number): Sql =>
+  sql`SELECT DISTINCT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active`
+
+const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
+  sql`SELECT * FROM ${table(name, period)}`
+
+/** @returns what is worth keeping, the most useful first: small relations, then months from the newest on */
+export function keptRelations(view: ReleaseView): KeepableRelation[] {
+  const { cnes, demography } = view.components
+  const relations: KeepableRelation[] = []
+  const add = (name: string, rows: number, definition: Sql, codes: readonly string[] = []): void =>
+    void relations.push({ name, rows, definition, codes, number: null })
+  for (const code of DIMENSION_CODES) {
+    const { member } = dimensionOf(code)
+    if (member === null || member.dataset === 'facilities') continue
+    const stored = demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset]
+    if (stored !== undefined) add(`members ${code}`, stored.rows, membersDefinition(code))
+  }
+  if (demography?.datasets.population !== undefined)
+    add('people', demography.datasets.population.rows, peopleDefinition(populationYears(view)))
+  const months = [...new Set(FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))].sort(
+    (left, right) => right - left,
+  )
+  const addPreAggregates = (period: number): void => {
+    if (collectedPeriods(view, 'facilities').includes(period))
+      add(`standing ${period}`, STANDING_MAX, standingDefinition(period))
+    for (const name of PRE_AGGREGATE_NAMES) {
+      const rows = rowsOf(view.analytics, name, period)
+      if (rows === null) continue
+      const codes = keyColumns(preAggregateOf(name)).filter((column) => column !== 'municipality_ibge_code')
+      add(`${name} ${period}`, rows, preAggregateDefinition(name, period), codes)
+    }
+  }
+  const addFacts = (period: number): void => {
+    for (const dataset of FACTS) {
+      const rows = collectedPeriods(view, dataset).includes(period) ? rowsOf(cnes, dataset, period) : null
+      if (rows !== null)
+        relations.push({
+          name: `facts ${dataset} ${period}`,
+          rows,
+          definition: factsDefinition(dataset, period),
+          codes: codeColumns(dataset),
+          number: 'cnes_code',
+        })
+    }
+  }
+  // The newest month is what most questions are about; of older ones the small tables come first.
+  const [newest, ...older] = months
+  if (newest !== undefined) {
+    addPreAggregates(newest)
+    addFacts(newest)
+  }
+  for (const period of older) addPreAggregates(period)
+  for (const period of older) addFacts(period)
+  return relations
+}
+
+const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
+  manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
+
+/** Years of the population that metrics are made of. */
+export function populationYears(view: ReleaseView): PopulationYears {
+  const { demography } = view.components
+  return {
+    CENSUS_POPULATION: demography?.census_year ?? null,
+    ESTIMATED_POPULATION: demography === null ? null : Math.floor(demography.month / 100),
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The planner's last step: which pre-aggregate of the release answers for a dataset, the smallest that has all that is
+ * asked. In: a plan and a release. Out: the same plan, each dataset with its source. Pure; knows no engine.
+ *
+ * A release without pre-aggregates, and a question none of them covers, are answered from the facts; the rows are the same.
+ */
+import type { DimensionCode } from '../model/dimensions.ts'
+import {
+  countsFacilitiesOnce,
+  PRE_AGGREGATE_NAMES,
+  type PreAggregateName,
+  preAggregateOf,
+  sourceOf,
+} from '../model/pre-aggregates.ts'
+import type { ReleaseView } from '../release/view.ts'
+import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
+
+/** @returns the plan with the smallest source of each dataset */
+export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan => ({
+  ...plan,
+  datasets: plan.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
+})
+
+function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
+  const [smallest] = PRE_AGGREGATE_NAMES.filter((name) => covers(name, plan, view)).sort(
+    (left, right) => rowsOf(left, view) - rowsOf(right, view) || (left < right ? -1 : 1),
+  )
+  return smallest ?? null
+}
+
+const rowsOf = (name: PreAggregateName, view: ReleaseView): number => view.analytics.datasets[name]?.rows ?? 0
+
+/** Has the pre-aggregate every month, dimension and measure of the plan? */
+export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseView): boolean {
+  const preAggregate = preAggregateOf(name)
+  const stored = view.analytics.datasets[name]
+  if (stored === undefined || preAggregate.dataset !== plan.dataset) return false
+  if (!plan.periods.every((period) => stored.periods.includes(period))) return false
+  const has = (code: DimensionCode): boolean =>
+    code === 'reference_period' || preAggregate.keys.includes(code)
+  if (!plan.keys.every(has) || !plan.filters.every(({ dimension }) => has(dimension))) return false
+  const fixed = new Set<DimensionCode>([
+    ...plan.keys,
+    ...plan.filters.filter(({ operator }) => operator === 'EQ').map(({ dimension }) => dimension),
+  ])
+  const columns = new Set(stored.fields.map((field) => field.name))
+  return plan.measures.every((measure) => {
+    const source = sourceOf(measure, preAggregate)
+    if (source === null || (source.countsFacilities && !countsFacilitiesOnce(preAggregate, fixed)))
+      return false
+    return columns.has(source.stored.column) && (source.minus === null || columns.has(source.minus.column))
+  })
+}
