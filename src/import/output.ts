@@ -46,6 +46,7 @@ export function writeDataset(
   dataset: DatasetName,
   period: number | null,
   select: string,
+  rows: RowOrder = 'sort',
 ): Promise<DatasetOutput> {
   const declared = datasetOf(dataset)
   const columns = storedColumns(declared).map((field) => ({ name: field, type: sqlTypeOf(field) }))
@@ -55,8 +56,12 @@ export function writeDataset(
     { name: dataset, key: declared.key, columns, order: declared.key },
     period,
     select,
+    rows,
   )
 }
+
+/** 'sorted': the SELECT yields its rows in order, which is checked in the written file; 'sort': they are sorted here. */
+export type RowOrder = 'sort' | 'sorted'
 
 export interface TableShape {
   readonly name: string
@@ -73,6 +78,7 @@ export async function writeParquet(
   shape: TableShape,
   period: number | null,
   select: string,
+  rowOrder: RowOrder = 'sort',
 ): Promise<DatasetOutput> {
   const path = `${shape.name}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
   const target = join(staging, path)
@@ -81,7 +87,7 @@ export async function writeParquet(
     ({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
   )
   await session.run(
-    `COPY (SELECT ${columns.join(', ')} FROM (${select}) ORDER BY ${shape.order.map(quoteName).join(', ')})
+    `COPY (SELECT ${columns.join(', ')} FROM (${select})${rowOrder === 'sort' ? ` ORDER BY ${shape.order.map(quoteName).join(', ')}` : ''})
      TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   )
   const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
