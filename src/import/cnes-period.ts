@@ -18,7 +18,7 @@ import {
 } from '../model/lineage.ts'
 import { type DatasetOutput, type NamedCheck, sqlTypeOf, writeDataset, writeParquet } from './output.ts'
 import { applyGuardedRule, applyRule, cnpjChecks, foldText, holdsCpf, rowHoldsCpf } from './rules.ts'
-import { quoteName, type Session } from './session.ts'
+import { quoteName, quoteText, type Session } from './session.ts'
 
 export interface PeriodInput {
   readonly period: number
@@ -29,6 +29,8 @@ export interface PeriodInput {
   readonly hasCadger: boolean
   /** Published columns present in the staged facility table (files vary). */
   readonly facilityColumns: readonly string[]
+  /** The one file each staged table was read from; null where rows of several files stand in one table. */
+  readonly files: ReadonlyMap<string, string> | null
 }
 
 export interface PeriodOutput {
@@ -77,6 +79,15 @@ export async function buildPeriod(
   return { outputs, counts, checks }
 }
 
+/** SQL of the file a staged row came from: a literal where the whole table came from one, so that no row carries it. */
+const fileOf = (input: PeriodInput, table: string): string => {
+  const file = input.files?.get(table)
+  return file === undefined ? 'source_file' : quoteText(file)
+}
+
+/** Order of published rows; a literal orders nothing. */
+const placeIn = (file: string): string => (file === 'source_file' ? 'source_file, source_row' : 'source_row')
+
 const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''): string => {
   const found = lineage.find((line) => line.attribute === attribute)
   if (found === undefined) return 'NULL'
@@ -95,11 +106,12 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
   const legalName = input.hasCadger ? 's.cadger_legal_name' : rule('legal_name')
   const tradeName = input.hasCadger ? 's.cadger_trade_name' : rule('trade_name')
   const active = input.family === 'base' ? `${rule('deactivation_reason_code')} IS NULL` : 'true'
+  const whole = input.files === null ? '' : ' EXCLUDE (source_file)'
   // A join keeps no order, so all joins come before the sort, and what is made of long texts after it.
   await session.run(
     `CREATE TABLE fac AS
      WITH coded AS (
-       SELECT s.*, ${rule('cnes_code')} AS cnes_code, left(${rule('municipality6')}, 6) AS published6,
+       SELECT s.*${whole}, ${rule('cnes_code')} AS cnes_code, left(${rule('municipality6')}, 6) AS published6,
          CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6
        FROM st_fac s
      ), sorted AS (
@@ -110,7 +122,7 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
        LEFT JOIN mun ON mun.code6 = coded.code6
        LEFT JOIN mun AS ignored ON ignored.code6 = left(coded.code6, 2) || '0000'
        ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = coded.cnes_code' : ''}
-       ORDER BY cnes, ${input.family === 'base' ? '' : 'coded.source_file, '}coded.source_row
+       ORDER BY cnes, ${input.files === null ? 'coded.source_file, ' : ''}coded.source_row
      )
      SELECT s.*${input.hasCadger ? ' EXCLUDE (cadger_legal_name, cadger_trade_name)' : ''}, ${rule('unit_code')} AS unit_code,
        ${legalName} AS legal_name, ${tradeName} AS trade_name, coalesce(trade_name, legal_name) AS facility_name, ${active} AS is_active,
@@ -122,6 +134,7 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
   )
   await markDuplicates(
     session,
+    fileOf(input, 'fac'),
     'fac',
     ['cnes'],
     [
@@ -133,7 +146,7 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
       'legal_nature_code',
     ],
   )
-  await setAside(session, 'fac', 'facilities')
+  await setAside(session, fileOf(input, 'fac'), 'fac', 'facilities')
 }
 
 /**
@@ -142,6 +155,7 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
  */
 async function markDuplicates(
   session: Session,
+  file: string,
   table: string,
   key: readonly string[],
   content: readonly string[],
@@ -150,23 +164,23 @@ async function markDuplicates(
   const values = `row(${content.map(quoteName).join(', ')})`
   await session.run(
     `CREATE TEMP TABLE later AS
-     SELECT source_file, source_row,
+     SELECT ${file} AS source_file, source_row,
        CASE WHEN ${values} IS NOT DISTINCT FROM first_value(${values}) OVER same_key THEN 'duplicate_identical' ELSE 'duplicate_key' END AS reason
      FROM ${table} SEMI JOIN (SELECT ${columns} FROM ${table} WHERE reason IS NULL GROUP BY ${columns} HAVING count(*) > 1) USING (${columns})
      WHERE reason IS NULL
-     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY source_file, source_row)
+     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY ${placeIn(file)})
      QUALIFY row_number() OVER same_key > 1`,
   )
   if ((await session.number('SELECT count(*) FROM later')) > 0)
     await session.run(
-      `UPDATE ${table} SET reason = later.reason FROM later WHERE ${table}.source_file = later.source_file AND ${table}.source_row = later.source_row`,
+      `UPDATE ${table} SET reason = later.reason FROM later WHERE ${file === 'source_file' ? `${table}.source_file` : file} = later.source_file AND ${table}.source_row = later.source_row`,
     )
   await session.run('DROP TABLE later')
 }
 
-async function setAside(session: Session, table: string, dataset: string): Promise<void> {
+async function setAside(session: Session, file: string, table: string, dataset: string): Promise<void> {
   await session.run(
-    `INSERT INTO set_aside SELECT '${dataset}', source_file, source_row, reason FROM ${table} WHERE reason IS NOT NULL`,
+    `INSERT INTO set_aside SELECT '${dataset}', ${file}, source_row, reason FROM ${table} WHERE reason IS NOT NULL`,
   )
 }
 
@@ -202,17 +216,17 @@ async function makeFact(session: Session, input: PeriodInput, fact: FactName): P
   await session.run(
     `CREATE TABLE fact_${fact} AS
      WITH sorted AS (
-       SELECT s.*, fac.cnes_code, fac.cnes, ${names.map((name) => `code.${name}`).join(', ')}, code.rank
+       SELECT s.*${input.files === null ? '' : ' EXCLUDE (source_file)'}, fac.cnes_code, fac.cnes, ${names.map((name) => `code.${name}`).join(', ')}, code.rank
        FROM st_${fact} s
        JOIN code_${fact} AS code ON ${spelled.map((column) => `code.${column} IS NOT DISTINCT FROM s.${column}`).join(' AND ')}
        LEFT JOIN (SELECT unit_code, cnes_code, cnes FROM fac WHERE reason IS NULL) AS fac ON ${link}
-       ORDER BY fac.cnes, code.rank, ${base ? '' : 's.source_file, '}s.source_row
+       ORDER BY fac.cnes, code.rank, ${input.files === null ? 's.source_file, ' : ''}s.source_row
      ), read AS (
        SELECT s.*, ${others.map(({ attribute, column, rule }) => `${applyRule(rule, `s.${quoteName(column)}`)} AS ${attribute}`).join(', ')}
          ${fact === 'specialized_services' ? `, ${providerColumns(input)}` : ''}
        FROM sorted AS s
      )
-     SELECT *, CASE
+     SELECT *${fact === 'specialized_services' ? ' EXCLUDE (published_provider)' : ''}, CASE
          WHEN cnes_code IS NULL THEN 'unknown_facility'
          ${needed.map((column) => `WHEN ${column} IS NULL THEN 'missing_${column}'`).join(' ')}
          ${quantities.map((column) => `WHEN ${column} IS NULL THEN 'invalid_${column}'`).join(' ')}
@@ -222,11 +236,12 @@ async function makeFact(session: Session, input: PeriodInput, fact: FactName): P
   if (fact !== 'specialized_services')
     await markDuplicates(
       session,
+      fileOf(input, fact),
       `fact_${fact}`,
       ['cnes', 'rank'],
       [...codes, ...others].map(({ attribute }) => attribute),
     )
-  await setAside(session, `fact_${fact}`, fact)
+  await setAside(session, fileOf(input, fact), `fact_${fact}`, fact)
 }
 
 /** What the code of the third-party provider is; only CNES codes and CNPJs are kept. */
@@ -353,7 +368,7 @@ async function writeFacilities(
 }
 
 /** A published cell, or null where its rule guards against a CPF and found none to keep. */
-const rawColumn = ({ column, rule }: Lineage, flag: string | null = null): string => {
+const rawColumn = ({ attribute, column, rule }: Lineage, flag: string | null = null): string => {
   const cell = `s.${quoteName(column)}`
   if (!GUARDED_RULES.has(rule)) return cell
   if (rule === 'name' || rule === 'house_number' || rule === 'cadger_name')
@@ -361,8 +376,8 @@ const rawColumn = ({ column, rule }: Lineage, flag: string | null = null): strin
       ? `CASE WHEN NOT ${holdsCpf(cell)} THEN ${cell} END`
       : `CASE WHEN NOT ${flag} OR NOT ${holdsCpf(cell)} THEN ${cell} END`
   if (rule === 'provider')
-    return `CASE WHEN regexp_full_match(trim(${cell}), '[0-9]{7}') OR regexp_full_match(trim(${cell}), '[A-Za-zÀ-ÿ ]*') OR (regexp_full_match(trim(${cell}), '[0-9]{14}') AND ${cnpjChecks(`trim(${cell})`)}) THEN ${cell} END`
-  return `CASE WHEN ${applyRule(rule, cell)} IS NOT NULL THEN ${cell} END`
+    return `CASE WHEN ${cell} = 'NAO INFORMADO' OR regexp_full_match(trim(${cell}), '[0-9]{7}') OR regexp_full_match(trim(${cell}), '[A-Za-zÀ-ÿ ]*') OR (regexp_full_match(trim(${cell}), '[0-9]{14}') AND ${cnpjChecks(`trim(${cell})`)}) THEN ${cell} END`
+  return `CASE WHEN ${rule === 'cnpj' ? `s.${attribute}` : applyRule(rule, cell)} IS NOT NULL THEN ${cell} END`
 }
 
 const published = (lineage: readonly Lineage[]): Lineage[] =>
@@ -392,7 +407,7 @@ async function writeFacilityProvenance(
     staging,
     shape,
     input.period,
-    `SELECT s.cnes_code, s.source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
+    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
      FROM fac AS s WHERE s.reason IS NULL`,
     'sorted',
   )
@@ -418,9 +433,9 @@ async function writeFact(
       LEFT JOIN now_equipment_types ON now_equipment_types.category_code = f.category_code AND now_equipment_types.equipment_code = f.equipment_code
       LEFT JOIN now_equipment_categories ON now_equipment_categories.category_code = f.category_code
       WHERE f.reason IS NULL ORDER BY f.cnes, f.rank`,
-    specialized_services: servicesSelect(from),
+    specialized_services: servicesSelect(from, fileOf(input, fact)),
   }
-  if (fact === 'specialized_services') await groupOfferings(session)
+  if (fact === 'specialized_services') await groupOfferings(session, fileOf(input, fact))
   return writeDataset(session, staging, fact, input.period, select[fact], 'sorted')
 }
 
@@ -429,15 +444,15 @@ const DECLARED_FLAGS = ['has_ambulatory', 'has_ambulatory_sus', 'has_hospital', 
 const declaration = `struct_pack(${[...DECLARED, ...DECLARED_FLAGS].map((member) => `${member} := ${member}`).join(', ')})`
 
 /** repeated: the offerings that are declared more than once, which are few; only they go through the costly grouping. */
-async function groupOfferings(session: Session): Promise<void> {
+async function groupOfferings(session: Session, file: string): Promise<void> {
   const kinds = `['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL']`
   await session.run(
     `CREATE TABLE repeated AS
-     SELECT f.cnes, f.rank, min(struct_pack(file := f.source_file, place := f.source_row)) AS first_place,
+     SELECT f.cnes, f.rank, min(struct_pack(file := ${file}, place := source_row)) AS first_place,
        CASE count(DISTINCT characteristic_code) WHEN 0 THEN NULL WHEN 1 THEN min(characteristic_code) ELSE '3' END AS characteristic_code,
        ${kinds}[min(list_position(${kinds}, provider_kind))] AS provider_kind,
        ${DECLARED_FLAGS.map((flag) => `bool_or(${flag}) AS ${flag}`).join(', ')},
-       list(${declaration} ORDER BY f.source_file, f.source_row) AS declarations
+       list(${declaration} ORDER BY ${placeIn(file)}) AS declarations
      FROM fact_specialized_services f
      SEMI JOIN (SELECT cnes, rank FROM fact_specialized_services WHERE reason IS NULL GROUP BY cnes, rank HAVING count(*) > 1) AS twice
        ON twice.cnes = f.cnes AND twice.rank = f.rank
@@ -446,7 +461,7 @@ async function groupOfferings(session: Session): Promise<void> {
 }
 
 /** An offering stands where its first declaration does. Lists are made after the sort, which is slow with them. */
-function servicesSelect(from: string): string {
+function servicesSelect(from: string, file: string): string {
   const summed = ['characteristic_code', 'provider_kind', ...DECLARED_FLAGS]
   return `SELECT * EXCLUDE (declarations, ${summed.join(', ')}), ${summed.map((member) => `all_${member} AS ${member}`).join(', ')}, CASE WHEN declarations IS NULL THEN [${declaration}] ELSE declarations END AS declarations
       FROM (
@@ -458,7 +473,7 @@ function servicesSelect(from: string): string {
         LEFT JOIN now_specialized_service_types ON now_specialized_service_types.service_code = f.service_code
         LEFT JOIN now_specialized_service_classifications ON now_specialized_service_classifications.service_code = f.service_code
           AND now_specialized_service_classifications.classification_code = f.classification_code
-        WHERE f.reason IS NULL AND (r.cnes IS NULL OR (f.source_file = r.first_place.file AND f.source_row = r.first_place.place))
+        WHERE f.reason IS NULL AND (r.cnes IS NULL OR (${file} = r.first_place.file AND f.source_row = r.first_place.place))
         ORDER BY f.cnes, f.rank
       )`
 }
@@ -487,7 +502,7 @@ async function writeFactProvenance(
     staging,
     shape,
     input.period,
-    `SELECT ${key.map((column) => `s.${column}`).join(', ')}, s.source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
+    `SELECT ${key.map((column) => `s.${column}`).join(', ')}, ${fileOf(input, fact)} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
      FROM fact_${fact} AS s WHERE s.reason IS NULL`,
     'sorted',
   )

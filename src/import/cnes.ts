@@ -116,6 +116,7 @@ export async function buildCnes(
         facts: new Set(ALL_FACTS),
         hasCadger: false,
         facilityColumns: staged.facilityColumns,
+        files: staged.files,
       },
       new Map(['facilities', ...ALL_FACTS].map((dataset) => [dataset, national])),
     )
@@ -133,6 +134,7 @@ export async function buildCnes(
         facts,
         hasCadger: cadger.length > 0,
         facilityColumns: FACILITY_LINEAGE.state.map(({ column }) => column),
+        files: null,
       },
       coverStates(files),
     )
@@ -178,7 +180,7 @@ async function stageBaseMonth(
   period: number,
   files: readonly FoundFile[],
   onProgress: (step: string) => void,
-): Promise<{ snapshots: Snapshot[]; facilityColumns: readonly string[] }> {
+): Promise<{ snapshots: Snapshot[]; facilityColumns: readonly string[]; files: ReadonlyMap<string, string> }> {
   const missing = PUBLISHED_TABLES.filter(
     (table) =>
       table.presence === 'required' &&
@@ -234,6 +236,8 @@ async function stageBaseMonth(
   // Each view names the file its rows came from: provenance is by file and row in both families.
   const withFile = (view: string, table: string): string =>
     `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
+  const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
+  for (const fact of ALL_FACTS) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
   await session.run(withFile('st_fac', 'tbEstabelecimento'))
   for (const fact of ALL_FACTS) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
   await addBaseCatalogs(session, period, catalogFiles)
@@ -244,7 +248,7 @@ async function stageBaseMonth(
        FROM st_tbMantenedora GROUP BY maintainer_cnpj HAVING maintainer_cnpj IS NOT NULL`,
     )
   await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
-  return { snapshots, facilityColumns }
+  return { snapshots, facilityColumns, files: tableFiles }
 }
 
 /** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */

@@ -91,12 +91,29 @@ export async function writeParquet(
      TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   )
   const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
+  if (rowOrder === 'sorted') await checkOrder(session, target, shape.order)
   const fields = shape.columns.map(({ name, type }) => ({ name, type }))
   return {
     name: shape.name,
     entry: { key: [...shape.key], fields, rows, periods: period === null ? [] : [period] },
     files: new Map([[path, rows]]),
   }
+}
+
+/** @throws Error where a row of a written file does not come after the one before it: a defect, never the data's fault */
+async function checkOrder(session: Session, target: string, order: readonly string[]): Promise<void> {
+  const after = order.reduceRight(
+    (rest, name) =>
+      `(${quoteName(name)} > ${quoteName(`before_${name}`)} OR (${quoteName(name)} = ${quoteName(`before_${name}`)} AND ${rest}))`,
+    'false',
+  )
+  const wrong = await session.number(
+    `SELECT count(*) FROM (
+       SELECT ${order.map((name) => `${quoteName(name)}, lag(${quoteName(name)}) OVER () AS ${quoteName(`before_${name}`)}`).join(', ')}
+       FROM read_parquet(${quoteText(target)}, hive_partitioning = false)
+     ) WHERE NOT ${after}`,
+  )
+  if (wrong > 0) throw new Error(`${target}: ${wrong} rows are not in the order of ${order.join(', ')}`)
 }
 
 /** Joins partitions of one dataset into one entry. */
