@@ -95,26 +95,22 @@ const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''): stri
   return flag === '' ? applyRule(found.rule, column) : applyGuardedRule(found.rule, column, flag)
 }
 
-/**
- * fac: one row a facility in the order of its code, with the published cells, its place and what its facts repeat; reason
- * where the row is set aside. Everything written of a month is in this order, so it is sorted here and nowhere else.
- */
+/** fac: one row a facility, with the published cells, its place and what its facts repeat; reason where it is set aside. */
 async function makeFacilities(session: Session, input: PeriodInput): Promise<void> {
   const lineage = FACILITY_LINEAGE[input.family]
   const rule = (attribute: string): string => ruleOf(lineage, attribute, 's.holds_cpf')
-  const searched = rowHoldsCpf(lineage, (column) => `sorted.${quoteName(column)}`)
+  const searched = rowHoldsCpf(lineage, (column) => `placed.${quoteName(column)}`)
   const legalName = input.hasCadger ? 's.cadger_legal_name' : rule('legal_name')
   const tradeName = input.hasCadger ? 's.cadger_trade_name' : rule('trade_name')
   const active = input.family === 'base' ? `${rule('deactivation_reason_code')} IS NULL` : 'true'
   const whole = input.files === null ? '' : ' EXCLUDE (source_file)'
-  // A join keeps no order, so all joins come before the sort, and what is made of long texts after it.
   await session.run(
     `CREATE TABLE fac AS
      WITH coded AS (
        SELECT s.*${whole}, ${rule('cnes_code')} AS cnes_code, left(${rule('municipality6')}, 6) AS published6,
          CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6
        FROM st_fac s
-     ), sorted AS (
+     ), placed AS (
        SELECT coded.* EXCLUDE (published6, code6), CASE WHEN regexp_full_match(coded.cnes_code, '[0-9]{7}') THEN CAST(coded.cnes_code AS INTEGER) END AS cnes,
          coalesce(mun.ibge_code, ignored.ibge_code) AS municipality_ibge_code, coalesce(mun.name, ignored.name) AS municipality_name,
          coalesce(mun.uf, ignored.uf) AS uf, mun.ibge_code IS NULL AS is_unknown_municipality${input.hasCadger ? ', cad.legal_name AS cadger_legal_name, cad.trade_name AS cadger_trade_name' : ''}
@@ -122,7 +118,6 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
        LEFT JOIN mun ON mun.code6 = coded.code6
        LEFT JOIN mun AS ignored ON ignored.code6 = left(coded.code6, 2) || '0000'
        ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = coded.cnes_code' : ''}
-       ORDER BY cnes, ${input.files === null ? 'coded.source_file, ' : ''}coded.source_row
      )
      SELECT s.*${input.hasCadger ? ' EXCLUDE (cadger_legal_name, cadger_trade_name)' : ''}, ${rule('unit_code')} AS unit_code,
        ${legalName} AS legal_name, ${tradeName} AS trade_name, coalesce(trade_name, legal_name) AS facility_name, ${active} AS is_active,
@@ -130,7 +125,7 @@ async function makeFacilities(session: Session, input: PeriodInput): Promise<voi
        ${rule('legal_nature_code')} AS legal_nature_code, ${rule('cnpj')} AS cnpj, ${rule('maintainer_cnpj')} AS maintainer_cnpj,
        ${rule('latitude')} AS latitude, ${rule('longitude')} AS longitude,
        CASE WHEN cnes IS NULL THEN 'invalid_cnes_code' WHEN municipality_ibge_code IS NULL THEN 'unknown_municipality' END AS reason
-     FROM (SELECT *, ${searched} AS holds_cpf FROM sorted) AS s`,
+     FROM (SELECT *, ${searched} AS holds_cpf FROM placed) AS s`,
   )
   await markDuplicates(
     session,
@@ -189,8 +184,8 @@ const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>
   lineage.filter(({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute))
 
 /**
- * fact_<name>: one row a published row in the order of its key: key, measures, published cells, reason. The codes of its
- * key are read once for each spelling (code_<name>) and ordered by their rank: whole numbers sort faster than text.
+ * fact_<name>: one row a published row: key, measures, published cells, reason. The codes of its key are read once for each
+ * spelling (code_<name>) and have a rank among themselves: files are sorted by whole numbers, faster than by text.
  */
 async function makeFact(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
   const lineage = FACT_LINEAGE[fact][input.family]
@@ -215,16 +210,15 @@ async function makeFact(session: Session, input: PeriodInput, fact: FactName): P
   )
   await session.run(
     `CREATE TABLE fact_${fact} AS
-     WITH sorted AS (
+     WITH linked AS (
        SELECT s.*${input.files === null ? '' : ' EXCLUDE (source_file)'}, fac.cnes_code, fac.cnes, ${names.map((name) => `code.${name}`).join(', ')}, code.rank
        FROM st_${fact} s
        JOIN code_${fact} AS code ON ${spelled.map((column) => `code.${column} IS NOT DISTINCT FROM s.${column}`).join(' AND ')}
        LEFT JOIN (SELECT unit_code, cnes_code, cnes FROM fac WHERE reason IS NULL) AS fac ON ${link}
-       ORDER BY fac.cnes, code.rank, ${input.files === null ? 's.source_file, ' : ''}s.source_row
      ), read AS (
        SELECT s.*, ${others.map(({ attribute, column, rule }) => `${applyRule(rule, `s.${quoteName(column)}`)} AS ${attribute}`).join(', ')}
          ${fact === 'specialized_services' ? `, ${providerColumns(input)}` : ''}
-       FROM sorted AS s
+       FROM linked AS s
      )
      SELECT *${fact === 'specialized_services' ? ' EXCLUDE (published_provider)' : ''}, CASE
          WHEN cnes_code IS NULL THEN 'unknown_facility'
@@ -408,7 +402,7 @@ async function writeFacilityProvenance(
     shape,
     input.period,
     `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
-     FROM fac AS s WHERE s.reason IS NULL`,
+     FROM fac AS s WHERE s.reason IS NULL ORDER BY s.cnes`,
     'sorted',
   )
 }
@@ -503,7 +497,7 @@ async function writeFactProvenance(
     shape,
     input.period,
     `SELECT ${key.map((column) => `s.${column}`).join(', ')}, ${fileOf(input, fact)} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
-     FROM fact_${fact} AS s WHERE s.reason IS NULL`,
+     FROM fact_${fact} AS s WHERE s.reason IS NULL ORDER BY s.cnes, s.rank, ${placeIn(fileOf(input, fact))}`,
     'sorted',
   )
 }
