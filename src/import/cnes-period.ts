@@ -63,9 +63,7 @@ export async function buildPeriod(
   }
   checks.push({
     name: `facility_keys_unique_${input.period}`,
-    violations: await session.number(
-      'SELECT count(*) - count(DISTINCT cnes_code) FROM fac WHERE reason IS NULL',
-    ),
+    violations: await session.number('SELECT count(*) - count(DISTINCT cnes) FROM fac WHERE reason IS NULL'),
   })
   checks.push({
     name: `facilities_have_municipalities_${input.period}`,
@@ -75,7 +73,8 @@ export async function buildPeriod(
   })
   const counts = await countPeriod(session, input)
   await session.run('DROP TABLE fac; DROP TABLE flags; DROP TABLE IF EXISTS repeated')
-  for (const fact of FACTS) await session.run(`DROP TABLE IF EXISTS fact_${fact}; DROP TABLE IF EXISTS code_${fact}`)
+  for (const fact of FACTS)
+    await session.run(`DROP TABLE IF EXISTS fact_${fact}; DROP TABLE IF EXISTS code_${fact}`)
   return { outputs, counts, checks }
 }
 
@@ -181,7 +180,9 @@ async function setAside(session: Session, file: string, table: string, dataset: 
 
 /** Attributes of a fact's key beside the facility. */
 const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>
-  lineage.filter(({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute))
+  lineage.filter(
+    ({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute),
+  )
 
 /**
  * fact_<name>: one row a published row: key, measures, published cells, reason. The codes of its key are read once for each
@@ -322,18 +323,20 @@ async function writeFacilities(
     has_beds: flag('has_beds', 'bed_capacity'),
     has_equipment: flag('has_equipment', 'equipment_inventory'),
     has_services: flag('has_services', 'specialized_services'),
-    offers_any_sus: all
-      ? 'coalesce(f.offers_any_sus, false)'
-      : 'CASE WHEN f.offers_any_sus THEN true END',
+    offers_any_sus: all ? 'coalesce(f.offers_any_sus, false)' : 'CASE WHEN f.offers_any_sus THEN true END',
     address: `CASE WHEN ${parts.map((part) => `f.${part} IS NOT NULL`).join(' OR ')} THEN struct_pack(${ADDRESS.map((part) => `${quoteName(part)} := CAST(f.${quoteName(`address.${part}`)} AS VARCHAR)`).join(', ')}) END`,
     search_text: foldText(`coalesce(f.legal_name, '') || ' ' || coalesce(f.trade_name, '')`),
   }
   const stored = storedColumns(datasetOf('facilities'))
   const columns = stored.map(
-    (field) => `CAST(${special[field] ?? `f.${quoteName(field)}`} AS ${sqlTypeOf(field)}) AS ${quoteName(field)}`,
+    (field) =>
+      `CAST(${special[field] ?? `f.${quoteName(field)}`} AS ${sqlTypeOf(field)}) AS ${quoteName(field)}`,
   )
   // Each rule runs once, in this inner query; what is joined and packed uses its value.
-  const computed = [...stored.filter((field) => special[field] === undefined), ...ADDRESS.map((part) => `address.${part}`)]
+  const computed = [
+    ...stored.filter((field) => special[field] === undefined),
+    ...ADDRESS.map((part) => `address.${part}`),
+  ]
     .filter((field) => !inFac.has(field) && !joined.has(field))
     .map((field) => `${value(field)} AS ${quoteName(field)}`)
   return writeDataset(
@@ -505,30 +508,32 @@ async function writeFactProvenance(
 /** Sums of the rows that were loaded equal those of the published cells, less the rows set aside. */
 async function checkFact(session: Session, input: PeriodInput, fact: FactName): Promise<NamedCheck[]> {
   const { period } = input
-  const staged = await session.number(`SELECT count(*) FROM st_${fact}`)
-  const kept = await session.number(`SELECT count(*) FROM fact_${fact}`)
-  const checks: NamedCheck[] = [
-    { name: `${fact}_rows_equal_snapshot_${period}`, violations: Math.abs(staged - kept) },
-  ]
-  if (fact !== 'specialized_services') {
-    const key = datasetOf(fact).key.map(quoteName).join(', ')
+  const quantities = FACT_LINEAGE[fact][input.family].filter(({ rule }) => rule === 'quantity')
+  const published = quantities.map(
+    ({ column, rule }) => `coalesce(sum(${applyRule(rule, quoteName(column))}), 0)`,
+  )
+  const loaded = quantities.map(({ attribute }) => `coalesce(sum(${attribute}), 0)`)
+  const totals = async (table: string, sums: readonly string[]): Promise<number[]> => {
+    const [row] = await session.rows(
+      `SELECT ${['count(*)', ...sums].map((sum, index) => `${sum} AS c${index}`).join(', ')} FROM ${table}`,
+    )
+    return Object.values(row ?? {}).map(Number)
+  }
+  const before = await totals(`st_${fact}`, published)
+  const after = await totals(`fact_${fact}`, loaded)
+  const difference = (index: number): number => Math.abs((before[index] ?? 0) - (after[index] ?? 0))
+  const checks: NamedCheck[] = [{ name: `${fact}_rows_equal_snapshot_${period}`, violations: difference(0) }]
+  if (fact !== 'specialized_services')
     checks.push({
       name: `${fact}_keys_unique_${period}`,
       violations: await session.number(
-        `SELECT count(*) FROM (SELECT 1 FROM fact_${fact} WHERE reason IS NULL GROUP BY ${key} HAVING count(*) > 1)`,
+        `SELECT count(*) FROM (SELECT 1 FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes, rank HAVING count(*) > 1)`,
       ),
     })
-  }
-  for (const { attribute, column, rule } of FACT_LINEAGE[fact][input.family].filter(
-    ({ rule }) => rule === 'quantity',
-  ))
+  for (const [index, { attribute }] of quantities.entries())
     checks.push({
       name: `${fact}_${attribute}_sum_equals_snapshot_${period}`,
-      violations: Math.abs(
-        await session.number(
-          `SELECT (SELECT coalesce(sum(${applyRule(rule, quoteName(column))}), 0) FROM st_${fact}) - (SELECT coalesce(sum(${attribute}), 0) FROM fact_${fact})`,
-        ),
-      ),
+      violations: difference(index + 1),
     })
   return checks
 }

@@ -180,7 +180,11 @@ async function stageBaseMonth(
   period: number,
   files: readonly FoundFile[],
   onProgress: (step: string) => void,
-): Promise<{ snapshots: Snapshot[]; facilityColumns: readonly string[]; files: ReadonlyMap<string, string> }> {
+): Promise<{
+  snapshots: Snapshot[]
+  facilityColumns: readonly string[]
+  files: ReadonlyMap<string, string>
+}> {
   const missing = PUBLISHED_TABLES.filter(
     (table) =>
       table.presence === 'required' &&
@@ -198,40 +202,57 @@ async function stageBaseMonth(
   const snapshots: Snapshot[] = []
   const catalogFiles = new Map<string, string>()
   let facilityColumns: readonly string[] = []
-  for (const table of PUBLISHED_TABLES) {
+  const present = PUBLISHED_TABLES.flatMap((table) => {
     const found = files.find(({ name }) => tableOfFile(basename(name))?.table.name === table.name)
-    if (found === undefined) continue
-    const name = basename(found.name)
-    const { path, bytes, sha256, wasUtf8 } = extracted.get(name) ?? (await transcodeTable(folder, found))
-    onProgress(`month ${period}: ${table.name}`)
-    if (wasUtf8)
-      throw new ImportError(
-        found.archive === null ? name : `${found.archive.file}/${name}`,
-        'is UTF-8 where ISO-8859-1 is expected',
-        'Import the file as DATASUS publishes it, not converted',
-      )
-    const staged = await stageCsv(session, {
-      file: found.archive === null ? name : `${found.archive.file}/${name}`,
-      path,
-      table: `st_${table.name}`,
-      required: table.required,
-      optional: table.optional,
-    })
-    snapshots.push({
-      publisher: PUBLISHER,
-      file: name,
-      archive: found.archive,
-      bytes,
-      sha256,
-      rows: staged.rows,
-    })
-    catalogFiles.set(table.name, name)
-    if (staged.rejected.length > 0)
-      await session.run(
-        `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
-      )
-    if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
-    await rm(path, { force: true })
+    return found === undefined ? [] : [{ table, found }]
+  })
+  const read = (found: FoundFile | undefined): Promise<StagedFile> | undefined => {
+    if (found === undefined) return undefined
+    const started = Promise.resolve(extracted.get(basename(found.name)) ?? transcodeTable(folder, found))
+    // It may fail before it is awaited.
+    started.catch(() => undefined)
+    return started
+  }
+  let next = read(present[0]?.found)
+  try {
+    for (const [index, { table, found }] of present.entries()) {
+      const name = basename(found.name)
+      const { path, bytes, sha256, wasUtf8 } = (await next) as StagedFile
+      // The file after this one is read and digested while DuckDB parses this one.
+      next = read(present[index + 1]?.found)
+      onProgress(`month ${period}: ${table.name}`)
+      if (wasUtf8)
+        throw new ImportError(
+          found.archive === null ? name : `${found.archive.file}/${name}`,
+          'is UTF-8 where ISO-8859-1 is expected',
+          'Import the file as DATASUS publishes it, not converted',
+        )
+      const staged = await stageCsv(session, {
+        file: found.archive === null ? name : `${found.archive.file}/${name}`,
+        path,
+        table: `st_${table.name}`,
+        required: table.required,
+        optional: table.optional,
+      })
+      snapshots.push({
+        publisher: PUBLISHER,
+        file: name,
+        archive: found.archive,
+        bytes,
+        sha256,
+        rows: staged.rows,
+      })
+      catalogFiles.set(table.name, name)
+      if (staged.rejected.length > 0)
+        await session.run(
+          `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
+        )
+      if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
+      await rm(path, { force: true })
+    }
+  } finally {
+    // What is still being written must be at rest before the folder is removed.
+    await next?.catch(() => undefined)
   }
   // Each view names the file its rows came from: provenance is by file and row in both families.
   const withFile = (view: string, table: string): string =>
