@@ -89,7 +89,7 @@ const placeIn = (file: string): string => (file === 'source_file' ? 'source_file
 
 const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''): string => {
   const found = lineage.find((line) => line.attribute === attribute)
-  if (found === undefined) return 'NULL'
+  if (found === undefined) return 'NULL::VARCHAR'
   const column = `s.${quoteName(found.column)}`
   return flag === '' ? applyRule(found.rule, column) : applyGuardedRule(found.rule, column, flag)
 }

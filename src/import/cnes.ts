@@ -4,7 +4,7 @@
  * In: discovered files and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder
  * and what the manifest says of it. A month is either national (family base) or made of files by state.
  */
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
   CADGER_LINEAGE,
@@ -23,7 +23,7 @@ import type { Discovery, FoundFile } from './discover.ts'
 import { groupBy } from './group-by.ts'
 import { ImportError } from './import-error.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from './output.ts'
-import { FACT_TABLES, PUBLISHED_TABLES, tableOfFile } from './published-tables.ts'
+import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './published-tables.ts'
 import { applyRule } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { openStateFile, type StateFile, type StateGroup } from './sources/cnes-state.ts'
@@ -202,10 +202,13 @@ async function stageBaseMonth(
   const snapshots: Snapshot[] = []
   const catalogFiles = new Map<string, string>()
   let facilityColumns: readonly string[] = []
-  const present = PUBLISHED_TABLES.flatMap((table) => {
+  const present: { table: PublishedTable; found: FoundFile; bytes: number }[] = []
+  for (const table of PUBLISHED_TABLES) {
     const found = files.find(({ name }) => tableOfFile(basename(name))?.table.name === table.name)
-    return found === undefined ? [] : [{ table, found }]
-  })
+    if (found !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
+  }
+  // Small files first: the large one is read and digested while those before it are parsed.
+  present.sort((left, right) => left.bytes - right.bytes)
   const read = (found: FoundFile | undefined): Promise<StagedFile> | undefined => {
     if (found === undefined) return undefined
     const started = Promise.resolve(extracted.get(basename(found.name)) ?? transcodeTable(folder, found))
