@@ -470,7 +470,7 @@ function servicesSelect(from: string, file: string): string {
         LEFT JOIN now_specialized_service_types ON now_specialized_service_types.service_code = f.service_code
         LEFT JOIN now_specialized_service_classifications ON now_specialized_service_classifications.service_code = f.service_code
           AND now_specialized_service_classifications.classification_code = f.classification_code
-        WHERE f.reason IS NULL AND (r.cnes IS NULL OR (${file} = r.first_place.file AND f.source_row = r.first_place.place))
+        WHERE f.reason IS NULL AND (r.cnes IS NULL OR (${file === 'source_file' ? 'f.source_file' : file} = r.first_place.file AND f.source_row = r.first_place.place))
         ORDER BY f.cnes, f.rank
       )`
 }
