@@ -4,7 +4,7 @@
  * In: discovered files and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder
  * and what the manifest says of it. A month is either national (family base) or made of files by state.
  */
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
   CADGER_LINEAGE,
@@ -23,7 +23,7 @@ import type { Discovery, FoundFile } from './discover.ts'
 import { groupBy } from './group-by.ts'
 import { ImportError } from './import-error.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from './output.ts'
-import { FACT_TABLES, PUBLISHED_TABLES, tableOfFile } from './published-tables.ts'
+import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './published-tables.ts'
 import { applyRule } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { openStateFile, type StateFile, type StateGroup } from './sources/cnes-state.ts'
@@ -116,6 +116,7 @@ export async function buildCnes(
         facts: new Set(ALL_FACTS),
         hasCadger: false,
         facilityColumns: staged.facilityColumns,
+        files: staged.files,
       },
       new Map(['facilities', ...ALL_FACTS].map((dataset) => [dataset, national])),
     )
@@ -133,6 +134,7 @@ export async function buildCnes(
         facts,
         hasCadger: cadger.length > 0,
         facilityColumns: FACILITY_LINEAGE.state.map(({ column }) => column),
+        files: null,
       },
       coverStates(files),
     )
@@ -178,7 +180,11 @@ async function stageBaseMonth(
   period: number,
   files: readonly FoundFile[],
   onProgress: (step: string) => void,
-): Promise<{ snapshots: Snapshot[]; facilityColumns: readonly string[] }> {
+): Promise<{
+  snapshots: Snapshot[]
+  facilityColumns: readonly string[]
+  files: ReadonlyMap<string, string>
+}> {
   const missing = PUBLISHED_TABLES.filter(
     (table) =>
       table.presence === 'required' &&
@@ -196,44 +202,66 @@ async function stageBaseMonth(
   const snapshots: Snapshot[] = []
   const catalogFiles = new Map<string, string>()
   let facilityColumns: readonly string[] = []
+  const present: { table: PublishedTable; found: FoundFile; bytes: number }[] = []
   for (const table of PUBLISHED_TABLES) {
     const found = files.find(({ name }) => tableOfFile(basename(name))?.table.name === table.name)
-    if (found === undefined) continue
-    const name = basename(found.name)
-    const { path, bytes, sha256, wasUtf8 } = extracted.get(name) ?? (await transcodeTable(folder, found))
-    onProgress(`month ${period}: ${table.name}`)
-    if (wasUtf8)
-      throw new ImportError(
-        found.archive === null ? name : `${found.archive.file}/${name}`,
-        'is UTF-8 where ISO-8859-1 is expected',
-        'Import the file as DATASUS publishes it, not converted',
-      )
-    const staged = await stageCsv(session, {
-      file: found.archive === null ? name : `${found.archive.file}/${name}`,
-      path,
-      table: `st_${table.name}`,
-      required: table.required,
-      optional: table.optional,
-    })
-    snapshots.push({
-      publisher: PUBLISHER,
-      file: name,
-      archive: found.archive,
-      bytes,
-      sha256,
-      rows: staged.rows,
-    })
-    catalogFiles.set(table.name, name)
-    if (staged.rejected.length > 0)
-      await session.run(
-        `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
-      )
-    if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
-    await rm(path, { force: true })
+    if (found !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
+  }
+  // Small files first: the large one is read and digested while those before it are parsed.
+  present.sort((left, right) => left.bytes - right.bytes)
+  const read = (found: FoundFile | undefined): Promise<StagedFile> | undefined => {
+    if (found === undefined) return undefined
+    const started = Promise.resolve(extracted.get(basename(found.name)) ?? transcodeTable(folder, found))
+    // It may fail before it is awaited.
+    started.catch(() => undefined)
+    return started
+  }
+  let next = read(present[0]?.found)
+  try {
+    for (const [index, { table, found }] of present.entries()) {
+      const name = basename(found.name)
+      const { path, bytes, sha256, wasUtf8 } = (await next) as StagedFile
+      // The file after this one is read and digested while DuckDB parses this one.
+      next = read(present[index + 1]?.found)
+      onProgress(`month ${period}: ${table.name}`)
+      if (wasUtf8)
+        throw new ImportError(
+          found.archive === null ? name : `${found.archive.file}/${name}`,
+          'is UTF-8 where ISO-8859-1 is expected',
+          'Import the file as DATASUS publishes it, not converted',
+        )
+      const staged = await stageCsv(session, {
+        file: found.archive === null ? name : `${found.archive.file}/${name}`,
+        path,
+        table: `st_${table.name}`,
+        required: table.required,
+        optional: table.optional,
+      })
+      snapshots.push({
+        publisher: PUBLISHER,
+        file: name,
+        archive: found.archive,
+        bytes,
+        sha256,
+        rows: staged.rows,
+      })
+      catalogFiles.set(table.name, name)
+      if (staged.rejected.length > 0)
+        await session.run(
+          `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
+        )
+      if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
+      await rm(path, { force: true })
+    }
+  } finally {
+    // What is still being written must be at rest before the folder is removed.
+    await next?.catch(() => undefined)
   }
   // Each view names the file its rows came from: provenance is by file and row in both families.
   const withFile = (view: string, table: string): string =>
     `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
+  const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
+  for (const fact of ALL_FACTS) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
   await session.run(withFile('st_fac', 'tbEstabelecimento'))
   for (const fact of ALL_FACTS) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
   await addBaseCatalogs(session, period, catalogFiles)
@@ -244,7 +272,7 @@ async function stageBaseMonth(
        FROM st_tbMantenedora GROUP BY maintainer_cnpj HAVING maintainer_cnpj IS NOT NULL`,
     )
   await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
-  return { snapshots, facilityColumns }
+  return { snapshots, facilityColumns, files: tableFiles }
 }
 
 /** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */

@@ -4,7 +4,10 @@
  */
 import type { RuleName } from '../model/lineage.ts'
 
-const trimmed = (column: string): string => `nullif(trim(${column}), '')`
+/** trim() walks a whole text to find blanks at its ends; most texts have none there. */
+const quickTrim = (column: string): string =>
+  `CASE WHEN ${[' ', '\u00a0'].map((blank) => `starts_with(${column}, '${blank}') OR ends_with(${column}, '${blank}')`).join(' OR ')} THEN trim(${column}) ELSE ${column} END`
+const trimmed = (column: string): string => `nullif(${quickTrim(column)}, '')`
 const padded = (column: string, width: number): string =>
   `CASE WHEN length(trim(${column})) BETWEEN 1 AND ${width} THEN lpad(trim(${column}), ${width}, '0') ELSE ${trimmed(column)} END`
 /** Eleven digits, with or without the usual points and dash, that are not part of a longer number. */
@@ -13,6 +16,9 @@ const withoutCpf = (text: string): string =>
   `CASE WHEN regexp_matches(${text}, '${CPF_PATTERN}') THEN nullif(trim(regexp_replace(regexp_replace(${text}, '${CPF_PATTERN}', '\\1\\2', 'g'), '${CPF_PATTERN}', '\\1\\2', 'g')), '') ELSE ${text} END`
 const wholeNumber = (column: string): string =>
   `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{1,9}') THEN CAST(trim(${column}) AS INTEGER) END`
+/** The usual spellings need no trim(). */
+const isOne = (column: string): string =>
+  `CASE WHEN ${column} = '1' THEN true WHEN ${column} IN ('0', '2', '') THEN false ELSE coalesce(trim(${column}) = '1', false) END`
 const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${column}), ',', '.') AS DOUBLE)`
 const degreesBetween = (column: string, low: number, high: number): string =>
   `CASE WHEN ${decimalDegrees(column)} BETWEEN ${low} AND ${high} THEN ${decimalDegrees(column)} END`
@@ -53,8 +59,8 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   quantity: wholeNumber,
   quantity_optional: wholeNumber,
   yes_no: (column) => `CASE trim(${column}) WHEN 'S' THEN true WHEN 'N' THEN false END`,
-  flag_1_2: (column) => `coalesce(trim(${column}) = '1', false)`,
-  flag_1_0: (column) => `coalesce(trim(${column}) = '1', false)`,
+  flag_1_2: (column) => isOne(column),
+  flag_1_0: (column) => isOne(column),
   tp_sus: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '9') THEN trim(${column}) ELSE '0' END`,
   ind_sus: (column) => `CASE WHEN trim(${column}) = '1' THEN '1' ELSE '2' END`,
   characteristic: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '3') THEN trim(${column}) END`,
