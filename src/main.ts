@@ -64,6 +64,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       logger.info({ dataset, rows: count, bytes, ms: Math.round(ms) }, 'rows written out'),
     onProblem: (dataset, reason) => logger.warn({ dataset, reason }, 'rows not written out'),
   })
+  let settledId: string | null = null
   /** What makes answers fast, in the background: until it is there, statements read the files. */
   const hold = (view: ReleaseView): void => {
     engine
@@ -72,7 +73,13 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
         () => logger.info({ release_id: view.id }, 'release held in memory'),
         (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
       )
-      .finally(() => rows.open(view))
+      .finally(async () => {
+        // Another promote may have come meanwhile.
+        if (releases.current()?.id !== view.id) return
+        rows.open(view)
+        await rows.settled()
+        settledId = view.id
+      })
   }
   let isListening = false
   const releases = await openStore({
@@ -115,7 +122,14 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
           onUp: (address) => logger.info({ store: address }, 'rate limits are shared again'),
         })
   await shared?.tried
-  const metrics = createMetrics({ engine, releases, cache, rows, isRateStoreUp: shared?.isUp ?? null })
+  const metrics = createMetrics({
+    engine,
+    releases,
+    cache,
+    rows,
+    isSettled: () => settledId === releases.current()?.id,
+    isRateStoreUp: shared?.isUp ?? null,
+  })
   const cursorSecret = sharedCursorSecret(settings.keysFile)
   if (cursorSecret === null)
     logger.warn(

@@ -15,6 +15,8 @@ export interface MetricsParts {
   readonly releases: ReleaseSource
   readonly cache: AnswerCache
   readonly rows: RowStore | null
+  /** Whether all that makes answers of the release in service fast is there. */
+  readonly isSettled?: () => boolean
   /** Whether the store of shared rate limits answers; null or absent where there is none. */
   readonly isRateStoreUp?: (() => boolean) | null
 }
@@ -31,6 +33,7 @@ export function createMetrics({
   releases,
   cache,
   rows,
+  isSettled = () => true,
   isRateStoreUp = null,
 }: MetricsParts): Metrics {
   const registry = new Registry()
@@ -71,11 +74,13 @@ export function createMetrics({
     gauge('sus_rows_memory_bytes', 'Memory of the index of rows written out, and of sets of rows.', (self) =>
       self.set(rows.stats().memory),
     )
-    gauge('sus_rows_pending', 'Datasets whose rows are still to be written out.', (self) =>
-      self.set(rows.stats().pending),
-    )
     gauge('sus_rows_disk_bytes', 'Disk of the rows written out.', (self) => self.set(rows.stats().disk))
   }
+  gauge(
+    'sus_release_settled',
+    '1 once what is kept of the release in service, in memory and written out, is there.',
+    (self) => self.set(isSettled() ? 1 : 0),
+  )
   gauge('sus_cache_bytes', 'Memory of the answers that are kept.', (self) => self.set(cache.bytes()))
   gauge('sus_ready', '1 while a verified release is in service.', (self) =>
     self.set(releases.current() === null ? 0 : 1),

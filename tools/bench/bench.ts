@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { ANALYTICS } from './analytics.ts'
-import { endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
+import { endAll, endOnSignals, type Server, settle, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
 import { startLoad } from './load.ts'
 import { OPERATIONS } from './operations.ts'
@@ -79,7 +79,12 @@ try {
     })
   const postgres = findPostgres()
   if (postgres === null) say('PostgreSQL is not installed: scenarios against it are skipped')
-  const ours = once(() => start('sus-data', {}, world))
+  const settled = async (starting: Promise<Server>): Promise<Server> => {
+    const server = await starting
+    await settle(server)
+    return server
+  }
+  const ours = once(() => settled(start('sus-data', {}, world)))
   const bench: Bench = {
     quick: values.quick,
     seconds: Number(values.seconds ?? (values.quick ? 1 : 5)),
@@ -90,7 +95,7 @@ try {
     direct,
     load: startLoad(),
     ours,
-    uncached: once(() => start('sus-data, no answer kept', { SUS_CACHE_BYTES: '0' }, world)),
+    uncached: once(() => settled(start('sus-data, no answer kept', { SUS_CACHE_BYTES: '0' }, world))),
     rival: once(
       async (): Promise<Server | null> =>
         postgres === null ? null : startRival(postgres, world, direct, say),

@@ -162,6 +162,17 @@ export async function startOurs(options: {
   }
 }
 
+/** Waits until a server of ours has in memory and on disk what it keeps of the release in service. */
+export async function settle(server: Server): Promise<void> {
+  const startedAt = performance.now()
+  for (;;) {
+    const text = await (await fetch(`${server.address}/metrics`)).text()
+    if (/^sus_release_settled 1$/m.test(text)) return
+    if (performance.now() - startedAt > 300_000) throw new Error(`${server.name} does not settle`)
+    await pause(200)
+  }
+}
+
 /** A Fastify app of this folder in a process of its own, which tells its address in its first message. */
 export async function startApp(name: string, file: string, options: unknown): Promise<Server> {
   const child = forkModule(file, options)
