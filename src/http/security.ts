@@ -51,9 +51,11 @@ function securityHeaders(origins: readonly string[]): Readonly<Record<string, st
 /** @param origins that may read answers from their pages; '*' is any, none is the default */
 export async function secure(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   const headers = securityHeaders(origins)
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers)
-    done()
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // Of an answer that has not changed the client keeps the headers it has.
+    if (reply.statusCode !== 304)
+      for (const name in headers) if (!reply.hasHeader(name)) reply.header(name, headers[name])
+    done(null, payload)
   })
   if (origins.length === 0) return
   await app.register(cors, {
