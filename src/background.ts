@@ -2,7 +2,8 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-const LOW_PRIORITY = 15
+/** Of what requests never wait for. */
+export const LOW_PRIORITY = 15
 const QUERY_PRIORITY = 5
 
 /**

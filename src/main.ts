@@ -25,7 +25,6 @@ import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
 
 export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
-export const ROWS_WORKER = new URL('rows-worker.js', import.meta.url)
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
@@ -59,7 +58,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     maxBytes: settings.rowsBytes,
     setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
     engine,
-    entry: ROWS_WORKER,
     onShelf: (dataset, count, bytes, ms) =>
       logger.info({ dataset, rows: count, bytes, ms: Math.round(ms) }, 'rows written out'),
     onProblem: (dataset, reason) => logger.warn({ dataset, reason }, 'rows not written out'),

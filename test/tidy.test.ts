@@ -62,7 +62,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'background.ts': [],
   // The thread that makes reports: wires as main.ts does.
   'report-worker.ts': ['background.ts', 'engine', 'export', 'keys', 'errors.ts'],
-  'rows-worker.ts': ['background.ts', 'model', 'rows'],
+  'rows-program.ts': ['background.ts', 'model', 'rows'],
   'release-trial.ts': ['release', 'engine', 'sql.ts'],
   'trial.ts': ['release'],
   'main.ts': [
@@ -87,7 +87,7 @@ const TYPES_ONLY: readonly (readonly [string, string])[] = [['release', 'engine/
 
 /** Packages that belong to folders; a prefix names a family. */
 const PACKAGES: readonly { readonly prefix: string; readonly owners: readonly string[] }[] = [
-  { prefix: '@duckdb/', owners: ['engine', 'import', 'rows', 'rows-worker.ts'] },
+  { prefix: '@duckdb/', owners: ['engine', 'import', 'rows', 'rows-program.ts'] },
   { prefix: 'fastify', owners: ['http', 'app.ts', 'main.ts'] },
   { prefix: '@redis/', owners: ['http'] },
   { prefix: '@fastify/', owners: ['http', 'app.ts', 'main.ts'] },

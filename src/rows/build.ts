@@ -1,8 +1,8 @@
 /**
- * One partition of a dataset → a file of lines and the index that finds rows in it. Runs in the rows worker.
+ * One partition of a dataset → a file of lines and the index that finds rows in it. Runs in a process of its own.
  *
- * In: a Parquet file of a verified release. Out: the file's index, typed arrays only, so that it moves between threads
- * without a copy. Refuses (throws) whatever the index could not answer exactly: keys that do not ascend or differ in
+ * In: a Parquet file of a verified release. Out: the file's index, typed arrays only, so that it goes from
+ * one process to another as it is. Refuses (throws) whatever the index could not answer exactly: keys that do not ascend or differ in
  * length.
  */
 import { openSync, readSync } from 'node:fs'

@@ -7,10 +7,11 @@
  * Disk is bounded by `maxBytes`, the sets of rows by `setBytes`. Files have no name while they are used: they go with the
  * process, however it ends.
  */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, openSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import type { Engine, Row } from '../engine/types.ts'
 import { type Dataset, type DatasetName, datasetOf, type Filter } from '../model/datasets.ts'
@@ -18,18 +19,20 @@ import { filterConditions, foldText, whereClause } from '../query/filters.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import { latestPeriod, type ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
-import type { LinesIndex } from './build.ts'
+import { readIndex } from './index-file.ts'
 import { countOf, fromBitText, intersect, nextPositions, type Positions } from './positions.ts'
 import { openShelf, type Shelf } from './shelf.ts'
 
-/** What the worker is started with. */
+/** What the program is started with. */
 export interface BuildJob {
   readonly dataset: DatasetName
   /** Parquet file of the release. */
   readonly file: string
   readonly rows: number
   readonly folder: string
+  /** Files it makes: the lines, and their index. */
   readonly out: string
+  readonly index: string
 }
 
 export interface RowsOptions {
@@ -41,8 +44,6 @@ export interface RowsOptions {
   /** Bytes of sets of rows that meet a filter, all together; 4 MiB at least. */
   readonly setBytes: number
   readonly engine: Engine
-  /** The worker's program. */
-  readonly entry: URL
   readonly onShelf?: (dataset: string, rows: number, bytes: number, ms: number) => void
   readonly onProblem?: (dataset: string, reason: string) => void
 }
@@ -93,6 +94,8 @@ const KEPT: readonly DatasetName[] = [
 ]
 /** The rows that are open now are asked for with every page: they stay, whatever else may be kept. */
 const SET_BYTES_MIN = 4 << 20
+const PROGRAM = fileURLToPath(new URL('../rows-program.js', import.meta.url))
+const OUTPUT_MAX = 2000
 const TMPFS_MAGIC = 0x01021994
 /** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
 const ROW_BYTES_MAX = 1500
@@ -115,7 +118,7 @@ export function createRowStore(options: RowsOptions): RowStore {
   let wanted: ReleaseView | null = null
   let pending = 0
   let building: Promise<void> = Promise.resolve()
-  let worker: Worker | null = null
+  let child: ChildProcess | null = null
   let isClosed = false
 
   const keyOf = (view: ReleaseView, dataset: DatasetName): string =>
@@ -131,14 +134,23 @@ export function createRowStore(options: RowsOptions): RowStore {
       }
     sets.clear()
   }
-  const build = (job: BuildJob): Promise<LinesIndex> =>
+  const build = (job: BuildJob): Promise<void> =>
     new Promise((resolvePromise, reject) => {
-      const started = new Worker(options.entry, { workerData: job })
-      worker = started
-      started.unref()
-      started.once('message', resolvePromise)
+      // No environment: settings and secrets of the server are not the child's.
+      const started = spawn(process.execPath, [PROGRAM, JSON.stringify(job)], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: {},
+      })
+      child = started
+      let said = ''
+      started.stderr.on('data', (chunk: Buffer) => {
+        said = (said + chunk.toString()).slice(-OUTPUT_MAX)
+      })
       started.once('error', reject)
-      started.once('exit', (code) => reject(new Error(`the rows worker ended with code ${code}`)))
+      started.once('close', (code, signal) => {
+        if (code === 0) resolvePromise()
+        else reject(new Error(`writing rows out ended with ${signal ?? `code ${code}`}: ${said}`))
+      })
     })
   const buildOne = async (view: ReleaseView, dataset: DatasetName): Promise<void> => {
     const source = sourceOf(view, dataset, options.releasesDir)
@@ -151,8 +163,10 @@ export function createRowStore(options: RowsOptions): RowStore {
     }
     const startedAt = performance.now()
     const out = join(folder, `${dataset}.lines`)
+    const indexFile = join(folder, `${dataset}.index`)
     try {
-      const index = await build({ dataset, ...source, folder, out })
+      await build({ dataset, ...source, folder, out, index: indexFile })
+      const index = await readIndex(indexFile)
       const isWanted = wanted?.id === view.id && !isClosed
       if (!isWanted) return
       if (index.bytes > room) throw new RangeError(`no room for its ${index.bytes} bytes`)
@@ -165,8 +179,9 @@ export function createRowStore(options: RowsOptions): RowStore {
     } catch (error) {
       if (!isClosed) options.onProblem?.(dataset, error instanceof Error ? error.message : String(error))
     } finally {
-      worker = null
+      child = null
       rmSync(out, { force: true })
+      rmSync(indexFile, { force: true })
     }
   }
   const buildAll = async (view: ReleaseView): Promise<void> => {
@@ -256,7 +271,7 @@ export function createRowStore(options: RowsOptions): RowStore {
     async close() {
       isClosed = true
       wanted = null
-      await worker?.terminate()
+      child?.kill('SIGKILL')
       await building
       for (const { shelf } of kept.values()) shelf.close()
       kept.clear()
