@@ -80,10 +80,18 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       })
   }
   let isListening = false
+  const trials = new Map<string, Promise<void>>()
   const releases = await openStore({
     releasesDir: settings.releasesDir,
+    // Beside the verification: what a trial says counts only once that is well.
+    onOpening: (id) => {
+      const trial = tryRelease(settings.releasesDir, id)
+      trial.catch(() => undefined)
+      trials.set(id, trial)
+    },
     prepare: async (view) => {
-      await tryRelease(settings.releasesDir, view.id)
+      await trials.get(view.id)
+      trials.delete(view.id)
       await engine.open(view)
     },
     keepOpen: settings.releasesOpen,

@@ -50,7 +50,7 @@ const MiB = 2 ** 20
 /** DuckDB's share of the machine: a quarter, and never so much that the whole server passes 1.5 GB. */
 const MEMORY_SHARE = 0.25
 const MEMORY_MIN = 128 * MiB
-const MEMORY_DEFAULT_MAX = 1024 * MiB
+const MEMORY_DEFAULT_MAX = 768 * MiB
 const MEMORY_UNITS: Readonly<Record<string, number>> = {
   MB: 1e6,
   GB: 1e9,
@@ -141,7 +141,7 @@ export const SETTINGS = {
   }),
   duckdbMemory: setting({
     name: 'SUS_DUCKDB_MEMORY',
-    default: 'a quarter of the memory, from 128MiB to 1024MiB',
+    default: 'a quarter of the memory, from 128MiB to 768MiB',
     computeDefault: ({ machine }) => {
       const share = Math.min(machine.memoryBytes * MEMORY_SHARE, MEMORY_DEFAULT_MAX)
       return `${Math.floor(Math.max(share, MEMORY_MIN) / MiB)}MiB`
@@ -153,8 +153,9 @@ export const SETTINGS = {
   }),
   hotBytes: setting({
     name: 'SUS_HOT_BYTES',
-    default: 'a third of SUS_DUCKDB_MEMORY',
-    computeDefault: (context) => String(Math.floor(memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 3)),
+    default: '9/20 of SUS_DUCKDB_MEMORY',
+    computeDefault: (context) =>
+      String(Math.floor((memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) * 9) / 20)),
     unit: 'bytes',
     help: 'Share of SUS_DUCKDB_MEMORY that holds what aggregations read of the release in service; 0 holds nothing.',
     allowed: 'a whole number from 0 to 100000000000',

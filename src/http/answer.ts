@@ -93,8 +93,6 @@ export async function answerList(
   const order = orderOf(question)
   const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
   const after = given.cursor === undefined ? null : continueWalk(given.cursor, cursorSecret, view, digest)
-  const cursorAt = (key: readonly (string | number)[]): string =>
-    encodeCursor({ release: view.id, question: digest, after: key }, cursorSecret)
   const shelf = shelves?.find(view, dataset, period) ?? null
   if (shelves !== null && shelf !== null) {
     const counts = given.count === 'true'
@@ -105,7 +103,7 @@ export async function answerList(
         pagination: {
           limit,
           has_more: page.next !== null,
-          next_cursor: page.next === null ? null : cursorAt(page.next),
+          next_cursor: page.next === null ? null : cursorAt(parts, digest, page.next),
           ...(page.total === null ? {} : { total: page.total }),
         },
         meta: periodMeta(period),
@@ -121,7 +119,13 @@ export async function answerList(
     given.count === 'true'
       ? { total: (await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0 }
       : {}
-  const next = hasMore ? cursorAt(order.map((column) => keyValue(last, column))) : null
+  const next = hasMore
+    ? cursorAt(
+        parts,
+        digest,
+        order.map((column) => keyValue(last, column)),
+      )
+    : null
   return {
     data: page,
     pagination: { limit, has_more: hasMore, next_cursor: next, ...total },
@@ -129,6 +133,12 @@ export async function answerList(
     rows: page.length,
   }
 }
+
+const cursorAt = (
+  { view, cursorSecret }: AnswerParts,
+  question: string,
+  after: readonly (string | number)[],
+): string => encodeCursor({ release: view.id, question, after }, cursorSecret)
 
 /** Filters of the route with their defaults: active facilities only, unless asked otherwise. */
 function filtersOf(route: ListRoute, given: Given): Record<string, string> {
@@ -209,9 +219,9 @@ const FACILITY_FIELDS = [
   'municipality_name',
 ] as const
 
-/** Rows of one facility from a shelf; null where it lacks one of them. */
-function writtenRows(shelf: Shelf, cnes: string): readonly Row[] | null {
-  const { from, to } = shelf.range(cnes)
+/** Rows of one facility (or whatever the key begins with) from a shelf; null where it lacks one of them. */
+export function writtenRows(shelf: Shelf, first: string): readonly Row[] | null {
+  const { from, to } = shelf.range(first)
   const rows: Row[] = []
   for (let position = from; position < to; position += 1) {
     const json = shelf.record(position)

@@ -15,7 +15,7 @@ import { filterSchema } from '../query/filters.ts'
 import { componentId, latestPeriod, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
-import { type AnswerCache, type KeptAnswer, keepAnswer, writeKept } from './answer-cache.ts'
+import { type AnswerCache, keepAnswer, writeKept } from './answer-cache.ts'
 import { describeIssues, languageOf } from './problem.ts'
 import {
   type CustomAnswer,
@@ -139,17 +139,19 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         if (methodOf(route) === 'GET' && setValidators(request, reply, releaseId, pin !== null))
           return reply.code(304).send()
       }
+      if (view !== null && isWritten(route, given, parts.rows, view)) {
+        const answer = (await answerRoute(route, given, request, reply, parts, view)) as WrittenAnswer
+        const kept = keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
+        state.rows = kept.rows
+        return reply.type(JSON_TYPE).send(writeKept(kept, request.id))
+      }
       const ask = (): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> =>
         answerRoute(route, given, request, reply, parts, view)
       if (view !== null && isKept(route, request)) {
-        const meta = releaseMeta(view, state.releaseId)
-        const makeKept = async (): Promise<KeptAnswer> => {
+        const kept = await parts.cache.get(questionOf(route, given, request, view), async () => {
           const answer = (await ask()) as CustomAnswer | WrittenAnswer
-          return keepAnswer(answer, { ...meta, ...answer.meta }, VERSION)
-        }
-        const kept = isWritten(route, given, parts.rows, view)
-          ? await makeKept()
-          : await parts.cache.get(questionOf(route, given, request, view), makeKept)
+          return keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
+        })
         state.rows = kept.rows
         return reply.type(JSON_TYPE).send(writeKept(kept, request.id))
       }
@@ -264,6 +266,7 @@ async function answerRoute(
       preferred: (types) => preferredType(request, types),
       engine: parts.engine,
       reports: parts.reports,
+      shelves: parts.rows,
       publicKey: parts.publicKey,
       releases: parts.releases,
       view,
@@ -327,6 +330,27 @@ async function chooseRelease(
   throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
 }
 
+const TAGS = new Map<string, string>()
+const TAGS_MAX = 10_000
+/** What makes answers of one address differ: computed once for each release, language and set of capabilities. */
+function tagBase(releaseId: string, capabilities: readonly string[] | null, language: string): string {
+  const question = [VERSION, releaseId, capabilities?.join() ?? '', language].join('\n')
+  let tag = TAGS.get(question)
+  if (tag === undefined) {
+    tag = hash('sha256', question, 'base64url').slice(0, 22)
+    if (TAGS.size >= TAGS_MAX) TAGS.clear()
+    TAGS.set(question, tag)
+  }
+  return tag
+}
+
+/** FNV-1a: tags are compared for one address, so this only keeps those of others from looking alike. */
+function checksum(text: string): string {
+  let sum = 0x811c9dc5
+  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
+  return (sum >>> 0).toString(36)
+}
+
 /** A release never changes, so its id, the question and the language make the tag. @returns whether 304 is the answer */
 function setValidators(
   request: FastifyRequest,
@@ -334,14 +358,7 @@ function setValidators(
   releaseId: string,
   pinned: boolean,
 ): boolean {
-  const question = [
-    VERSION,
-    releaseId,
-    stateOf(request).key?.capabilities.join() ?? '',
-    request.url,
-    languageOf(request.headers['accept-language']),
-  ].join('\n')
-  const tag = `"${hash('sha256', question, 'base64url').slice(0, 27)}"`
+  const tag = `"${tagBase(releaseId, stateOf(request).key?.capabilities ?? null, languageOf(request.headers['accept-language']))}-${checksum(request.url)}"`
   reply.header('etag', tag)
   reply.header('cache-control', pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache')
   return matchesTag(request.headers['if-none-match'], tag)

@@ -13,6 +13,7 @@ import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
+import type { RowStore } from '../rows/rows.ts'
 
 interface RouteBase {
   readonly path: string
@@ -83,6 +84,8 @@ export interface CustomRequest {
   readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
   readonly reports: ReportPool
+  /** Rows written out; null: the engine answers everything. */
+  readonly shelves: RowStore | null
   /** The operator's public key (32 bytes, base64), or null where there is none. */
   readonly publicKey: () => string | null
   readonly releases: ReleaseSource

@@ -26,6 +26,8 @@ const EXPOSED = [
   'x-artifact-sha256',
   'content-disposition',
 ]
+/** A page of ours has a policy of its own. */
+const POLICY = 'content-security-policy'
 const DAY_SECONDS = 86_400
 
 /** What helmet would set on every answer: computed once, because none of it depends on the request. */
@@ -43,6 +45,12 @@ function securityHeaders(origins: readonly string[]): Readonly<Record<string, st
       directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
     },
     crossOriginResourcePolicy: { policy: origins.length === 0 ? 'same-origin' : 'cross-origin' },
+    // Of browsers that are gone, or of documents only.
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+    originAgentCluster: false,
     strictTransportSecurity: { maxAge: 365 * DAY_SECONDS, includeSubDomains: false },
   })({} as IncomingMessage, collect as unknown as ServerResponse, () => undefined)
   return headers
@@ -53,8 +61,11 @@ export async function secure(app: FastifyInstance, origins: readonly string[]): 
   const headers = securityHeaders(origins)
   app.addHook('onSend', (_request, reply, payload, done) => {
     // Of an answer that has not changed the client keeps the headers it has.
-    if (reply.statusCode !== 304)
-      for (const name in headers) if (!reply.hasHeader(name)) reply.header(name, headers[name])
+    if (reply.statusCode !== 304) {
+      const own = reply.getHeader(POLICY)
+      reply.headers(headers)
+      if (own !== undefined) reply.header(POLICY, own)
+    }
     done(null, payload)
   })
   if (origins.length === 0) return

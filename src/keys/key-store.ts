@@ -7,7 +7,7 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Capability } from '../model/capabilities.ts'
-import { hashKeyText, readKeyId } from './key-text.ts'
+import { hashKeyText, keyIdOf } from './key-text.ts'
 import { fileVersion, type KeyRecord, readKeysFile } from './keys-file.ts'
 import { trackLastUsed } from './last-used.ts'
 
@@ -77,7 +77,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   return {
     authenticate(secret) {
       const hash = hashKeyText(secret)
-      const entry = entries.get(readKeyId(secret) ?? '')
+      const entry = entries.get(keyIdOf(secret) ?? '')
       const equal = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
       if (entry === undefined || !equal || entry.revoked || entry.expiresMs <= now()) return null
       lastUsed?.note(entry.key.id)

@@ -34,6 +34,9 @@ export function readKeyId(text: string): string | null {
   return checksumOf(body) === checksum ? id : null
 }
 
+/** @returns the id inside a text of a key's shape, or null; whether the text is the key's is for its hash to say */
+export const keyIdOf = (text: string): string | null => KEY_TEXT.exec(text)?.[2] ?? null
+
 /** @returns SHA-256 of the text of a key: what is stored and compared, 32 bytes */
 export const hashKeyText = (text: string): Buffer => hash('sha256', text, 'buffer')
 

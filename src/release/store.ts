@@ -17,6 +17,8 @@ const RETRY_REFUSED_MS = 30_000
 
 export interface StoreOptions {
   readonly releasesDir: string
+  /** Hears of a release that is about to be verified; may begin what `prepare` waits for. */
+  readonly onOpening?: (releaseId: string) => void
   /** Runs before a view becomes current or is handed out: the engine opens it here. A throw refuses the release. */
   readonly prepare?: (view: ReleaseView) => Promise<void>
   readonly onProblem?: (releaseId: string, reason: string) => void
@@ -61,6 +63,7 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
     return manifest
   }
   const buildView = async (id: string): Promise<ReleaseView | null> => {
+    options.onOpening?.(id)
     const analytics = await verified(id)
     if (analytics === null || analytics.area !== 'analytics') return null
     const { cnes, demography } = analytics.components

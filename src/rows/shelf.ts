@@ -38,20 +38,29 @@ export interface Shelf {
 
 /** @param file descriptor; the shelf closes it */
 export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Shelf {
-  const keys = Buffer.from(index.keys.buffer, index.keys.byteOffset, index.keys.byteLength)
   const { rows, keyWidth, starts, listBytes, recordBytes, words } = index
+  const texts = Buffer.from(index.keys.buffer, index.keys.byteOffset, index.keys.byteLength)
+  // Keys of digits, which most are, are compared as numbers: they sort as their texts do, for all are of one length.
+  const numbers = numbersOf(texts, rows, keyWidth)
+  const keyTextAt = (position: number): string =>
+    numbers === null
+      ? texts.toString('latin1', position * keyWidth, (position + 1) * keyWidth)
+      : String(numbers[position]).padStart(keyWidth, '0')
   const odd = new Set(index.odd)
   let isClosed = false
 
   /** First position whose key is not below (or, past, not at or below) a text; a shorter text is a prefix. */
   const bound = (text: string, past: boolean): number => {
-    const wanted = Buffer.from(text)
+    if (numbers !== null && DIGITS.test(text)) {
+      // The least number that begins so, or the first that no longer does.
+      const scale = 10 ** (keyWidth - text.length)
+      return lowerBound(numbers, (Number(text) + (past ? 1 : 0)) * scale)
+    }
     let [low, high] = [0, rows]
     while (low < high) {
       const middle = (low + high) >> 1
-      const at = middle * keyWidth
-      const order = keys.compare(wanted, 0, wanted.length, at, at + wanted.length)
-      if (order < 0 || (past && order === 0)) low = middle + 1
+      const found = keyTextAt(middle).slice(0, text.length)
+      if (found < text || (past && found === text)) low = middle + 1
       else high = middle
     }
     return low
@@ -66,7 +75,7 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
   return {
     rows,
     bytes:
-      keys.length +
+      (numbers?.byteLength ?? texts.length) +
       [starts, listBytes, recordBytes].reduce((sum, { byteLength }) => sum + byteLength, 0) +
       (words === null
         ? 0
@@ -84,8 +93,7 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       const text = keyText(dataset, index.widths, key)
       if (text === null || text.length !== keyWidth) return null
       const position = bound(text, false)
-      const at = position * keyWidth
-      return position < rows && keys.toString('latin1', at, at + keyWidth) === text ? position : null
+      return position < rows && keyTextAt(position) === text ? position : null
     },
     after(key) {
       const text = keyText(dataset, index.widths, key)
@@ -96,12 +104,7 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       const text = keyText({ ...dataset, key: dataset.key.slice(0, 1) }, index.widths, [first])
       return text === null ? { from: 0, to: 0 } : { from: bound(text, false), to: bound(text, true) }
     },
-    keyAt: (position) =>
-      keyValues(
-        dataset,
-        index.widths,
-        keys.toString('latin1', position * keyWidth, (position + 1) * keyWidth),
-      ),
+    keyAt: (position) => keyValues(dataset, index.widths, keyTextAt(position)),
     record(position) {
       if (odd.has(position)) return null
       const length = recordBytes[position] ?? 0
@@ -156,7 +159,7 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
         for (let at = bound(prefix, false); at < to; at += 1) add(found, at)
       } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
         for (let at = 0; at < rows; at += 1) {
-          const digits = String(Number(keys.toString('latin1', at * keyWidth, at * keyWidth + 10)))
+          const digits = String(Number(keyTextAt(at).slice(0, 10)))
           if (digits.startsWith(codePrefix)) add(found, at)
         }
       return found
@@ -167,4 +170,35 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       isClosed = true
     },
   }
+}
+
+const DIGITS = /^\d+$/
+/** Longer ones are not exact as numbers. */
+const DIGITS_MAX = 15
+
+/** @returns null where a key is not of digits alone, or too long */
+function numbersOf(texts: Buffer, rows: number, width: number): Float64Array | null {
+  if (width > DIGITS_MAX) return null
+  const numbers = new Float64Array(rows)
+  for (let row = 0, at = 0; row < rows; row += 1) {
+    let number = 0
+    for (const end = at + width; at < end; at += 1) {
+      const digit = (texts[at] ?? 0) - 48
+      if (digit < 0 || digit > 9) return null
+      number = number * 10 + digit
+    }
+    numbers[row] = number
+  }
+  return numbers
+}
+
+/** First place whose number is not below one. */
+function lowerBound(numbers: Float64Array, wanted: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((numbers[middle] ?? 0) < wanted) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -186,6 +186,22 @@ t.test('records and facilities, those that are there and those that are not', as
       if (found.status !== expected.status || strip(found.text) !== strip(expected.text))
         t.equal(strip(found.text), strip(expected.text), url)
     }
+  const places = await plain.engine.run(
+    planList({ dataset: DATASETS.municipalities, filters: {}, period: null }, 20_000, null),
+    view,
+  )
+  for (const { ibge_code } of places.filter((_, index) => index % 61 === 0))
+    for (const query of [
+      '',
+      '?reference_year=2022',
+      '?population_type=CENSUS_POPULATION',
+      '?reference_year=1999',
+    ]) {
+      const url = `/v1/demography/population/${ibge_code}${query}`
+      const [expected, found] = [await plain.get(url), await written.get(url)]
+      if (found.status !== expected.status || strip(found.text) !== strip(expected.text))
+        t.equal(strip(found.text), strip(expected.text), url)
+    }
   for (const query of ['?reference_period=2026-04', '?reference_period=2026-05', '?reference_period=all'])
     for (const path of [
       `/v1/facilities/${codes[3]}`,

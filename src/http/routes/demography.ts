@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts'
 import { POPULATION_TYPES } from '../../model/codelists.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { planRecord } from '../../query/list.ts'
+import { writtenRows } from '../answer.ts'
 import type { Route } from '../route.ts'
 
 export const DEMOGRAPHY: readonly Route[] = [
@@ -34,14 +35,16 @@ export const DEMOGRAPHY: readonly Route[] = [
         .optional(),
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
-    handle: async ({ parameters, query, engine, view, signal }) => {
+    handle: async (request) => {
+      const { parameters, query, engine, view, shelves } = request
       const code = parameters.municipalityCode ?? ''
       if (!/^\d{7}$/.test(code) || view === null) throw new AppError('not_found')
-      const rows = await engine.run(
-        planRecord(DATASETS.population, { municipality_code: code }, null),
-        view,
-        { signal },
-      )
+      const shelf = shelves?.find(view, 'population', null) ?? null
+      const rows =
+        (shelf === null ? null : writtenRows(shelf, code)) ??
+        (await engine.run(planRecord(DATASETS.population, { municipality_code: code }, null), view, {
+          signal: request.signal,
+        }))
       // A year alone may be of either type; without a year the type is the estimate.
       const type =
         query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)
