@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /** Of what requests never wait for. */
-export const LOW_PRIORITY = 15
+export const LOW_PRIORITY = 10
 const QUERY_PRIORITY = 5
 
 /**

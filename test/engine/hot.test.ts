@@ -22,7 +22,7 @@ import { sql, table } from '../../src/sql.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
-const QUESTIONS = 300
+const QUESTIONS = 150
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)

@@ -169,6 +169,8 @@ t.test('instances limit together, and alone while they must', { skip: withoutRed
   t.same(failures, [], `none of ${answered} requests failed`)
   t.ok(answered > 100)
 
+  // Lines go out within a tenth of a second.
+  await new Promise((resolve) => setTimeout(resolve, 500))
   for (const { lines, output } of both) {
     const told = lines()
     t.ok(told.length >= 4 && told.length % 2 === 0, `${told.length} lines`)
@@ -205,6 +207,7 @@ t.test('a server starts without its store', { skip: withoutRedis }, async (t) =>
   t.same(statuses, [200, 200, 200, 429])
   t.equal(await metricOf(instance), '0')
   await sleep(2500)
+  await new Promise((resolve) => setTimeout(resolve, 500))
   t.match(instance.lines(), [{ level: 'warn', store: `redis://127.0.0.1:${port}/2`, reason: 'ECONNREFUSED' }])
   t.equal(instance.lines().length, 1)
   t.notMatch(instance.output(), PASSWORD)

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
-import { ArrowEncoder } from '../../export/arrow.ts'
 import { csvHeader, csvLine } from '../../export/csv.ts'
 import { REPORT_FORMATS } from '../../export/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../export/table.ts'
@@ -126,7 +125,9 @@ async function answerTable(request: CustomRequest, type: string): Promise<Stream
     yield csvHeader(columns)
     for (const cells of batches()) yield cells.map((row) => csvLine(row, columns)).join('')
   }
-  function* arrow(): Generator<Uint8Array> {
+  async function* arrow(): AsyncGenerator<Uint8Array> {
+    // Loaded when somebody asks for it, not when the server starts.
+    const { ArrowEncoder } = await import('../../export/arrow.ts')
     const encoder = new ArrowEncoder(columns)
     if (rows.length === 0) yield encoder.encode([])
     for (const cells of batches()) yield encoder.encode(cells)
