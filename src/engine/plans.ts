@@ -6,7 +6,7 @@
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api'
 
-const PLANS_MAX = 48
+const PLANS_MAX = 1
 /** Longer texts are asked once (thousands of codes); keeping them would only take memory. */
 const TEXT_MAX = 20_000
 
