@@ -14,26 +14,29 @@ import Fastify, {
   LogController,
   type onSendHookHandler,
 } from 'fastify'
+import type { Logger } from 'pino'
 import type { Engine, ReleaseSource } from './engine/types.ts'
 import { AppError, ERRORS } from './errors.ts'
 import type { ReportPool } from './export/pool.ts'
 import type { AnswerCache } from './http/answer-cache.ts'
 import { mountDocs } from './http/docs.ts'
+import { type AccessLine, createAccessLog } from './http/log.ts'
 import { type Metrics, mountMetrics } from './http/metrics.ts'
-import { mountRoute, stateOf } from './http/mount.ts'
+import { mountRoute } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
-import type { RateLimiter } from './http/rate-limit.ts'
+import type { RateDecision, RateLimiter } from './http/rate-limit.ts'
 import { costOf, fastifyPath, methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
-import { secure } from './http/security.ts'
+import { openToOrigins } from './http/security.ts'
+import { COMPRESSED_FROM, closeWhenStalled, createSender } from './http/send.ts'
 import {
   answerSocketError,
   CONNECTIONS_CHECK_MS,
   HEADERS_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
-  STALL_MS,
 } from './http/socket-errors.ts'
+import { stateOf } from './http/state.ts'
 import type { KeyStore } from './keys/keys.ts'
 import type { RowStore } from './rows/rows.ts'
 
@@ -46,9 +49,10 @@ const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
 
 /** W3C Trace Context: the trace a request belongs to. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
-function traceOf(request: FastifyRequest): { trace_id?: string; parent_id?: string } {
-  const [, trace_id, parent_id] = TRACEPARENT.exec(String(request.headers.traceparent ?? '')) ?? []
-  return trace_id === undefined || parent_id === undefined ? {} : { trace_id, parent_id }
+function traceOf({ headers }: FastifyRequest): AccessLine['trace'] {
+  if (headers.traceparent === undefined) return null
+  const [, trace_id, parent_id] = TRACEPARENT.exec(String(headers.traceparent)) ?? []
+  return trace_id === undefined || parent_id === undefined ? null : { trace_id, parent_id }
 }
 
 export interface AppParts {
@@ -69,24 +73,22 @@ export interface AppParts {
   readonly corsOrigins: readonly string[]
   /** Signs cursors; the same on every instance that shares clients. */
   readonly cursorSecret: Buffer
-  readonly logger: FastifyBaseLogger | null
+  readonly logger: Logger | null
 }
 
 const BODY_LIMIT_BYTES = 1 << 20
-const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const CLOSE_IDLE_MS = 50
-const WINDOW_SECONDS = 60
 /** No header value can be this. */
 const UNKNOWN_EXPECTATION = '\n'
 const IS_API = /^\/v1(\/|\?|$)/
 const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
-/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
-const STALL_BYTES = 65_536
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
-    ...(parts.logger === null ? { logger: false as const } : { loggerInstance: parts.logger }),
+    ...(parts.logger === null
+      ? { logger: false as const }
+      : { loggerInstance: parts.logger as FastifyBaseLogger }),
     // One logger for all requests: its lines are written below, with what identifies the request.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -111,8 +113,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
   })
   app.decorateRequest('known', null)
-  // The line of a request holds nothing that is redacted by name; keys in it are looked for all the same.
-  const access = parts.logger?.child({}, { redact: [] }) ?? app.log
+  const logAccess = parts.logger === null ? null : createAccessLog(parts.logger)
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -125,41 +126,50 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     request.headers.expect = UNKNOWN_EXPECTATION
     app.server.emit('request', request, response)
   })
-  await secure(app, parts.corsOrigins)
-  await app.register(compress, { global: true, threshold: 1024, encodings: ['br', 'gzip', 'identity'] })
+  const sender = createSender({ origins: parts.corsOrigins, isClosing: () => isClosing })
+  // Before the hooks of plugins, which see the headers as they will be.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    closeWhenStalled(reply, payload == null ? 0 : ((payload as string | Buffer).length ?? null))
+    sender.putHeaders(request, reply)
+    done(null, payload)
+  })
+  await openToOrigins(app, parts.corsOrigins)
+  await app.register(compress, {
+    global: true,
+    threshold: COMPRESSED_FROM,
+    encodings: ['br', 'gzip', 'identity'],
+  })
   await app.register(accepts)
-  // Only JSON bodies are read; anything else is 415.
-  app.removeContentTypeParser('text/plain')
-
-  const costs = new Map(ROUTES.map((route) => [fastifyPath(route.path), costOf(route)]))
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('vary', parts.corsOrigins.length > 0 ? `${VARY}, Origin` : VARY)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      throw new AppError('invalid_request', { detail: 'The Host header is missing.' })
-    if (request.headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
-    // The route that matched, not the address as written: /%76%31/states is /v1/states.
-    const url = request.routeOptions.url
-    if (!IS_API.test(url ?? request.url)) return
-    const secret = BEARER.exec(request.headers.authorization ?? '')?.[1]
-    const key = secret === undefined ? null : parts.keys.authenticate(secret)
-    if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
-    stateOf(request).key = key
-    const taken = parts.limiter.take(key.id, costs.get(url ?? '') ?? 1, key.rate_per_minute)
-    // Only a shared bucket is waited for.
-    const rate = taken instanceof Promise ? await taken : taken
-    reply.header('ratelimit-policy', `"default";q=${rate.limit};w=${WINDOW_SECONDS}`)
-    reply.header('ratelimit', `"default";r=${rate.remaining};t=${rate.resetSeconds}`)
-    if (!rate.allowed)
-      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
+  // Only JSON bodies are read; anything else is 415. The text is kept: the same text is the same question.
+  app.removeAllContentTypeParsers()
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    stateOf(request).text = text
+    parseJson(request, text, done)
   })
 
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isClosing) reply.header('connection', 'close')
-    const isShort = payload == null || ((payload as string | Buffer).length ?? STALL_BYTES) < STALL_BYTES
-    if (!isShort) reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
-    reply.header('server-timing', `app;dur=${reply.elapsedTime.toFixed(1)}`)
-    done(null, payload)
+  const costs = new Map(ROUTES.map((route) => [fastifyPath(route.path), costOf(route)]))
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      return done(new AppError('invalid_request', { detail: 'The Host header is missing.' }))
+    if (request.headers.expect === UNKNOWN_EXPECTATION) return done(new AppError('expectation_failed'))
+    // The route that matched, not the address as written: /%76%31/states is /v1/states.
+    const url = request.routeOptions.url
+    if (!IS_API.test(url ?? request.url)) return done()
+    const secret = BEARER.exec(request.headers.authorization ?? '')?.[1]
+    const key = secret === undefined ? null : parts.keys.authenticate(secret, request.raw.socket)
+    if (key === null) return done(new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } }))
+    const state = stateOf(request)
+    state.key = key
+    const decide = (rate: RateDecision): void => {
+      state.rate = rate
+      if (rate.allowed) done()
+      else done(new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } }))
+    }
+    const taken = parts.limiter.take(key.id, costs.get(url ?? '') ?? 1, key.rate_per_minute)
+    // Only a shared bucket is waited for.
+    if (taken instanceof Promise) taken.then(decide, done)
+    else decide(taken)
   })
 
   // After compression, whose hooks belong to each route: a strong tag names bytes, and compressed bytes are others.
@@ -171,27 +181,20 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   app.addHook('onResponse', (request, reply, done) => {
     const { key, releaseId, rows } = stateOf(request)
-    parts.metrics.observe(
-      request.method,
-      request.routeOptions.url ?? 'none',
-      reply.statusCode,
-      reply.elapsedTime / 1000,
-    )
-    // The pattern, never the address: a query string may hold what a client should not have put there.
-    access.info(
-      {
-        request_id: request.id,
-        ...traceOf(request),
-        method: request.method,
-        route: request.routeOptions.url ?? null,
-        status: reply.statusCode,
-        key: key?.id ?? null,
-        release_id: releaseId,
-        rows,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'request',
-    )
+    const { method } = request
+    const [route, status, ms] = [request.routeOptions.url ?? null, reply.statusCode, reply.elapsedTime]
+    parts.metrics.observe(method, route ?? 'none', status, ms / 1000)
+    logAccess?.({
+      id: request.id,
+      trace: traceOf(request),
+      method,
+      route,
+      status,
+      key: key?.id ?? null,
+      releaseId,
+      rows,
+      ms,
+    })
     done()
   })
 
@@ -203,6 +206,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     for (const [name, value] of Object.entries(problem.headers)) reply.header(name, value)
     // A request that the framework itself refuses has passed no hook.
     reply.header('x-request-id', request.id)
+    stateOf(request).tag = null
     reply.removeHeader('etag')
     reply.header('cache-control', 'no-store')
     return reply
@@ -230,7 +234,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     )
   })
 
-  for (const route of ROUTES) mountRoute(app, route, parts)
+  for (const route of ROUTES) mountRoute(app, route, { ...parts, sender })
   const document = describeApi(ROUTES)
   app.get('/openapi.json', async () => document)
   mountDocs(app)

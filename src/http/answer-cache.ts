@@ -18,12 +18,31 @@ export interface KeptAnswer {
   readonly rows: number | null
 }
 
+/** A request as it came, whose answer is known. */
+export interface Spelling {
+  readonly question: string
+  /** Of the header that names the release. */
+  readonly releaseId: string
+  /** The request names the release itself. */
+  readonly isPinned: boolean
+}
+
 export interface AnswerCache {
+  /**
+   * The answer a request had, found by the bytes that came, without reading them as a question again. A spelling holds
+   * everything the answer depends on.
+   */
+  recall(spelling: string): (Spelling & { readonly kept: KeptAnswer }) | null
+  /** Only for what was answered from the release in service. */
+  note(spelling: string, answered: Spelling): void
   /** @param answer asked once for all that wait for it */
   get(question: string, answer: () => Promise<KeptAnswer>): Promise<KeptAnswer>
   /** Bytes held now, at most those it was made with. */
   bytes(): number
 }
+
+/** Of the cache, one part in sixteen is for how known questions are spelled. */
+const SPELLINGS_SHARE = 16
 
 /** A character of a JavaScript string takes one byte or two; the entry itself some more. */
 const sizeOf = ({ data, behind, tail }: KeptAnswer, question: string): number =>
@@ -31,16 +50,31 @@ const sizeOf = ({ data, behind, tail }: KeptAnswer, question: string): number =>
 
 /** @param maxBytes 0 keeps nothing; questions at once are still answered once */
 export function createAnswerCache(maxBytes: number): AnswerCache {
+  const spellingBytes = Math.floor(maxBytes / SPELLINGS_SHARE)
+  const answerBytes = maxBytes - spellingBytes
   const kept =
     maxBytes === 0
       ? null
       : new LRUCache<string, KeptAnswer>({
-          maxSize: maxBytes,
-          maxEntrySize: Math.max(1, Math.floor(maxBytes / 8)),
+          maxSize: answerBytes,
+          maxEntrySize: Math.max(1, Math.floor(answerBytes / 8)),
           sizeCalculation: sizeOf,
+        })
+  const spellings =
+    spellingBytes === 0
+      ? null
+      : new LRUCache<string, Spelling>({
+          maxSize: spellingBytes,
+          sizeCalculation: ({ question }, spelling) => 2 * (question.length + spelling.length) + 300,
         })
   const asked = new Map<string, Promise<KeptAnswer>>()
   return {
+    recall(spelling) {
+      const known = spellings?.get(spelling)
+      const found = known === undefined ? undefined : kept?.get(known.question)
+      return known === undefined || found === undefined ? null : { ...known, kept: found }
+    },
+    note: (spelling, answered) => void spellings?.set(spelling, answered),
     async get(question, answer) {
       const known = kept?.get(question)
       if (known !== undefined) return known
@@ -62,7 +96,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
         if (asked.get(question) === own) asked.delete(question)
       }
     },
-    bytes: () => kept?.calculatedSize ?? 0,
+    bytes: () => (kept?.calculatedSize ?? 0) + (spellings?.calculatedSize ?? 0),
   }
 }
 

@@ -5,7 +5,14 @@
  * Labels are route patterns, methods and status codes, never addresses or keys.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  collectDefaultMetrics,
+  Gauge,
+  type Metric,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
 import type { RowStore } from '../rows/rows.ts'
 import type { AnswerCache } from './answer-cache.ts'
@@ -28,6 +35,87 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+interface Observed {
+  readonly labels: { readonly method: string; readonly route: string; readonly status: number }
+  count: number
+  seconds: number
+  /** Requests in each bucket alone, the last one beyond all bounds. */
+  readonly inBucket: number[]
+}
+
+/**
+ * The two metrics every request adds to. prom-client takes its labels apart at each step; here a request finds its
+ * counts by one look-up, and labels, sums of buckets and text are made when somebody asks.
+ */
+function createRequestTimes(): { readonly observe: Metrics['observe']; readonly metrics: readonly Metric[] } {
+  const observed = new Map<string, Observed>()
+  const observe: Metrics['observe'] = (method, route, status, seconds) => {
+    const key = `${status} ${method} ${route}`
+    let entry = observed.get(key)
+    if (entry === undefined) {
+      entry = {
+        labels: { method, route, status },
+        count: 0,
+        seconds: 0,
+        inBucket: Array.from({ length: SECONDS.length + 1 }, () => 0),
+      }
+      observed.set(key, entry)
+    }
+    entry.count += 1
+    entry.seconds += seconds
+    let bucket = 0
+    while (bucket < SECONDS.length && seconds > (SECONDS[bucket] ?? 0)) bucket += 1
+    entry.inBucket[bucket] = (entry.inBucket[bucket] ?? 0) + 1
+  }
+  const name = 'sus_http_request_duration_seconds'
+  /** All statuses of a method and route together. */
+  const latencies = (): MetricValue<string>[] => {
+    const routes = new Map<string, Observed[]>()
+    for (const entry of observed.values()) {
+      const key = `${entry.labels.method} ${entry.labels.route}`
+      routes.set(key, [...(routes.get(key) ?? []), entry])
+    }
+    return [...routes.values()].flatMap((entries) => {
+      const [{ labels }] = entries as [Observed]
+      const shown = { method: labels.method, route: labels.route }
+      const sum = (of: (entry: Observed) => number): number =>
+        entries.reduce((total, entry) => total + of(entry), 0)
+      let below = 0
+      return [
+        ...[...SECONDS.map(String), '+Inf'].map((le, bucket) => {
+          below += sum(({ inBucket }) => inBucket[bucket] ?? 0)
+          return { labels: { le, ...shown }, value: below, metricName: `${name}_bucket` }
+        }),
+        { labels: shown, value: sum(({ seconds }) => seconds), metricName: `${name}_sum` },
+        { labels: shown, value: sum(({ count }) => count), metricName: `${name}_count` },
+      ]
+    })
+  }
+  const metric = (
+    described: { readonly name: string; readonly help: string; readonly type: string },
+    values: () => MetricValue<string>[],
+  ): Metric =>
+    // A collector of prom-client is what has a name and answers `get`.
+    ({
+      ...described,
+      get: async () =>
+        ({ ...described, aggregator: 'sum', values: values() }) as unknown as MetricObjectWithValues<
+          MetricValue<string>
+        >,
+      reset: () => observed.clear(),
+    }) as unknown as Metric
+  return {
+    observe,
+    metrics: [
+      metric(
+        { name: 'sus_http_requests_total', help: 'Requests by method, route and status.', type: 'counter' },
+        () => [...observed.values()].map(({ labels, count }) => ({ labels, value: count })),
+      ),
+      metric({ name, help: 'Time from a request to the end of its answer.', type: 'histogram' }, latencies),
+    ],
+  }
+}
+
 export function createMetrics({
   engine,
   releases,
@@ -39,19 +127,8 @@ export function createMetrics({
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  const requests = new Counter({
-    name: 'sus_http_requests_total',
-    help: 'Requests by method, route and status.',
-    labelNames: ['method', 'route', 'status'],
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'sus_http_request_duration_seconds',
-    help: 'Time from a request to the end of its answer.',
-    labelNames: ['method', 'route'],
-    buckets: SECONDS,
-    registers,
-  })
+  const times = createRequestTimes()
+  for (const metric of times.metrics) registry.registerMetric(metric)
   const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>): void => {
     new Gauge({
       name,
@@ -111,10 +188,7 @@ export function createMetrics({
   })
   void info
   return {
-    observe(method, route, status, seconds) {
-      requests.inc({ method, route, status })
-      latency.observe({ method, route }, seconds)
-    },
+    observe: times.observe,
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   }
 }

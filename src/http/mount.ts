@@ -16,7 +16,7 @@ import { componentId, latestPeriod, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
 import { type AnswerCache, keepAnswer, writeKept } from './answer-cache.ts'
-import { describeIssues, languageOf } from './problem.ts'
+import { describeIssues, type Language, languageOf } from './problem.ts'
 import {
   type CustomAnswer,
   fastifyPath,
@@ -26,6 +26,8 @@ import {
   type StreamAnswer,
   type WrittenAnswer,
 } from './route.ts'
+import type { Sender } from './send.ts'
+import { type RequestState, stateOf } from './state.ts'
 
 export const VERSION = '0.1.0'
 
@@ -37,13 +39,7 @@ export interface MountParts {
   readonly cache: AnswerCache
   readonly publicKey: () => string | null
   readonly cursorSecret: Buffer
-}
-
-/** What the hooks of app.ts leave on a request. */
-export interface RequestState {
-  key: Key | null
-  releaseId: string | null
-  rows: number | null
+  readonly sender: Sender
 }
 
 /** Compressed bytes are other bytes, so app.ts gives their tag a suffix. */
@@ -102,21 +98,36 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
     return parsed.data as Given
   }
+  const { sender } = parts
+  const isGet = methodOf(route) === 'GET'
+  const area = releaseAreaOf(route)
+  const releaseHeader =
+    area === null
+      ? ''
+      : RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
+  const capability = route.capability === 'any' ? null : route.capability
+  const mayBeKept = route.kind !== 'custom' || route.isKept === true
   app.route({
     method: methodOf(route),
     url: fastifyPath(route.path),
     ...(route.kind === 'custom' && route.isRaw === true ? { compress: false as const } : {}),
     handler: async (request, reply) => {
       const state = stateOf(request)
-      if (
-        route.capability !== null &&
-        route.capability !== 'any' &&
-        !(state.key?.capabilities.includes(route.capability) ?? false)
-      )
+      if (capability !== null && !(state.key?.capabilities.includes(capability) ?? false))
         throw new AppError('forbidden', {
-          detail: `The key lacks the capability ${route.capability}.`,
-          extra: { capability: route.capability },
+          detail: `The key lacks the capability ${capability}.`,
+          extra: { capability },
         })
+      const current = area === null ? null : parts.releases.current()
+      const spelling = current === null || !mayBeKept ? null : spellingOf(request, state, current)
+      const known = spelling === null ? null : parts.cache.recall(spelling)
+      if (known !== null) {
+        answerFrom(state, releaseHeader, known.releaseId)
+        state.rows = known.kept.rows
+        return isGet && setValidators(request, state, known.isPinned)
+          ? sender.sendNotModified(request, reply)
+          : sender.sendBytes(request, reply, writeKept(known.kept, request.id))
+      }
       if (!isShallow(request.body, BODY_DEPTH))
         throw new AppError('invalid_request', {
           errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
@@ -125,35 +136,35 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       const bodyPin =
         route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body, given) : null
       const pin = given.expected_release_id ?? bodyPin
-      const area = releaseAreaOf(route)
       const view = area === null ? null : await chooseRelease(parts, pin ?? null, given.cursor)
       if (view !== null && area !== null) {
-        const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
-        state.releaseId = releaseId
-        reply.header(
-          area === 'demography' && !route.path.startsWith('/v1/demography')
-            ? RELEASE_HEADERS.cnes
-            : RELEASE_HEADERS[area],
-          releaseId,
+        answerFrom(
+          state,
+          releaseHeader,
+          area === 'analytics' ? view.id : (componentId(view, area) ?? view.id),
         )
-        if (methodOf(route) === 'GET' && setValidators(request, reply, releaseId, pin !== null))
-          return reply.code(304).send()
+        if (isGet && setValidators(request, state, pin !== null))
+          return sender.sendNotModified(request, reply)
       }
       if (view !== null && isWritten(route, given, parts.rows, view)) {
         const answer = (await answerRoute(route, given, request, reply, parts, view)) as WrittenAnswer
         const kept = keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
         state.rows = kept.rows
-        return reply.type(JSON_TYPE).send(writeKept(kept, request.id))
+        return sender.sendBytes(request, reply, writeKept(kept, request.id))
       }
       const ask = (): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> =>
         answerRoute(route, given, request, reply, parts, view)
       if (view !== null && isKept(route, request)) {
-        const kept = await parts.cache.get(questionOf(route, given, request, view), async () => {
+        const question = questionOf(route, given, request, view)
+        const kept = await parts.cache.get(question, async () => {
           const answer = (await ask()) as CustomAnswer | WrittenAnswer
           return keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
         })
+        // Another release than the one in service may be gone at the next request.
+        if (spelling !== null && view === current && state.releaseId !== null)
+          parts.cache.note(spelling, { question, releaseId: state.releaseId, isPinned: pin !== null })
         state.rows = kept.rows
-        return reply.type(JSON_TYPE).send(writeKept(kept, request.id))
+        return sender.sendBytes(request, reply, writeKept(kept, request.id))
       }
       const answer = (await ask()) as CustomAnswer | StreamAnswer
       state.rows = answer.rows ?? null
@@ -178,6 +189,11 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
   })
 }
 
+function answerFrom(state: RequestState, header: string, releaseId: string): void {
+  state.releaseId = releaseId
+  state.releaseHeader = header
+}
+
 /** No body of any route is deeper than a handful of levels; past that, walking it costs stack. */
 const BODY_DEPTH = 16
 const isShallow = (value: unknown, depth: number): boolean =>
@@ -187,7 +203,6 @@ const isShallow = (value: unknown, depth: number): boolean =>
 
 const NOTHING_ASKED: Given = {}
 const JSON_NAME = 'application/json'
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
  * Is the answer found in rows written out, as fast as it would be found among answers? Pages of a filter are not: their
@@ -330,16 +345,73 @@ async function chooseRelease(
   throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
 }
 
-const TAGS = new Map<string, string>()
-const TAGS_MAX = 10_000
-/** What makes answers of one address differ: computed once for each release, language and set of capabilities. */
-function tagBase(releaseId: string, capabilities: readonly string[] | null, language: string): string {
-  const question = [VERSION, releaseId, capabilities?.join() ?? '', language].join('\n')
-  let tag = TAGS.get(question)
+/** What makes answers of one release differ: what a key may read, and the language. */
+interface Standing {
+  /** No two standings have the same. */
+  readonly number: number
+  readonly name: string
+  /** Release id → first half of its tags. */
+  readonly tags: Map<string, string>
+}
+
+const STANDINGS = new Map<string, Standing>()
+const STANDINGS_MAX = 1000
+let standingsMade = 0
+function makeStanding(name: string): Standing {
+  let standing = STANDINGS.get(name)
+  if (standing === undefined) {
+    standingsMade += 1
+    standing = { number: standingsMade, name, tags: new Map() }
+    if (STANDINGS.size >= STANDINGS_MAX) STANDINGS.clear()
+    STANDINGS.set(name, standing)
+  }
+  return standing
+}
+
+/** Keys are the same objects until their file changes: what is asked at every request is found by them. */
+const STANDINGS_OF_KEYS = new WeakMap<Key, Record<Language, Standing>>()
+const NO_KEY: Record<Language, Standing> = { pt: makeStanding('pt '), en: makeStanding('en ') }
+function standingOf(request: FastifyRequest, { key }: RequestState): Standing {
+  const language = languageOf(request.headers['accept-language'])
+  if (key === null) return NO_KEY[language]
+  let standings = STANDINGS_OF_KEYS.get(key)
+  if (standings === undefined) {
+    const capabilities = key.capabilities.join()
+    standings = { pt: makeStanding(`pt ${capabilities}`), en: makeStanding(`en ${capabilities}`) }
+    STANDINGS_OF_KEYS.set(key, standings)
+  }
+  return standings[language]
+}
+
+/** A request as it came, with all an answer that is kept depends on: the same spelling has the same answer. */
+function spellingOf(request: FastifyRequest, state: RequestState, view: ReleaseView): string | null {
+  const { accept = '' } = request.headers
+  if (state.text.length + request.url.length + accept.length > SPELLING_MAX) return null
+  const { number } = standingOf(request, state)
+  return `${numberOf(view)} ${number} ${accept}\n${request.method} ${request.url}\n${state.text}`
+}
+const VIEWS = new WeakMap<ReleaseView, number>()
+let viewsSeen = 0
+/** Of two releases, never the same. */
+function numberOf(view: ReleaseView): number {
+  let number = VIEWS.get(view)
+  if (number === undefined) {
+    viewsSeen += 1
+    number = viewsSeen
+    VIEWS.set(view, number)
+  }
+  return number
+}
+/** Longer ones are hardly asked twice. */
+const SPELLING_MAX = 4000
+
+const TAGS_MAX = 100
+function tagBase({ name, tags }: Standing, releaseId: string): string {
+  let tag = tags.get(releaseId)
   if (tag === undefined) {
-    tag = hash('sha256', question, 'base64url').slice(0, 22)
-    if (TAGS.size >= TAGS_MAX) TAGS.clear()
-    TAGS.set(question, tag)
+    tag = hash('sha256', [VERSION, releaseId, name].join('\n'), 'base64url').slice(0, 22)
+    if (tags.size >= TAGS_MAX) tags.clear()
+    tags.set(releaseId, tag)
   }
   return tag
 }
@@ -352,16 +424,11 @@ function checksum(text: string): string {
 }
 
 /** A release never changes, so its id, the question and the language make the tag. @returns whether 304 is the answer */
-function setValidators(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  releaseId: string,
-  pinned: boolean,
-): boolean {
-  const tag = `"${tagBase(releaseId, stateOf(request).key?.capabilities ?? null, languageOf(request.headers['accept-language']))}-${checksum(request.url)}"`
-  reply.header('etag', tag)
-  reply.header('cache-control', pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache')
-  return matchesTag(request.headers['if-none-match'], tag)
+function setValidators(request: FastifyRequest, state: RequestState, pinned: boolean): boolean {
+  const base = tagBase(standingOf(request, state), state.releaseId ?? '')
+  state.tag = `"${base}-${checksum(request.url)}"`
+  state.cacheControl = pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
+  return matchesTag(request.headers['if-none-match'], state.tag)
 }
 
 /** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
@@ -380,17 +447,4 @@ function abortSignalOf(reply: FastifyReply): AbortSignal {
     if (!reply.raw.writableFinished) controller.abort()
   })
   return controller.signal
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set by the first that asks; decorated in app.ts. */
-    known: RequestState | null
-  }
-}
-
-/** What is known of a request so far. */
-export function stateOf(request: FastifyRequest): RequestState {
-  request.known ??= { key: null, releaseId: null, rows: null }
-  return request.known
 }

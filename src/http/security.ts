@@ -26,12 +26,10 @@ const EXPOSED = [
   'x-artifact-sha256',
   'content-disposition',
 ]
-/** A page of ours has a policy of its own. */
-const POLICY = 'content-security-policy'
 const DAY_SECONDS = 86_400
 
 /** What helmet would set on every answer: computed once, because none of it depends on the request. */
-function securityHeaders(origins: readonly string[]): Readonly<Record<string, string>> {
+export function securityHeaders(origins: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   const collect = {
     setHeader: (name: string, value: string) => {
@@ -57,17 +55,7 @@ function securityHeaders(origins: readonly string[]): Readonly<Record<string, st
 }
 
 /** @param origins that may read answers from their pages; '*' is any, none is the default */
-export async function secure(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  const headers = securityHeaders(origins)
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    // Of an answer that has not changed the client keeps the headers it has.
-    if (reply.statusCode !== 304) {
-      const own = reply.getHeader(POLICY)
-      reply.headers(headers)
-      if (own !== undefined) reply.header(POLICY, own)
-    }
-    done(null, payload)
-  })
+export async function openToOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],

@@ -2,7 +2,7 @@
 
 import fastify from 'fastify'
 import t from 'tap'
-import { createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'
+import { createAccessLog, createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'
 import { makeKeyText } from '../../src/keys/key-text.ts'
 
 const collect = (): { lines: string[]; write(line: string): void } => {
@@ -46,4 +46,44 @@ t.test('a request is its method, route and id', async (t) => {
   t.match(text, /"res":\{"status":200\}/)
   t.notMatch(text, /nome|abc|Bearer/)
   t.notOk(text.includes(secret.slice(13)))
+})
+
+t.test('the line of a request is what pino would write, and holds no key even as an id', async (t) => {
+  const { id, secret } = makeKeyText()
+  const stream = collect()
+  const logger = createLogger('info', stream)
+  const log = createAccessLog(logger)
+  const line = {
+    id: 'r-1',
+    trace: { trace_id: '0af7651916cd43dd8448eb211c80319c', parent_id: 'b7ad6b7169203331' },
+    method: 'GET',
+    route: '/v1/facilities/:cnes_code',
+    status: 200,
+    key: id,
+    releaseId: 'demo-cnes',
+    rows: 1,
+    ms: 1.26,
+  }
+  log(line)
+  logger.info(
+    {
+      request_id: 'r-1',
+      ...line.trace,
+      method: 'GET',
+      route: line.route,
+      status: 200,
+      key: id,
+      release_id: 'demo-cnes',
+      rows: 1,
+      ms: 1.3,
+    },
+    'request',
+  )
+  const [ours = '', theirs = ''] = stream.lines.map((text) => text.replace(/"time":"[^"]*"/, '"time":""'))
+  t.equal(ours, theirs)
+  log({ ...line, id: secret.slice(0, 64), trace: null, route: null, key: null, releaseId: null, rows: null })
+  t.notOk(stream.lines.join('').includes(secret.slice(13, 25)))
+  t.match(JSON.parse(stream.lines[2] ?? ''), { route: null, key: null, release_id: null, rows: null })
+  createAccessLog(createLogger('warn', stream))(line)
+  t.equal(stream.lines.length, 3, 'not at this level')
 })

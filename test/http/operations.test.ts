@@ -54,6 +54,47 @@ t.test('other origins are closed out, but for those the operator names', async (
   t.notOk((await preflight(open, 'https://elsewhere.org')).headers['access-control-allow-origin'])
 })
 
+t.test('answers sent at once carry the headers that others carry', async (t) => {
+  const other = [
+    'x-request-id',
+    'server-timing',
+    'ratelimit',
+    'content-length',
+    'transfer-encoding',
+    'connection',
+  ]
+  const origin = 'https://example.org'
+  for (const of of [client, open])
+    for (const url of [
+      '/v1/facilities?limit=50',
+      '/v1/states',
+      '/v1/analytics/catalog',
+      '/v1/demography/population',
+    ]) {
+      const plain = await of.get(url, { origin })
+      t.equal(plain.status, 200, url)
+      t.equal(plain.headers['content-encoding'], undefined)
+      t.equal(Number(plain.headers['content-length']), plain.bytes.length)
+      // What is compressed goes Fastify's way.
+      const packed = await of.get(url, { origin, 'accept-encoding': 'gzip' })
+      t.equal(packed.headers['content-encoding'], 'gzip')
+      const shown = ({ headers }: typeof plain): object =>
+        Object.fromEntries(
+          Object.entries(headers)
+            .filter(([name]) => !other.includes(name) && name !== 'content-encoding')
+            .map(([name, value]) => [name, name === 'vary' ? new Set(String(value).toLowerCase().split(/, */)) : value])
+            .map(([name, value]) => [name, name === 'etag' ? String(value).replace('-gzip"', '"') : value]),
+        )
+      t.same(shown(plain), shown(packed), url)
+      const again = await of.get(url, { origin, 'if-none-match': String(plain.headers.etag) })
+      t.equal(again.status, 304)
+      t.equal(again.text, '')
+      for (const name of ['etag', 'cache-control', 'vary', 'x-request-id', 'access-control-allow-origin'])
+        if (name !== 'x-request-id') t.same(again.headers[name], plain.headers[name], name)
+        else t.ok(again.headers[name])
+    }
+})
+
 t.test('metrics, for this machine alone', async (t) => {
   await client.get('/v1/states')
   await client.get('/v1/states/99')

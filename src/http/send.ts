@@ -1,0 +1,108 @@
+/**
+ * The two ways out of the server, and the headers both carry.
+ *
+ * Most answers are values or streams, which Fastify serialises, compresses and sends: `putHeaders` completes them in a
+ * hook. Answers whose bytes are known go out in one step, around serialiser, hooks and compression (`sendBytes`): on the
+ * routes asked most, those cost as much as all the rest of a request. Both take their headers from `listHeaders`.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { securityHeaders } from './security.ts'
+import { STALL_MS } from './socket-errors.ts'
+import { type RequestState, stateOf } from './state.ts'
+
+/** Bytes from which an answer is compressed for clients that take it so. */
+export const COMPRESSED_FROM = 1024
+/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
+const STALL_BYTES = 65_536
+/** Head and body of less than this go out as one text: one copy costs less than a second buffer to write. */
+const ONE_WRITE_BYTES = 12_288
+const JSON_TYPE = 'application/json; charset=utf-8'
+const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
+const WINDOW_SECONDS = 60
+/** Where a handler has set one of these, it knows better. */
+const OWN_FIRST = new Set(['content-security-policy', 'etag', 'cache-control'])
+
+export interface Sender {
+  /** Onto a reply that Fastify sends. */
+  putHeaders(request: FastifyRequest, reply: FastifyReply): void
+  /** JSON in UTF-8 with status 200. */
+  sendBytes(request: FastifyRequest, reply: FastifyReply, body: Buffer): FastifyReply
+  /** 304: the client has the answer already. */
+  sendNotModified(request: FastifyRequest, reply: FastifyReply): FastifyReply
+}
+
+export interface SenderOptions {
+  /** Origins whose pages may read answers. */
+  readonly origins: readonly string[]
+  /** Connections are to end with their next answer. */
+  readonly isClosing: () => boolean
+}
+
+export function createSender({ origins, isClosing }: SenderOptions): Sender {
+  const always = Object.entries(securityHeaders(origins)).flat()
+  const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
+
+  /** Name, value, name, value…, as Node.js takes them. */
+  const listHeaders = (id: string, elapsedMs: number, state: RequestState, status: number): string[] => {
+    const list = ['x-request-id', id, 'vary', vary]
+    if (state.rate !== null) {
+      const { limit, remaining, resetSeconds } = state.rate
+      list.push('ratelimit-policy', `"default";q=${limit};w=${WINDOW_SECONDS}`)
+      list.push('ratelimit', `"default";r=${remaining};t=${resetSeconds}`)
+    }
+    if (state.releaseId !== null) list.push(state.releaseHeader, state.releaseId)
+    if (state.tag !== null) list.push('etag', state.tag)
+    if (state.cacheControl !== null) list.push('cache-control', state.cacheControl)
+    list.push('server-timing', `app;dur=${elapsedMs.toFixed(1)}`)
+    if (isClosing()) list.push('connection', 'close')
+    // Of an answer that has not changed the client keeps the headers it has.
+    return status === 304 ? list : list.concat(always)
+  }
+  /** What other plugins have set: those of CORS. */
+  const addOthers = (list: string[], reply: FastifyReply): void => {
+    if (origins.length === 0) return
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (name !== 'vary') list.push(name, String(value))
+  }
+  const head = (request: FastifyRequest, reply: FastifyReply, status: number): string[] => {
+    const list = listHeaders(request.id, reply.elapsedTime, stateOf(request), status)
+    addOthers(list, reply)
+    return list
+  }
+
+  return {
+    putHeaders(request, reply) {
+      const list = listHeaders(request.id, reply.elapsedTime, stateOf(request), reply.statusCode)
+      for (let at = 0; at < list.length; at += 2) {
+        const [name, value] = [list[at] ?? '', list[at + 1] ?? '']
+        if (!(OWN_FIRST.has(name) && reply.hasHeader(name))) reply.header(name, value)
+      }
+    },
+    sendBytes(request, reply, body) {
+      const encodings = request.headers['accept-encoding']
+      const mayCompress = encodings !== undefined && body.length >= COMPRESSED_FROM
+      if (request.method === 'HEAD' || mayCompress) return reply.type(JSON_TYPE).send(body)
+      const list = head(request, reply, 200)
+      list.push('content-type', JSON_TYPE, 'content-length', String(body.length))
+      reply.hijack()
+      const { raw } = reply
+      closeWhenStalled(reply, body.length)
+      raw.writeHead(200, list)
+      if (body.length < ONE_WRITE_BYTES) raw.end(body.toString('latin1'), 'latin1')
+      else raw.end(body)
+      return reply
+    },
+    sendNotModified(request, reply) {
+      const list = head(request, reply, 304)
+      reply.hijack()
+      reply.raw.writeHead(304, list)
+      reply.raw.end()
+      return reply
+    },
+  }
+}
+
+/** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
+export function closeWhenStalled(reply: FastifyReply, length: number | null): void {
+  if (length === null || length >= STALL_BYTES) reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
+}
