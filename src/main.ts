@@ -16,6 +16,7 @@ import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
+import { REPORT_WORKER } from './programs.ts'
 import { keptRelations } from './query/kept.ts'
 import { openStore } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
@@ -23,7 +24,6 @@ import { createRowStore } from './rows/rows.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
 
-export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
