@@ -47,7 +47,11 @@ const ABANDONED_MS = 3_600_000
 
 /** @param {keyof typeof PROGRAMS} name */
 export async function load(name) {
-  const folder = findTranslation() ?? (await translate())
+  let folder = findTranslation()
+  if (folder === null) {
+    await translate()
+    folder = findTranslation()
+  }
   if (folder !== null) return import(pathToFileURL(join(folder, `${name}.js`)).href)
   const { register } = await import('tsx/esm/api')
   register()
@@ -65,7 +69,7 @@ function findTranslation() {
   }
 }
 
-/** @returns the folder of a new translation; null when none can be made */
+/** Makes the translation of what is here now, if it can. */
 async function translate() {
   const making = join(CACHE, `making-${randomUUID()}`)
   try {
@@ -101,7 +105,7 @@ async function translate() {
     // On disk before it has its name: a machine that stops now leaves nothing that looks whole and is not.
     for (const file of readdirSync(making)) sync(join(making, file))
     // Sources that changed meanwhile may not be those that were read.
-    if (folder !== join(CACHE, digestSources(listSources()))) return null
+    if (folder !== join(CACHE, digestSources(listSources()))) return
     // What is there was made before a package was changed by hand.
     if (findTranslation() === null) remove(folder)
     try {
@@ -110,9 +114,8 @@ async function translate() {
       // Another start was faster.
     }
     removeOld()
-    return findTranslation()
   } catch {
-    return null
+    // A folder that is read-only, a program of esbuild that cannot be run: the sources are loaded one by one.
   } finally {
     remove(making)
   }
