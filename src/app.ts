@@ -235,8 +235,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
 
   for (const route of ROUTES) mountRoute(app, route, { ...parts, sender })
-  const document = describeApi(ROUTES)
-  app.get('/openapi.json', async () => document)
+  let document: ReturnType<typeof describeApi> | null = null
+  app.get('/openapi.json', async () => {
+    document ??= describeApi(ROUTES)
+    return document
+  })
   mountDocs(app)
   if (parts.servesMetrics) mountMetrics(app, parts.metrics, true)
   return app

@@ -16,14 +16,14 @@ import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
+import { REPORT_WORKER } from './programs.ts'
 import { keptRelations } from './query/kept.ts'
-import { openStore } from './release/store.ts'
+import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createRowStore } from './rows/rows.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './trial.ts'
 
-export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
@@ -38,6 +38,15 @@ export interface RunningServer {
 /** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const logger = createLogger(settings.logLevel)
+  const trials = new Map<string, Promise<void>>()
+  const beginTrial = (id: string): void => {
+    const trial = tryRelease(settings.releasesDir, id)
+    trial.catch(() => undefined)
+    trials.set(id, trial)
+  }
+  // It takes longest of all that a start waits for: the rest is done meanwhile.
+  let begun = await readPointer(settings.releasesDir)
+  if (begun !== null) beginTrial(begun)
   const engine = await createEngine({
     releasesDir: settings.releasesDir,
     memory: settings.duckdbMemory,
@@ -79,14 +88,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       })
   }
   let isListening = false
-  const trials = new Map<string, Promise<void>>()
-  const releases = await openStore({
+  const releases = createStore({
     releasesDir: settings.releasesDir,
     // Beside the verification: what a trial says counts only once that is well.
     onOpening: (id) => {
-      const trial = tryRelease(settings.releasesDir, id)
-      trial.catch(() => undefined)
-      trials.set(id, trial)
+      if (id === begun) begun = null
+      else beginTrial(id)
     },
     prepare: async (view) => {
       await trials.get(view.id)
@@ -101,6 +108,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       if (isListening) hold(view)
     },
   })
+  const looked = releases.refresh()
   const reports = createReportPool({
     worker: {
       releasesDir: settings.releasesDir,
@@ -157,6 +165,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,
   })
+  await looked
   const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
   if (metricsApp !== null && settings.metricsPort !== null) {
     mountMetrics(metricsApp, metrics, false)
@@ -165,6 +174,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   }
   const address = await app.listen({ host: settings.host, port: settings.port })
   logger.info({ address }, 'listening')
+  logger.flush()
   putMainThreadFirst()
   // Only now: what is asked first does not wait for it.
   isListening = true

@@ -1,5 +1,4 @@
-// The program of a trial: lets this process read TypeScript, then runs release-trial.ts. There is no build step.
-import { register } from 'tsx/esm/api'
+// The program of a trial of a release: release-trial.ts.
+import { load } from './load.js'
 
-register()
-await import('./release-trial.ts')
+await load('release-trial')

@@ -1,5 +1,4 @@
-// The program of the report worker: lets this thread read TypeScript, then runs report-worker.ts. There is no build step.
-import { register } from 'tsx/esm/api'
+// The program of the report worker: report-worker.ts.
+import { load } from './load.js'
 
-register()
-await import('./report-worker.ts')
+await load('report-worker')

@@ -1,5 +1,4 @@
-// The program that writes rows out: lets this process read TypeScript, then runs rows-program.ts. There is no build step.
-import { register } from 'tsx/esm/api'
+// The program that writes rows out: rows-program.ts.
+import { load } from './load.js'
 
-register()
-await import('./rows-program.ts')
+await load('rows-program')

@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { RELEASE_TRIAL } from './programs.ts'
 import { ReleaseRefused } from './release/verify.ts'
 
-const PROGRAM = fileURLToPath(new URL('release-trial.js', import.meta.url))
 const TRIAL_MS = 60_000
 const OUTPUT_MAX = 2000
 
@@ -14,7 +14,7 @@ const OUTPUT_MAX = 2000
 export function tryRelease(releasesDir: string, id: string): Promise<void> {
   return new Promise((resolve, reject) => {
     // No environment: settings and secrets of the server are not the child's.
-    const child = spawn(process.execPath, [PROGRAM, releasesDir, id], {
+    const child = spawn(process.execPath, [fileURLToPath(RELEASE_TRIAL), releasesDir, id], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {},
       timeout: TRIAL_MS,

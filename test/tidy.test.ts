@@ -34,7 +34,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts'],
   demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],
-  rows: ['model', 'query', 'release', 'sql.ts', 'engine/types.ts'],
+  rows: ['model', 'query', 'release', 'programs.ts', 'sql.ts', 'engine/types.ts'],
   http: [
     'model',
     'release',
@@ -60,13 +60,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
   ],
   'background.ts': [],
+  'programs.ts': [],
   // The thread that makes reports: wires as main.ts does.
   'report-worker.ts': ['background.ts', 'engine', 'export', 'keys', 'errors.ts'],
   'rows-program.ts': ['background.ts', 'model', 'rows'],
   'release-trial.ts': ['release', 'engine', 'sql.ts'],
-  'trial.ts': ['release'],
+  'trial.ts': ['release', 'programs.ts'],
   'main.ts': [
     'background.ts',
+    'programs.ts',
     'trial.ts',
     'model',
     'release',

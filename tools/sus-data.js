@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// The `sus-data` command: lets Node.js read TypeScript, then runs tools/cli.ts. There is no build step.
-import { register } from 'tsx/esm/api'
+// The `sus-data` command: tools/cli.ts.
+import { load } from '../src/load.js'
 
-register()
-const { main } = await import('./cli.ts')
+const { main } = await load('cli')
 process.exitCode = await main(process.argv.slice(2))

@@ -37,6 +37,13 @@ export interface ReleaseStore extends ReleaseSource {
 
 /** @returns a store that has looked at current.json once */
 export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
+  const store = createStore(options)
+  await store.refresh()
+  return store
+}
+
+/** @returns a store that has not yet looked: `refresh` does, and so does the first half second */
+export function createStore(options: StoreOptions): ReleaseStore {
   const { releasesDir } = options
   const views = new Map<string, Promise<ReleaseView | null>>()
   const manifests = new Map<string, Promise<Manifest | null>>()
@@ -125,7 +132,6 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
     })
     return refreshing
   }
-  await refreshOnce()
   const timer = setInterval(() => void refreshOnce(true), POLL_MS)
   timer.unref()
 

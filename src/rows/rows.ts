@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import type { Engine, Row } from '../engine/types.ts'
 import { type Dataset, type DatasetName, datasetOf, type Filter } from '../model/datasets.ts'
+import { ROWS_PROGRAM } from '../programs.ts'
 import { filterConditions, foldText, whereClause } from '../query/filters.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import { latestPeriod, type ReleaseView } from '../release/view.ts'
@@ -94,7 +95,6 @@ const KEPT: readonly DatasetName[] = [
 ]
 /** The rows that are open now are asked for with every page: they stay, whatever else may be kept. */
 const SET_BYTES_MIN = 4 << 20
-const PROGRAM = fileURLToPath(new URL('../rows-program.js', import.meta.url))
 const OUTPUT_MAX = 2000
 const TMPFS_MAGIC = 0x01021994
 /** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
@@ -137,7 +137,7 @@ export function createRowStore(options: RowsOptions): RowStore {
   const build = (job: BuildJob): Promise<void> =>
     new Promise((resolvePromise, reject) => {
       // No environment: settings and secrets of the server are not the child's.
-      const started = spawn(process.execPath, [PROGRAM, JSON.stringify(job)], {
+      const started = spawn(process.execPath, [fileURLToPath(ROWS_PROGRAM), JSON.stringify(job)], {
         stdio: ['ignore', 'ignore', 'pipe'],
         env: {},
       })

@@ -34,10 +34,20 @@ t.test('image: what is copied is there', async (t) => {
 })
 
 t.test('image: every program of the server is copied, and only packages of production', async (t) => {
-  for (const path of ['src/main.ts', 'src/report-worker.js', 'src/release-trial.js', 'tools/sus-data.js'])
+  for (const path of [
+    'src/main.ts',
+    'src/report-worker.js',
+    'src/release-trial.js',
+    'src/load.js',
+    'tools/sus-data.js',
+  ])
     t.ok(existsSync(`${root}${path}`), path)
   const [install = ''] = of('RUN').filter((line) => line.startsWith('npm '))
   t.equal(install.startsWith('npm ci --omit=dev --ignore-scripts'), true)
+  const order = instructions.map(({ name, rest }) => `${name} ${rest}`)
+  const translated = order.findIndex((line) => line.startsWith('RUN node tools/sus-data.js '))
+  t.ok(translated > order.findLastIndex((line) => line.startsWith('COPY ')), 'translated once all is there')
+  t.ok(translated < order.findIndex((line) => line.startsWith('USER ')), 'by the one who may write')
 })
 
 t.test('image: user, base and stop', async (t) => {

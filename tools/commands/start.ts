@@ -5,14 +5,10 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeDemonstration } from '../../src/demo/demonstration.ts'
-import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { serveUntilStopped } from '../../src/main.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
-import { promoteRelease } from '../../src/release/promote.ts'
 import { readPointer } from '../../src/release/store.ts'
-import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
@@ -45,6 +41,11 @@ const DEMONSTRATION_STEPS = 28
 
 /** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
+  // A second start needs none of them.
+  const { writeDemonstration } = await import('../../src/demo/demonstration.ts')
+  const { DEFAULT_MAX_REJECTED, importPaths } = await import('../../src/import/import.ts')
+  const { verifyRelease } = await import('../../src/release/verify.ts')
+  const { promoteRelease } = await import('../../src/release/promote.ts')
   mkdirSync(settings.releasesDir, { recursive: true })
   const snapshots = await mkdtemp(join(settings.releasesDir, '.demo-'))
   const progress = createProgress({ silent: false, steps: DEMONSTRATION_STEPS })
