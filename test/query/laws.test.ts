@@ -63,6 +63,15 @@ function drawFilters(dataset: Dataset, count: number): Asked['filters'] {
   })
 }
 
+/**
+ * Of the 5,571 municipalities few have facts, so one question in eight asks for all of them; the others stay within the
+ * states that have facts, and one that has none.
+ */
+const narrow = (group_by: readonly string[]): Asked['filters'] =>
+  group_by.includes('municipality') && draw(8) > 0
+    ? [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC', 'AP', 'RO'] }]
+    : []
+
 function drawQuestion(dataset: Dataset): Asked {
   const group_by = shuffle(DIMENSIONS_OF[dataset].filter((code) => code !== 'facility')).slice(0, draw(4))
   const months =
@@ -72,7 +81,7 @@ function drawQuestion(dataset: Dataset): Asked {
   return {
     metrics: shuffle(metricsOf(dataset)).slice(0, 1 + draw(5)),
     group_by,
-    filters: drawFilters(dataset, draw(3)),
+    filters: [...drawFilters(dataset, draw(3)), ...narrow(group_by)],
     ...(months[0] === null || months[0] === undefined ? {} : { over_period: months[0] }),
   }
 }
@@ -112,10 +121,10 @@ t.test('groups add up to the total of an additive metric', async (t) => {
   const broken = await hold(0.15, async (dataset) => {
     const metrics = metricsOf(dataset).filter(isAdditive).slice(0, 20)
     if (metrics.length === 0) return null
-    const filters = drawFilters(dataset, draw(3))
     const group_by = shuffle(
       DIMENSIONS_OF[dataset].filter((code) => code !== 'reference_period' && code !== 'facility'),
     ).slice(0, 1 + draw(2))
+    const filters = [...drawFilters(dataset, draw(3)), ...narrow(group_by)]
     const total = (await ask({ metrics, group_by: [], filters })).data[0]
     const groups = (await ask({ metrics, group_by, filters })).data as AnswerRow[]
     const wrong = metrics.find(
@@ -152,7 +161,8 @@ t.test('a question is the sum of what a filter keeps and what it leaves', async 
 t.test('order of metrics, filters and lists, repetition and threads change nothing', async (t) => {
   const broken = await hold(0.3, async (dataset) => {
     const question = drawQuestion(dataset)
-    const first = await ask(question)
+    // A fingerprint covers all rows, so few need to be written.
+    const first = await ask({ ...question, limit: 1 })
     const permuted: Asked = {
       ...question,
       metrics: [...shuffle(question.metrics), question.metrics[0] ?? ''],
@@ -178,9 +188,8 @@ t.test('a metric alone is what it is beside 19 others', async (t) => {
         dataset === 'population' ? [] : ['management_type', 'legal_nature', 'reference_period'],
       ),
     ).slice(0, draw(3))
-    const filters = drawFilters(dataset === 'population' ? 'population' : 'facilities', draw(2)).filter(
-      ({ dimension }) => dimension !== 'facility',
-    )
+    const drawn = drawFilters(dataset === 'population' ? 'population' : 'facilities', draw(2))
+    const filters = [...drawn.filter(({ dimension }) => dimension !== 'facility'), ...narrow(group_by)]
     const usable = CODES.filter(
       (other) => other !== code && (dataset === 'population' || datasetOf(other) !== 'population'),
     )
