@@ -34,7 +34,8 @@ async function drawCell(metric: string): Promise<Cell | null> {
   const usable = dimensions.filter((code) => !(isRate && code === 'facility'))
   const group_by = [...new Set(Array.from({ length: draw(3) }, () => pick(usable)))]
   const filters = [
-    ...(draw(2) === 0 ? [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }] : []),
+    // The whole country has 5,571 populations: one cell in eight is made of them, page by page.
+    ...(draw(8) > 0 ? [{ dimension: 'state', operator: 'IN', value: pick([['RR', 'AP'], ['AC']]) }] : []),
     ...(draw(3) === 0 && dimensions.includes('management_type')
       ? [{ dimension: 'management_type', operator: 'NEQ', value: 'E' }]
       : []),
