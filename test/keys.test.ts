@@ -1,5 +1,4 @@
 /** API keys: the text, the file, the running store. */
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

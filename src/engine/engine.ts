@@ -5,7 +5,6 @@
  * interrupted when its time is over or its client has left. The instance may read the releases folder and nothing else:
  * no other file, no network, no extension, and its configuration is locked before the first request.
  */
-
 import { resolve } from 'node:path'
 import {
   BIGINT,

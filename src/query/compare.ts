@@ -5,7 +5,6 @@
  * added, removed, revised, reclassified, and what each cause adds to the sum. Of a ratio the causes of both sides are
  * told. For sums and counts the causes of a row add up to its difference, exactly.
  */
-
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
