@@ -83,8 +83,8 @@ export interface RowStore {
   close(): Promise<void>
 }
 
-/** In order of what is asked for most. */
-const KEPT: readonly DatasetName[] = [
+/** Datasets that are written out, in order of what is asked for most. */
+export const KEPT: readonly DatasetName[] = [
   'facilities',
   'municipalities',
   'population',
