@@ -2,8 +2,10 @@
  * Rows written out are the rows: every byte of every list and record is what the engine's answer has, under every filter;
  * words find what a scan finds; what has gone is answered by the engine.
  */
-import { openSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { DuckDBInstance, LIST, listValue, VARCHAR } from '@duckdb/node-api'
 import t from 'tap'
 import { createChance } from '../../src/demo/random.ts'
@@ -16,13 +18,14 @@ import { planList } from '../../src/query/list.ts'
 import { latestPeriod, type ReleaseView } from '../../src/release/view.ts'
 import { buildLines } from '../../src/rows/build.ts'
 import { add, countOf, emptySet, fromBitText, intersect, nextPositions } from '../../src/rows/positions.ts'
-import { KEPT } from '../../src/rows/rows.ts'
+import { type BuildJob, KEPT } from '../../src/rows/rows.ts'
 import { openShelf } from '../../src/rows/shelf.ts'
 import { collectWords, findRows } from '../../src/rows/words.ts'
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
+const program = fileURLToPath(new URL('../../src/rows-program.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const plain = await openClient(small.releasesDir)
 const written = await openClient(small.releasesDir, 2, { rows: true })
@@ -311,6 +314,25 @@ t.test('sets of rows', async (t) => {
   t.same(nextPositions(fromBitText(rows, null), rows, 0, 9), [])
   t.equal(intersect([]), null)
   t.equal(countOf(fromBitText(64, '1'.repeat(64)), 64), 64)
+})
+
+t.test('rows whose server has ended meanwhile leave no file', async (t) => {
+  const file = view.components.demography?.files.find(({ path }) => path.startsWith('municipalities/'))
+  const manifest = view.components.demography?.release_id ?? ''
+  for (const owner of [process.pid, 1]) {
+    const folder = temporaryFolder('owned')
+    const job: BuildJob = {
+      dataset: 'municipalities',
+      file: join(small.releasesDir, manifest, file?.path ?? ''),
+      rows: file?.rows ?? 0,
+      folder,
+      out: join(folder, 'lines'),
+      index: join(folder, 'index'),
+      owner,
+    }
+    execFileSync(process.execPath, [program, JSON.stringify(job)], { env: {} })
+    t.equal(existsSync(folder), owner === process.pid)
+  }
 })
 
 t.test(
