@@ -14,11 +14,11 @@ import {
   type AnswerSummary,
   type PreparedQuery,
   prepareQuery,
+  printQuery,
   summarise,
 } from '../query/answer.ts'
-import { printAggregate, printRowCount } from '../query/dialect/duckdb.ts'
+import { printRowCount } from '../query/dialect/duckdb.ts'
 import { estimateRows } from '../query/explain.ts'
-import { choosePreAggregates } from '../query/pre-aggregates.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import { digestFile } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -156,9 +156,7 @@ export async function openTable(
     const [row] = await engine.run(printRowCount(prepared.plan), view, options)
     refuseTooMany(Number(row?.total_rows ?? 0))
   }
-  const source = engine
-    .runInBatches(printAggregate(choosePreAggregates(prepared.plan, view)), view, options)
-    [Symbol.asyncIterator]()
+  const source = engine.runInBatches(printQuery(prepared, view), view, options)[Symbol.asyncIterator]()
   const close = async (): Promise<void> => void (await source.return?.())
   try {
     const first = await source.next()
