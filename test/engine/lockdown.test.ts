@@ -5,12 +5,11 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createEngine } from '../../src/engine/engine.ts'
 import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import type { Sql } from '../../src/sql.ts'
 import { forgeRelease, joinForged } from '../fixtures/forged-release.ts'
-import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
+import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
 const outside = temporaryFolder('outside')
@@ -89,14 +88,7 @@ t.test('a file that links out of the folder is not a release’s', async (t) => 
 })
 
 t.test('limits of memory and time are DuckDB’s own', async (t) => {
-  const tight = await createEngine({
-    releasesDir: small.releasesDir,
-    memory: '64MB',
-    threads: 1,
-    timeoutMs: 20_000,
-    concurrency: 1,
-    queue: 0,
-  })
+  const tight = await makeEngine(small.releasesDir, { memory: '64MB', threads: 1, concurrency: 1, queue: 0 })
   t.teardown(() => tight.close())
   await tight.open(view)
   await t.rejects(

@@ -1,10 +1,10 @@
 /** Seeded random cells of every additive metric and of ratios: the records behind them add up to them, exactly. */
 import { join } from 'node:path'
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
 import { allowedDimensions } from '../../src/query/aggregate.ts'
 import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -12,13 +12,7 @@ const CELLS = 500
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
-const chance = createChance(97)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
+const { draw, pick } = createDraws(97)
 const lineage = (body: unknown) => client.post('/v1/analytics/lineage', body)
 
 interface Cell {

@@ -4,9 +4,9 @@
  * pages are the whole.
  */
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPerPeople } from '../fixtures/oracle.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -18,18 +18,7 @@ t.teardown(async () => {
   await client.close()
   await twoThreads.close()
 })
-const chance = createChance(77)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
-function shuffle<Item>(items: readonly Item[]): Item[] {
-  const left = [...items]
-  return items.map(() => left.splice(draw(left.length), 1)[0] as Item)
-}
-
+const { draw, pick, shuffle } = createDraws(77)
 /** Codes of every dimension that are in the data. */
 const MEMBERS: Record<string, readonly (string | number)[]> = {}
 for (const dimension of Object.keys(COLUMNS)) {
