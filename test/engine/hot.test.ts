@@ -25,7 +25,7 @@ const QUESTIONS = 150
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)
-const hot = await openReleases(small.releasesDir)
+const hot = await openReleases(small.releasesDir, 2)
 const cold = await openReleases(small.releasesDir, 2, 0)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
   for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true })
@@ -57,7 +57,7 @@ for (const code of allowedDimensions('bed_capacity_existing').concat(
   const codes = rows.flatMap(({ code: value }) =>
     typeof value === 'string' || typeof value === 'number' ? [value] : [],
   )
-  // A code that nothing has, too: the dimensions of one code a member take any text.
+  // A code that nothing has, too, where any text may be one.
   MEMBERS.set(code, ['municipality', 'reference_period', 'state'].includes(code) ? codes : [...codes, 'none'])
 }
 

@@ -28,7 +28,7 @@ import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 const program = fileURLToPath(new URL('../../src/rows-program.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const plain = await openClient(small.releasesDir)
-const written = await openClient(small.releasesDir, 2, { rows: true })
+const written = await openClient(small.releasesDir, 1, { rows: true })
 t.teardown(async () => {
   await plain.close()
   await written.close()
