@@ -3,6 +3,7 @@
  * read that Parquet file and write to one folder. A process, not a thread: it can be killed at any moment, and a file that
  * crashes DuckDB ends only it.
  */
+import { rmSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { LOW_PRIORITY } from './background.ts'
@@ -15,7 +16,7 @@ const MEMORY = '256MB'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 setPriority(LOW_PRIORITY)
-const { dataset, file, rows, folder, out, index } = JSON.parse(process.argv[2] ?? '') as BuildJob
+const { dataset, file, rows, folder, out, index, owner } = JSON.parse(process.argv[2] ?? '') as BuildJob
 const instance = await DuckDBInstance.create(':memory:', {
   memory_limit: MEMORY,
   threads: '1',
@@ -31,3 +32,5 @@ await connection.run('SET lock_configuration = true')
 writeIndex(index, await buildLines(connection, DATASETS[dataset], file, rows, out))
 connection.closeSync()
 instance.closeSync()
+// Nobody is left to read them, nor to remove them.
+if (process.ppid !== owner) rmSync(folder, { recursive: true, force: true })

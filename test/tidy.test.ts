@@ -11,6 +11,18 @@ import t from 'tap'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 600
 
+/** What a server is made of. */
+const SERVED = [
+  'model',
+  'release',
+  'engine',
+  'query',
+  'rows',
+  'export',
+  'keys',
+  'errors.ts',
+  'settings.ts',
+] as const
 /** What each folder (or file) of src/ may import from src/ beside itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -35,30 +47,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'programs.ts', 'sql.ts', 'engine/types.ts'],
-  http: [
-    'model',
-    'release',
-    'engine',
-    'query',
-    'rows',
-    'export',
-    'keys',
-    'sql.ts',
-    'errors.ts',
-    'settings.ts',
-  ],
-  'app.ts': [
-    'model',
-    'release',
-    'engine',
-    'query',
-    'rows',
-    'export',
-    'keys',
-    'http',
-    'errors.ts',
-    'settings.ts',
-  ],
+  http: [...SERVED, 'sql.ts'],
+  'app.ts': [...SERVED, 'http'],
   'background.ts': [],
   'programs.ts': [],
   // The thread that makes reports: wires as main.ts does.
@@ -66,22 +56,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'rows-program.ts': ['background.ts', 'model', 'rows'],
   'release-trial.ts': ['release', 'engine', 'sql.ts'],
   'trial.ts': ['release', 'programs.ts'],
-  'main.ts': [
-    'background.ts',
-    'programs.ts',
-    'trial.ts',
-    'model',
-    'release',
-    'engine',
-    'query',
-    'rows',
-    'export',
-    'keys',
-    'http',
-    'errors.ts',
-    'settings.ts',
-    'app.ts',
-  ],
+  'main.ts': [...SERVED, 'http', 'app.ts', 'background.ts', 'programs.ts', 'trial.ts'],
 }
 
 /** Arrows that only types may follow: the file they point at holds nothing else. */

@@ -4,7 +4,6 @@
  * In: folder, scale, months, seed. Out: zips of the national base and answers of IBGE's API, the same bytes for the same
  * seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
  */
-import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -338,11 +337,4 @@ async function writeNotes(
   const path = join(folder, 'snapshot.json')
   await writeFile(path, text)
   return { path, bytes: text.length }
-}
-
-/** For the tests: the digest of a whole demonstration. */
-export const demonstrationDigest = async (paths: readonly string[]): Promise<string> => {
-  const hash = createHash('sha256')
-  for (const path of [...paths].sort()) hash.update((await digestFile(path)).sha256)
-  return hash.digest('hex')
 }

@@ -5,7 +5,6 @@
  * interrupted when its time is over or its client has left. The instance may read the releases folder and nothing else:
  * no other file, no network, no extension, and its configuration is locked before the first request.
  */
-
 import { resolve } from 'node:path'
 import {
   BIGINT,
@@ -85,6 +84,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const schemas = new Map<string, OpenRelease>()
   let opened = 0
 
+  const dropSchema = (schema: string) => setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
   const openSchema = async (release: ReleaseView): Promise<string> => {
     opened += 1
     const schema = `r${opened}`
@@ -93,6 +93,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       try {
         await setup.run(sql)
       } catch (error) {
+        await dropSchema(schema)
         throw new Error(`${reads}: ${error instanceof Error ? error.message : String(error)}`, {
           cause: error,
         })
@@ -115,7 +116,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     // Loading ends before its tables go; plans hold what they read.
     await open.hot?.stop()
     plans.forget(`"${schema}".`)
-    await setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+    await dropSchema(schema)
   }
   /** Gives the memory of a release back that is no longer in service. */
   const cool = async (open: OpenRelease): Promise<void> => {

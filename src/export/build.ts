@@ -4,7 +4,6 @@
  * The only processing behind every export route and `verify-report`. Rows come in batches of one size whatever DuckDB
  * hands out, so the bytes depend on the rows alone. Memory holds a batch, never the report.
  */
-
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import type { Engine, Row } from '../engine/types.ts'
@@ -15,11 +14,11 @@ import {
   type AnswerSummary,
   type PreparedQuery,
   prepareQuery,
+  printQuery,
   summarise,
 } from '../query/answer.ts'
-import { printAggregate, printRowCount } from '../query/dialect/duckdb.ts'
+import { printRowCount } from '../query/dialect/duckdb.ts'
 import { estimateRows } from '../query/explain.ts'
-import { choosePreAggregates } from '../query/pre-aggregates.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import { digestFile } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -66,24 +65,28 @@ export async function buildReport(
   parts: ReportParts,
 ): Promise<BuiltReport> {
   const { title, table } = await openTable(body, parts)
-  const { prepared, columns } = table
+  try {
+    return await writeTable(table, title, format, file, parts)
+  } finally {
+    await table.close()
+  }
+}
+
+async function writeTable(
+  { prepared, summary, columns, batches }: ReportTable,
+  title: string | null,
+  format: ReportFormat,
+  file: string,
+  { view, language, sign }: ReportParts,
+): Promise<BuiltReport> {
   const sink = await FileSink.create(file)
   try {
-    const writer = createWriter(format, sink, prepared, columns, parts.language)
+    const writer = createWriter(format, sink, prepared, columns, language)
     const digest = createHash('sha256').update(csvHeader(columns))
     const describe = (tableSha256: string): ReturnType<typeof describeReport> =>
-      describeReport({
-        prepared,
-        summary: table.summary,
-        view: parts.view,
-        columns,
-        title,
-        language: parts.language,
-        tableSha256,
-        sign: parts.sign,
-      })
+      describeReport({ prepared, summary, view, columns, title, language, tableSha256, sign })
     await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
-    for await (const batch of table.batches) {
+    for await (const batch of batches) {
       digest.update(batch.cells.map((cells) => csvLine(cells, columns)).join(''))
       await writer.rows(batch)
     }
@@ -135,6 +138,8 @@ export interface ReportTable {
     readonly rows: readonly Row[]
     readonly cells: readonly (readonly Cell[])[]
   }>
+  /** Gives the engine back what the rows held, read or not: whoever opened the table calls it. */
+  close(): Promise<void>
 }
 
 /** Asks the query of a report and hands out its rows. @throws AppError as buildReport */
@@ -151,23 +156,23 @@ export async function openTable(
     const [row] = await engine.run(printRowCount(prepared.plan), view, options)
     refuseTooMany(Number(row?.total_rows ?? 0))
   }
-  const source = engine
-    .runInBatches(printAggregate(choosePreAggregates(prepared.plan, view)), view, options)
-    [Symbol.asyncIterator]()
-  const first = await source.next()
-  const firstRows = first.done === true ? [] : first.value
-  const summary = summarise(firstRows[0], prepared, view)
-  const { plan } = prepared
-  async function* batches() {
-    let held: Row[] = []
-    const cut = function* (size: number) {
-      while (held.length >= size && held.length > 0) {
-        const rows = held.slice(0, BATCH_ROWS)
-        held = held.slice(BATCH_ROWS)
-        yield { rows, cells: rows.map((row) => cellsOf(row, plan, language)) }
+  const source = engine.runInBatches(printQuery(prepared, view), view, options)[Symbol.asyncIterator]()
+  const close = async (): Promise<void> => void (await source.return?.())
+  try {
+    const first = await source.next()
+    const firstRows = first.done === true ? [] : first.value
+    const summary = summarise(firstRows[0], prepared, view)
+    refuseTooMany(summary.total)
+    const { plan } = prepared
+    const batches = async function* () {
+      let held: Row[] = []
+      const cut = function* (size: number) {
+        while (held.length >= size && held.length > 0) {
+          const rows = held.slice(0, BATCH_ROWS)
+          held = held.slice(BATCH_ROWS)
+          yield { rows, cells: rows.map((row) => cellsOf(row, plan, language)) }
+        }
       }
-    }
-    try {
       for (let rows: Row[] = firstRows; ; ) {
         held.push(...rows.filter((row) => row.position !== null))
         yield* cut(BATCH_ROWS)
@@ -176,11 +181,13 @@ export async function openTable(
         rows = next.value
       }
       yield* cut(1)
-    } finally {
-      await source.return?.(undefined)
     }
+    const columns = columnsOf(plan, language)
+    return { title, table: { prepared, summary, columns, batches: batches(), close } }
+  } catch (error) {
+    await close()
+    throw error
   }
-  return { title, table: { prepared, summary, columns: columnsOf(plan, language), batches: batches() } }
 }
 
 function refuseTooMany(rows: number): void {

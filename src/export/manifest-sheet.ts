@@ -8,6 +8,8 @@ import { canonicalJson } from '../release/digest.ts'
 import { type ReportManifest, reportManifestSchema } from './manifest.ts'
 
 const CELL_CHARACTERS = 32_000
+/** So many UTF-16 units, which is what a cell counts, and no pair of them cut in two. */
+const PIECE = new RegExp(`[\\s\\S]{1,${CELL_CHARACTERS}}(?![\\uDC00-\\uDFFF])`, 'g')
 /** Fields that are JSON in their cell; the others are text, an empty cell being null. */
 const JSON_FIELDS: ReadonlySet<string> = new Set([
   'components',
@@ -25,7 +27,7 @@ export function describeManifest(manifest: ReportManifest): string[][] {
   const rows = Object.keys(reportManifestSchema.shape).flatMap((name) => {
     const value = manifest[name as keyof ReportManifest]
     const text = JSON_FIELDS.has(name) ? canonicalJson(value) : String(value ?? '')
-    const pieces = text.match(new RegExp(`[\\s\\S]{1,${CELL_CHARACTERS}}`, 'gu')) ?? ['']
+    const pieces = text.match(PIECE) ?? ['']
     return pieces.map((piece) => [name, piece])
   })
   return [header, ...rows]

@@ -95,6 +95,8 @@ export function createReportPool(options: PoolOptions): ReportPool {
       if (worker === started) worker = null
       const failed = running
       running = null
+      // What it had written of the report.
+      if (failed !== null) rmSync(failed.file, { force: true })
       failed?.reject(new AppError('internal', { cause }))
       next()
     }
@@ -115,6 +117,9 @@ export function createReportPool(options: PoolOptions): ReportPool {
 
   return {
     build(job, signal) {
+      // Opening a release may take longer than a client waits.
+      if (signal.aborted)
+        return Promise.reject(new AppError('query_timeout', { detail: 'The client has left.' }))
       if (waiting.length >= options.queue)
         return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '5' } }))
       last += 1

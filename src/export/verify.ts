@@ -5,13 +5,12 @@
  * report is whole. Offline the content is checked against the manifest, the manifest against itself; with the release the
  * query runs again and every cell is compared.
  */
-
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { fingerprintOf } from '../query/fingerprint.ts'
 import { sha256Hex } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
-import { openTable } from './build.ts'
+import { openTable, type ReportTable } from './build.ts'
 import { csvHeader, csvLine, csvText } from './csv.ts'
 import { digestManifest } from './manifest.ts'
 import type { ReadReport } from './read.ts'
@@ -62,12 +61,21 @@ export interface ReplayParts {
 
 /** Asks the question of the report again. @returns the first difference, or null; @throws AppError as the query */
 export async function replay(report: ReadReport, { engine, view }: ReplayParts): Promise<string | null> {
-  const { manifest, rows, placeOf, format } = report
+  const { manifest } = report
   const { table } = await openTable(
     { ...manifest.query, title: manifest.title },
     { engine, view, capabilities: CAPABILITIES, language: manifest.language, sign: null },
   )
-  const { columns } = table
+  try {
+    return await firstDifference(report, table)
+  } finally {
+    await table.close()
+  }
+}
+
+async function firstDifference(report: ReadReport, table: ReportTable): Promise<string | null> {
+  const { manifest, rows, placeOf, format } = report
+  const { columns, summary } = table
   const names = columns.map(({ name }) => name)
   const told = manifest.columns.map(({ name }) => name)
   if (names.join() !== told.join())
@@ -86,7 +94,6 @@ export async function replay(report: ReadReport, { engine, view }: ReplayParts):
       row += 1
     }
   if (row < rows.length) return `the report has ${rows.length} rows; the release gives ${row}`
-  const { summary } = table
   if (summary.fingerprint !== manifest.fingerprint)
     return `the fingerprint is ${manifest.fingerprint}; the release gives ${summary.fingerprint}`
   if (JSON.stringify(columns) !== JSON.stringify(manifest.columns))

@@ -74,7 +74,11 @@ export class FileSink {
   }
 
   async close(): Promise<void> {
-    await this.#flush()
-    await this.#handle.close()
+    try {
+      await this.#flush()
+    } finally {
+      // A full disk keeps the bytes, not the handle.
+      await this.#handle.close()
+    }
   }
 }

@@ -164,13 +164,16 @@ function rowXml(
   return `${xml}</row>`
 }
 
-/** Characters XML cannot hold are written as OOXML does, _x001F_; a text that looks like that is escaped itself. */
+/**
+ * Characters XML cannot hold, and the carriage return its readers make a line feed, are written as OOXML does, _x001F_; a
+ * text that looks like that is escaped itself.
+ */
 function escapeXml(text: string): string {
   return text
     .replaceAll(/_x([0-9A-Fa-f]{4})_/g, '_x005F_x$1_')
     .replaceAll(
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g,
+      /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g,
       (character) => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
     )
     .replaceAll('&', '&amp;')

@@ -6,7 +6,6 @@ export const CHARACTERISTIC_CODES = ['1', '2', '3'] as const
 export const PROVIDER_KINDS = ['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL'] as const
 export const POPULATION_TYPES = ['ESTIMATED_POPULATION', 'CENSUS_POPULATION'] as const
 export const TERRITORIAL_TYPES = ['MUNICIPALITY', 'ADMINISTRATIVE_REGION', 'IGNORED'] as const
-export const QUANTITY_SUS_BASES = ['published', 'flag'] as const
 export const FACILITY_STATUSES = ['active', 'inactive', 'all'] as const
 
 /** Labels of the closed lists that analytics shows as members of a dimension. */

@@ -4,6 +4,14 @@
  * The importer writes these columns in this order, the engine reads them, lists and schemas follow from them. Values
  * only. The key is also the order of rows in the files and of lists: every order is total.
  */
+import {
+  CHARACTERISTIC_CODES,
+  MANAGEMENT_TYPES,
+  POPULATION_TYPES,
+  PROVIDER_KINDS,
+  TERRITORIAL_TYPES,
+  TP_SUS_CODES,
+} from './codelists.ts'
 import type { FieldName } from './fields.ts'
 
 export type Area = 'cnes' | 'demography'
@@ -98,7 +106,7 @@ export const DATASETS = {
       search: { kind: 'search', codes: 'ibge_code', text: 'search_text' },
       territorial_type: {
         kind: 'equals',
-        values: { list: ['MUNICIPALITY', 'ADMINISTRATIVE_REGION', 'IGNORED'] },
+        values: { list: TERRITORIAL_TYPES },
       },
     },
     description:
@@ -122,7 +130,7 @@ export const DATASETS = {
       state: { kind: 'equals', column: 'uf', values: { uf: true } },
       municipality: { kind: 'municipality', column: 'municipality_code' },
       reference_year: { kind: 'equals', values: { year: true } },
-      population_type: { kind: 'equals', values: { list: ['ESTIMATED_POPULATION', 'CENSUS_POPULATION'] } },
+      population_type: { kind: 'equals', values: { list: POPULATION_TYPES } },
     },
     description: 'Resident population of municipalities: censuses and yearly estimates.',
   },
@@ -180,7 +188,7 @@ export const DATASETS = {
       uf: { kind: 'equals', values: { uf: true } },
       municipality_ibge_code: municipality,
       facility_type_code: { kind: 'equals', values: { digits: 2 } },
-      management_type: { kind: 'equals', values: { list: ['M', 'E', 'D', 'S'] } },
+      management_type: { kind: 'equals', values: { list: MANAGEMENT_TYPES } },
       legal_nature_code: { kind: 'equals', values: { digits: 4 } },
       search: { kind: 'search', codes: 'cnes_code', text: 'search_text' },
       status,
@@ -305,7 +313,7 @@ export const DATASETS = {
       equipment_type_code: { kind: 'equals', column: 'equipment_code', values: { digits: 2 } },
       equipment_type_key: { kind: 'equals', values: { key: [2, 2] } },
       renem_code: { kind: 'equals', values: { text: 20 } },
-      tp_sus_code: { kind: 'equals', values: { list: ['1', '2', '0', '9'] } },
+      tp_sus_code: { kind: 'equals', values: { list: TP_SUS_CODES } },
       has_sus_quantity: { kind: 'positive', column: 'quantity_sus' },
       status,
     },
@@ -345,12 +353,12 @@ export const DATASETS = {
       characteristic_code: {
         kind: 'declaration',
         column: 'characteristic_code',
-        values: { list: ['1', '2', '3'] },
+        values: { list: CHARACTERISTIC_CODES },
       },
       provider_kind: {
         kind: 'declaration',
         column: 'provider_kind',
-        values: { list: ['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL'] },
+        values: { list: PROVIDER_KINDS },
       },
       has_ambulatory: { kind: 'declaration', column: 'has_ambulatory', values: { boolean: true } },
       has_ambulatory_sus: { kind: 'declaration', column: 'has_ambulatory_sus', values: { boolean: true } },

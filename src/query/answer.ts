@@ -10,7 +10,7 @@ import { CODE_LABELS } from '../model/codelists.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
-import { sql, table } from '../sql.ts'
+import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
@@ -55,6 +55,10 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   }
 }
 
+/** @returns the statement that answers: each dataset is read from the smallest relation that has what is asked of it */
+export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
+  printAggregate(choosePreAggregates(plan, view))
+
 /** @returns what the engine is told beside the statement */
 export const optionsOf = ({ signal, owner }: AnswerParts): RunOptions => ({
   heavyFor: owner ?? 'nobody',
@@ -96,11 +100,7 @@ export interface PageAnswer {
 /** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
 export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
   const prepared = await prepareQuery(parseQuery(body), parts)
-  const rows = await parts.engine.run(
-    printAggregate(choosePreAggregates(prepared.plan, parts.view)),
-    parts.view,
-    optionsOf(parts),
-  )
+  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, optionsOf(parts))
   return {
     prepared,
     summary: summarise(rows[0], prepared, parts.view),

@@ -5,7 +5,6 @@
  * added, removed, revised, reclassified, and what each cause adds to the sum. Of a ratio the causes of both sides are
  * told. For sums and counts the causes of a row add up to its difference, exactly.
  */
-
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
@@ -20,10 +19,10 @@ import {
   optionsOf,
   type PreparedQuery,
   prepareQuery,
+  printQuery,
 } from './answer.ts'
-import { decimalsOf, printAggregate } from './dialect/duckdb.ts'
+import { decimalsOf } from './dialect/duckdb.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb-records.ts'
-import { choosePreAggregates } from './pre-aggregates.ts'
 import { bodySchema, parseBody, resolveQuery } from './request.ts'
 
 /** Groups of one question that are compared; the differences themselves are paged. */
@@ -102,11 +101,7 @@ interface Answered {
 
 async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<Answered> {
   const prepared = await prepareQuery(query, parts)
-  const rows = await parts.engine.run(
-    printAggregate(choosePreAggregates(prepared.plan, parts.view)),
-    parts.view,
-    optionsOf(parts),
-  )
+  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, optionsOf(parts))
   const total = Number(rows[0]?.total_rows ?? 0)
   if (total > GROUPS_MAX)
     throw new AppError('too_many_rows', {

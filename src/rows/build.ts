@@ -5,7 +5,7 @@
  * one process to another as it is. Refuses (throws) whatever the index could not answer exactly: keys that do not ascend or differ in
  * length.
  */
-import { openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Dataset } from '../model/datasets.ts'
 import { fieldsOf, isSearched, linesCopy, oddRowsQuery, widthsQuery } from './lines.ts'
@@ -35,6 +35,11 @@ const FILE_BYTES_MAX = 2 ** 32 - 1
 const LINE_FEED = 10
 const QUOTE = 34
 const BACKSLASH = 92
+/** How the escape of a control character begins; two digits follow. */
+const ESCAPE = Buffer.from('\\u00')
+const CAPITAL_A = 65
+/** The bit that makes a capital letter a small one. */
+const SMALL = 32
 
 /** @param out path of the file to make */
 export async function buildLines(
@@ -108,7 +113,7 @@ function indexFile(dataset: Dataset, path: string, rows: number): Omit<LinesInde
     row += 1
   }
 
-  const handle = openSync(path, 'r')
+  const handle = openSync(path, 'r+')
   let block = Buffer.alloc(READ_BYTES)
   let [base, filled] = [0, 0]
   for (;;) {
@@ -121,16 +126,39 @@ function indexFile(dataset: Dataset, path: string, rows: number): Omit<LinesInde
       takeLine(view, base, start, end)
       start = end + 1
     }
+    for (const place of lowerEscapes(view.subarray(0, start))) writeSync(handle, view, place, 1, base + place)
     block.copyWithin(0, start, filled)
     base += start
     filled -= start
     if (read === 0) break
   }
+  closeSync(handle)
   if (row !== rows || filled > 0) throw new RangeError(`${row} rows, the manifest says ${rows}`)
   if (base > FILE_BYTES_MAX) throw new RangeError('a file too large for its index')
   const words =
     collector === null ? null : { ...collector.finish(), texts: joinTexts(textParts, textBytes), textEnds }
   return { rows, bytes: base, keys, keyWidth, starts, listBytes, recordBytes, words }
+}
+
+/**
+ * DuckDB writes \u001F where JSON.stringify writes \u001f; the length is the same. @param lines whole lines, which are changed
+ * @returns places of the changed bytes
+ */
+function lowerEscapes(lines: Buffer): number[] {
+  const places: number[] = []
+  for (let at = lines.indexOf(ESCAPE); at >= 0; ) {
+    let backslashes = 1
+    while (lines[at - backslashes] === BACKSLASH) backslashes += 1
+    // Behind a backslash that is escaped itself stands text.
+    const digitAt = at + ESCAPE.length + 1
+    const digit = lines[digitAt] ?? 0
+    if (backslashes % 2 === 1 && digit >= CAPITAL_A) {
+      lines[digitAt] = digit | SMALL
+      places.push(digitAt)
+    }
+    at = lines.indexOf(ESCAPE, at + 1)
+  }
+  return places
 }
 
 function joinTexts(parts: readonly Buffer[], bytes: number): Uint8Array {

@@ -34,6 +34,8 @@ export interface BuildJob {
   /** Files it makes: the lines, and their index. */
   readonly out: string
   readonly index: string
+  /** The server's process: when it has ended meanwhile, however it did, the folder goes. */
+  readonly owner: number
 }
 
 export interface RowsOptions {
@@ -84,8 +86,8 @@ export interface RowStore {
   close(): Promise<void>
 }
 
-/** In order of what is asked for most. */
-const KEPT: readonly DatasetName[] = [
+/** Datasets that are written out, in order of what is asked for most. */
+export const KEPT: readonly DatasetName[] = [
   'facilities',
   'municipalities',
   'population',
@@ -165,7 +167,7 @@ export function createRowStore(options: RowsOptions): RowStore {
     const out = join(folder, `${dataset}.lines`)
     const indexFile = join(folder, `${dataset}.index`)
     try {
-      await build({ dataset, ...source, folder, out, index: indexFile })
+      await build({ dataset, ...source, folder, out, index: indexFile, owner: process.pid })
       const index = await readIndex(indexFile)
       const isWanted = wanted?.id === view.id && !isClosed
       if (!isWanted) return
@@ -240,7 +242,12 @@ export function createRowStore(options: RowsOptions): RowStore {
       if (folder === null) return
       wanted = view
       pending = KEPT.length
-      building = building.then(() => buildAll(view))
+      building = building
+        .then(() => buildAll(view))
+        // A folder that cannot be written to any more: the engine answers, and the next release is tried again.
+        .catch((error: unknown) =>
+          options.onProblem?.('all', error instanceof Error ? error.message : String(error)),
+        )
     },
     find(view, dataset, period) {
       const isLatest = datasetOf(dataset).periodic ? period === latestPeriod(view, dataset) : period === null

@@ -5,8 +5,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
-import { createEngine } from '../../src/engine/engine.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
@@ -19,14 +17,15 @@ import { choosePreAggregates } from '../../src/query/pre-aggregates.ts'
 import { parseQuery } from '../../src/query/request.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
-import { makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
+import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
 const QUESTIONS = 150
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)
-const hot = await openReleases(small.releasesDir)
+const hot = await openReleases(small.releasesDir, 2)
 const cold = await openReleases(small.releasesDir, 2, 0)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
   for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true })
@@ -41,20 +40,8 @@ t.teardown(async () => {
   await cold.close()
 })
 
-const chance = createChance(2026)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
-function some<Item>(items: readonly Item[], count: number): Item[] {
-  const left = [...items]
-  return Array.from(
-    { length: Math.min(count, left.length) },
-    () => left.splice(draw(left.length), 1)[0] as Item,
-  )
-}
+const { draw, pick, shuffle } = createDraws(2026)
+const some = <Item>(items: readonly Item[], count: number): Item[] => shuffle(items).slice(0, count)
 
 const MEMBERS = new Map<string, (string | number)[]>()
 for (const code of allowedDimensions('bed_capacity_existing').concat(
@@ -70,11 +57,8 @@ for (const code of allowedDimensions('bed_capacity_existing').concat(
   const codes = rows.flatMap(({ code: value }) =>
     typeof value === 'string' || typeof value === 'number' ? [value] : [],
   )
-  // A code that nothing has, too.
-  MEMBERS.set(
-    code,
-    code === 'municipality' || code === 'reference_period' ? codes : [...codes, codes.at(-1) ?? ''],
-  )
+  // A code that nothing has, too, where any text may be one.
+  MEMBERS.set(code, ['municipality', 'reference_period', 'state'].includes(code) ? codes : [...codes, 'none'])
 }
 
 interface Question {
@@ -137,7 +121,8 @@ t.test('memory and pre-aggregates change no answer', async (t) => {
     // Twice: the second time the plan is kept.
     for (const answer of [await ask(hot.engine, view, question), await ask(hot.engine, view, question)])
       if (JSON.stringify(answer) !== JSON.stringify(fromFiles)) wrong.push(JSON.stringify(question))
-    for (const engine of [cold.engine, hot.engine]) {
+    // Neither holds anything of this release: the second is asked now and then.
+    for (const engine of turn % 5 === 0 ? [cold.engine, hot.engine] : [cold.engine]) {
       const { data, meta, pagination } = await ask(engine, bare, question)
       const same = [data, pagination, meta.rows_sha256, meta.notes]
       if (
@@ -168,15 +153,7 @@ t.test('the facts in memory give the same, too', async (t) => {
 })
 
 const open = (hotBytes: number): Promise<Engine> =>
-  createEngine({
-    releasesDir: small.releasesDir,
-    memory: '1GB',
-    threads: 2,
-    timeoutMs: 30_000,
-    concurrency: 4,
-    queue: 200,
-    hot: { bytes: hotBytes, relations: keptRelations },
-  })
+  makeEngine(small.releasesDir, { queue: 200, hot: { bytes: hotBytes, relations: keptRelations } })
 
 t.test('what is held is bounded, and given back with the release', async (t) => {
   const held: number[] = []

@@ -5,10 +5,11 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createEngine } from '../../src/engine/engine.ts'
+import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import type { Sql } from '../../src/sql.ts'
-import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
+import { forgeRelease, joinForged } from '../fixtures/forged-release.ts'
+import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
 const outside = temporaryFolder('outside')
@@ -87,14 +88,7 @@ t.test('a file that links out of the folder is not a release’s', async (t) => 
 })
 
 t.test('limits of memory and time are DuckDB’s own', async (t) => {
-  const tight = await createEngine({
-    releasesDir: small.releasesDir,
-    memory: '64MB',
-    threads: 1,
-    timeoutMs: 20_000,
-    concurrency: 1,
-    queue: 0,
-  })
+  const tight = await makeEngine(small.releasesDir, { memory: '64MB', threads: 1, concurrency: 1, queue: 0 })
   t.teardown(() => tight.close())
   await tight.open(view)
   await t.rejects(
@@ -122,5 +116,25 @@ t.test('a release that is closed while it is read is read to the end, and opens 
     view,
   )
   t.equal(rows[0]?.n, 27)
+  t.equal(engine.stats().open, 1)
+})
+
+t.test('a release that cannot be opened leaves nothing behind, however often it is asked for', async (t) => {
+  const forged = await forgeRelease(small.releasesDir, small.result.cnes ?? '', (folder) =>
+    writeFileSync(
+      join(folder, 'bed_capacity/reference_period=202605/part-0.parquet'),
+      'PAR1 no Parquet PAR1',
+    ),
+  )
+  const joined = await joinForged(small.releasesDir, small.result.analytics, forged)
+  const other = await openStore({ releasesDir: small.releasesDir })
+  t.teardown(() => other.close())
+  const broken = (await other.pin(joined)) as ReleaseView
+  for (let turn = 0; turn < 3; turn += 1) await t.rejects(engine.open(broken), /bed_capacity/)
+  const [row] = await engine.run(
+    raw("SELECT count(*) AS n FROM duckdb_schemas() WHERE regexp_full_match(schema_name, 'r[0-9]+')"),
+    view,
+  )
+  t.equal(row?.n, 1, 'the schema of the release that is open')
   t.equal(engine.stats().open, 1)
 })

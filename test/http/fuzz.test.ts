@@ -5,26 +5,20 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { ERRORS } from '../../src/errors.ts'
 import { methodOf, type Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { METRIC_CODES } from '../../src/model/metrics.ts'
 import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const REQUESTS = 20_000
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
-const chance = createChance(2026)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
+const { draw, pick } = createDraws(2026)
 const maybe = (share: number): boolean => draw(1000) < share * 1000
 
 const TEXTS = [

@@ -1,5 +1,4 @@
 /** No key reaches a log, whatever is logged. */
-
 import fastify from 'fastify'
 import t from 'tap'
 import { createAccessLog, createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'

@@ -2,7 +2,6 @@
  * Every list, walked to its end: pages laid end to end are the list, in order, nothing twice, nothing lost; also when
  * another release is promoted in the middle. And no changed cursor is ever taken for a cursor.
  */
-
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createChance } from '../../src/demo/random.ts'

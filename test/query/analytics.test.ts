@@ -286,7 +286,7 @@ t.test(
       [...rates].sort((left, right) => right - left),
     )
 
-    const other = await openClient(small.releasesDir, 1)
+    const other = await openClient(small.releasesDir, 2)
     const permuted = {
       metrics: [...metrics].reverse(),
       group_by: ['municipality'],

@@ -3,6 +3,7 @@ import t from 'tap'
 import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
+import { COLUMNS } from '../fixtures/oracle.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(2)
@@ -77,23 +78,6 @@ t.test('what a query is refused for, its explanation is', async (t) => {
   }
 })
 
-const COLUMNS: Readonly<Record<string, string>> = {
-  state: 'uf',
-  municipality: 'municipality_ibge_code',
-  facility: 'cnes_code',
-  facility_type: 'facility_type_code',
-  management_type: 'management_type',
-  legal_nature: 'legal_nature_code',
-  bed_category: 'bed_category_code',
-  bed_type: 'bed_type_code',
-  equipment_category: 'category_code',
-  equipment_type: 'equipment_type_key',
-  specialized_service: 'service_code',
-  specialized_service_classification: 'classification_key',
-  service_characteristic: 'characteristic_code',
-  provider_kind: 'provider_kind',
-}
-
 for (const dimension of DIMENSION_CODES)
   t.test(`facts by ${dimension}`, async (t) => {
     const filters = [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }]
@@ -107,7 +91,7 @@ for (const dimension of DIMENSION_CODES)
       const { body } = await client.get(`${url}${suffix}`)
       t.ok(body.data.length > 0)
       for (const dataset of Object.keys(body.data[0].facts)) {
-        const column = COLUMNS[dimension]
+        const column = dimension === 'reference_period' ? undefined : COLUMNS[dimension]
         const from = `SELECT * FROM ${dataset === '' ? '' : 'source'} WHERE is_active${where}`
         const source =
           column === undefined

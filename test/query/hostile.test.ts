@@ -1,6 +1,5 @@
 /** Questions that are wrong, hostile or too much: refused cleanly, interrupted for real, and the server answers on. */
 import t from 'tap'
-import { createEngine } from '../../src/engine/engine.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { planAggregate } from '../../src/query/aggregate.ts'
 import { printAggregate, printRowCount } from '../../src/query/dialect/duckdb.ts'
@@ -8,7 +7,7 @@ import { parseQuery } from '../../src/query/request.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeEngine, makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir)
@@ -176,7 +175,7 @@ const view = client.store.current() as ReleaseView
 /** Work for minutes: nothing but an interruption ends it in a test. */
 const ENDLESS = sql`SELECT count(*) AS n FROM ${table('equipment_inventory')} a, ${table('equipment_inventory')} b, ${table('specialized_services')} c WHERE a.quantity_existing * b.quantity_existing > c.cnes_code::INTEGER`
 const open = (options: { timeoutMs: number; concurrency: number; queue: number }) =>
-  createEngine({ releasesDir: small.releasesDir, memory: '512MB', threads: 2, ...options })
+  makeEngine(small.releasesDir, options)
 
 t.test('a query past its time is really interrupted', async (t) => {
   const engine = await open({ timeoutMs: 200, concurrency: 1, queue: 0 })
@@ -236,14 +235,7 @@ t.test('rows taken in batches give the connection back, however the loop ends', 
 })
 
 t.test('a query that does not fit into the memory fails alone, and says so', async (t) => {
-  const engine = await createEngine({
-    releasesDir: small.releasesDir,
-    memory: '64MB',
-    threads: 2,
-    timeoutMs: 30_000,
-    concurrency: 1,
-    queue: 0,
-  })
+  const engine = await makeEngine(small.releasesDir, { memory: '64MB', concurrency: 1, queue: 0 })
   t.teardown(() => engine.close())
   await engine.open(view)
   const large = sql`SELECT list(range ORDER BY hash(range)) AS l FROM range(100000000)`

@@ -4,32 +4,21 @@
  * pages are the whole.
  */
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPerPeople } from '../fixtures/oracle.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const QUERIES = 5000
 const small = await makeSmallRelease(3)
-const client = await openClient(small.releasesDir, 1)
+const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)
 t.teardown(async () => {
   await client.close()
   await twoThreads.close()
 })
-const chance = createChance(77)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
-function shuffle<Item>(items: readonly Item[]): Item[] {
-  const left = [...items]
-  return items.map(() => left.splice(draw(left.length), 1)[0] as Item)
-}
-
+const { draw, pick, shuffle } = createDraws(77)
 /** Codes of every dimension that are in the data. */
 const MEMBERS: Record<string, readonly (string | number)[]> = {}
 for (const dimension of Object.keys(COLUMNS)) {
@@ -63,6 +52,15 @@ function drawFilters(dataset: Dataset, count: number): Asked['filters'] {
   })
 }
 
+/**
+ * Of the 5,571 municipalities few have facts, so one question in eight asks for all of them; the others stay within the
+ * states that have facts, and one that has none.
+ */
+const narrow = (group_by: readonly string[]): Asked['filters'] =>
+  group_by.includes('municipality') && draw(8) > 0
+    ? [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC', 'AP', 'RO'] }]
+    : []
+
 function drawQuestion(dataset: Dataset): Asked {
   const group_by = shuffle(DIMENSIONS_OF[dataset].filter((code) => code !== 'facility')).slice(0, draw(4))
   const months =
@@ -72,7 +70,7 @@ function drawQuestion(dataset: Dataset): Asked {
   return {
     metrics: shuffle(metricsOf(dataset)).slice(0, 1 + draw(5)),
     group_by,
-    filters: drawFilters(dataset, draw(3)),
+    filters: [...drawFilters(dataset, draw(3)), ...narrow(group_by)],
     ...(months[0] === null || months[0] === undefined ? {} : { over_period: months[0] }),
   }
 }
@@ -112,10 +110,10 @@ t.test('groups add up to the total of an additive metric', async (t) => {
   const broken = await hold(0.15, async (dataset) => {
     const metrics = metricsOf(dataset).filter(isAdditive).slice(0, 20)
     if (metrics.length === 0) return null
-    const filters = drawFilters(dataset, draw(3))
     const group_by = shuffle(
       DIMENSIONS_OF[dataset].filter((code) => code !== 'reference_period' && code !== 'facility'),
     ).slice(0, 1 + draw(2))
+    const filters = [...drawFilters(dataset, draw(3)), ...narrow(group_by)]
     const total = (await ask({ metrics, group_by: [], filters })).data[0]
     const groups = (await ask({ metrics, group_by, filters })).data as AnswerRow[]
     const wrong = metrics.find(
@@ -127,7 +125,7 @@ t.test('groups add up to the total of an additive metric', async (t) => {
 })
 
 t.test('a question is the sum of what a filter keeps and what it leaves', async (t) => {
-  const broken = await hold(0.15, async (dataset) => {
+  const broken = await hold(0.35, async (dataset) => {
     const metrics = metricsOf(dataset).filter(isAdditive).slice(0, 20)
     if (metrics.length === 0) return null
     const filters = drawFilters(dataset, draw(2))
@@ -150,9 +148,10 @@ t.test('a question is the sum of what a filter keeps and what it leaves', async 
 })
 
 t.test('order of metrics, filters and lists, repetition and threads change nothing', async (t) => {
-  const broken = await hold(0.3, async (dataset) => {
+  const broken = await hold(0.25, async (dataset) => {
     const question = drawQuestion(dataset)
-    const first = await ask(question)
+    // A fingerprint covers all rows, so few need to be written.
+    const first = await ask({ ...question, limit: 1 })
     const permuted: Asked = {
       ...question,
       metrics: [...shuffle(question.metrics), question.metrics[0] ?? ''],
@@ -171,16 +170,15 @@ t.test('order of metrics, filters and lists, repetition and threads change nothi
 })
 
 t.test('a metric alone is what it is beside 19 others', async (t) => {
-  const broken = await hold(0.2, async (dataset) => {
+  const broken = await hold(0.1, async (dataset) => {
     const code = pick(metricsOf(dataset))
     const group_by = shuffle(
       DIMENSIONS_OF.population.concat(
         dataset === 'population' ? [] : ['management_type', 'legal_nature', 'reference_period'],
       ),
     ).slice(0, draw(3))
-    const filters = drawFilters(dataset === 'population' ? 'population' : 'facilities', draw(2)).filter(
-      ({ dimension }) => dimension !== 'facility',
-    )
+    const drawn = drawFilters(dataset === 'population' ? 'population' : 'facilities', draw(2))
+    const filters = [...drawn.filter(({ dimension }) => dimension !== 'facility'), ...narrow(group_by)]
     const usable = CODES.filter(
       (other) => other !== code && (dataset === 'population' || datasetOf(other) !== 'population'),
     )
@@ -205,7 +203,7 @@ t.test('a metric alone is what it is beside 19 others', async (t) => {
 })
 
 t.test('pages laid end to end are the whole, in any order asked for', async (t) => {
-  const broken = await hold(0.2, async (dataset) => {
+  const broken = await hold(0.15, async (dataset) => {
     const question = drawQuestion(dataset)
     const fields = [...question.metrics, ...question.group_by]
     question.order_by = Array.from({ length: draw(3) }, () => ({

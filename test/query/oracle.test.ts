@@ -3,10 +3,10 @@
  * against test/fixtures/oracle.ts: other code, another engine. Groups, values and order must be the same; none is skipped.
  */
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { METRIC_CODES } from '../../src/model/metrics.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import {
   answer,
   COLUMNS,
@@ -67,19 +67,7 @@ const world: World = {
   censusYear: 2022,
   estimateYear: 2025,
 }
-const chance = createChance(5)
-let drawn = 0
-const draw = (below: number): number => {
-  drawn += 1
-  return Math.floor(chance(drawn, 1) * below)
-}
-const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item
-
-/** @returns the same items in a drawn order */
-function shuffle<Item>(items: readonly Item[]): Item[] {
-  const left = [...items]
-  return items.map(() => left.splice(draw(left.length), 1)[0] as Item)
-}
+const { pick, shuffle } = createDraws(5)
 
 /** Sets of up to two dimensions. */
 const pairs = (dimensions: readonly string[]): string[][] => [

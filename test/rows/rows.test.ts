@@ -2,7 +2,11 @@
  * Rows written out are the rows: every byte of every list and record is what the engine's answer has, under every filter;
  * words find what a scan finds; what has gone is answered by the engine.
  */
+import { execFileSync } from 'node:child_process'
+import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DuckDBInstance, LIST, listValue, VARCHAR } from '@duckdb/node-api'
 import t from 'tap'
 import { createChance } from '../../src/demo/random.ts'
 import type { Row } from '../../src/engine/types.ts'
@@ -12,28 +16,24 @@ import { DATASETS, type Dataset, type DatasetName } from '../../src/model/datase
 import { filterSchema } from '../../src/query/filters.ts'
 import { planList } from '../../src/query/list.ts'
 import { latestPeriod, type ReleaseView } from '../../src/release/view.ts'
+import { buildLines } from '../../src/rows/build.ts'
 import { add, countOf, emptySet, fromBitText, intersect, nextPositions } from '../../src/rows/positions.ts'
+import { type BuildJob, KEPT } from '../../src/rows/rows.ts'
+import { openShelf } from '../../src/rows/shelf.ts'
 import { collectWords, findRows } from '../../src/rows/words.ts'
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
+const program = fileURLToPath(new URL('../../src/rows-program.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const plain = await openClient(small.releasesDir)
-const written = await openClient(small.releasesDir, 2, { rows: true })
+const written = await openClient(small.releasesDir, 1, { rows: true })
 t.teardown(async () => {
   await plain.close()
   await written.close()
 })
 const view = written.store.current() as ReleaseView
-const KEPT: readonly DatasetName[] = [
-  'facilities',
-  'municipalities',
-  'population',
-  'bed_capacity',
-  'equipment_inventory',
-  'specialized_services',
-]
 const periodOf = (dataset: Dataset): number | null =>
   dataset.periodic ? latestPeriod(view, dataset.name as DatasetName) : null
 const shelfOf = (name: DatasetName) => written.rows?.find(view, name, periodOf(DATASETS[name])) ?? null
@@ -215,6 +215,50 @@ t.test('records and facilities, those that are there and those that are not', as
   t.pass(`${codes.length} facilities`)
 })
 
+t.test('texts are escaped as JSON.stringify does, whatever they hold', async (t) => {
+  const folder = temporaryFolder('escapes')
+  const [file, out] = [join(folder, 'part-0.parquet'), join(folder, 'part.lines')]
+  const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).slice(1)
+  const texts = [
+    ...controls,
+    '\\u001F',
+    '\\\u001f',
+    '\\\\u000B\u000b\u007f\u2028 /"ã💥',
+    '\u001b'.repeat(900),
+  ]
+  // One key searched for, one field of lists, one of records.
+  const dataset = {
+    name: 'escapes',
+    area: 'cnes',
+    periodic: false,
+    key: ['cnes_code'],
+    fields: ['cnes_code', 'trade_name'],
+    detail: ['legal_name'],
+  } as unknown as Dataset
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  t.teardown(() => {
+    connection.closeSync()
+    instance.closeSync()
+  })
+  await connection.run(
+    `COPY (SELECT lpad(CAST(row AS VARCHAR), 7, '0') AS cnes_code, list_extract($1, row) AS trade_name, trade_name AS legal_name FROM range(1, ${texts.length + 1}) AS rows(row)) TO '${file}' (FORMAT parquet)`,
+    [listValue(texts)],
+    [LIST(VARCHAR)],
+  )
+  const shelf = openShelf(
+    dataset,
+    await buildLines(connection, dataset, file, texts.length, out),
+    openSync(out, 'r'),
+  )
+  t.teardown(() => shelf.close())
+  for (const [position, text] of texts.entries()) {
+    const key = { cnes_code: String(position + 1).padStart(7, '0'), trade_name: text }
+    t.equal(shelf.list([position]).toString(), JSON.stringify([key]))
+    t.equal(shelf.record(position)?.toString(), JSON.stringify({ ...key, legal_name: text }))
+  }
+})
+
 t.test('words find what a scan finds', async (t) => {
   const chance = createChance(5)
   const SYLLABLES = ['sao', 'jo', 'a', 'ão', 'hospital', 'x', '12', 'de', "d'", '-', 'ç']
@@ -270,6 +314,25 @@ t.test('sets of rows', async (t) => {
   t.same(nextPositions(fromBitText(rows, null), rows, 0, 9), [])
   t.equal(intersect([]), null)
   t.equal(countOf(fromBitText(64, '1'.repeat(64)), 64), 64)
+})
+
+t.test('rows whose server has ended meanwhile leave no file', async (t) => {
+  const file = view.components.demography?.files.find(({ path }) => path.startsWith('municipalities/'))
+  const manifest = view.components.demography?.release_id ?? ''
+  for (const owner of [process.pid, 1]) {
+    const folder = temporaryFolder('owned')
+    const job: BuildJob = {
+      dataset: 'municipalities',
+      file: join(small.releasesDir, manifest, file?.path ?? ''),
+      rows: file?.rows ?? 0,
+      folder,
+      out: join(folder, 'lines'),
+      index: join(folder, 'index'),
+      owner,
+    }
+    execFileSync(process.execPath, [program, JSON.stringify(job)], { env: {} })
+    t.equal(existsSync(folder), owner === process.pid)
+  }
 })
 
 t.test(

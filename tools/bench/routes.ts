@@ -1,5 +1,4 @@
 /** Scenarios of the record, list and catalog routes: the server, with and without kept answers, beside the rival. */
-
 import {
   type Bench,
   checkEqual,

@@ -2,7 +2,6 @@
  * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and meets what is expected of it
  * beside the one in service. --force with a reason promotes one that does not; the reason stands in promotions.log.
  */
-
 import { reportLines } from '../../src/gate/expectations.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'

@@ -43,13 +43,14 @@ export const command: Command = {
     if (file === undefined || more.length > 0) throw new UsageError('verify-report takes one FILE')
     const settings = readSettings()
     const releasesDir = textOption(args, 'releases') ?? settings.releasesDir
-    const verdict = await verify(file, releasesDir, textOption(args, 'key') ?? null, settings)
+    const verdict = await verifyReport(file, releasesDir, textOption(args, 'key') ?? null, settings)
     process.stdout.write(args.values.json === true ? `${JSON.stringify(verdict)}\n` : describe(file, verdict))
     return verdict.verdict === 'differs' ? 1 : 0
   },
 }
 
-async function verify(
+/** @param key Ed25519 key (base64) that must have signed the report, or null; @throws ReportUnreadable */
+export async function verifyReport(
   file: string,
   releasesDir: string,
   key: string | null,

@@ -7,10 +7,18 @@
  */
 import { datasetOf } from '../../model/datasets.ts'
 import { dimensionOf } from '../../model/dimensions.ts'
-import type { Measure } from '../../model/metrics.ts'
-import { EMPTY, ident, join, ofOther, type Sql, sql, table } from '../../sql.ts'
+import type { Condition, Measure } from '../../model/metrics.ts'
+import { EMPTY, ident, join, ofOther, type Sql, sql, table, whole } from '../../sql.ts'
 import type { DatasetPlan } from '../aggregate.ts'
-import { conditionSql, filterColumn, filterCondition, type GroupKey, sourceSql, TEXT } from './duckdb.ts'
+import {
+  codeText,
+  conditionSql,
+  filterColumn,
+  filterCondition,
+  type GroupKey,
+  TEXT,
+  unionOf,
+} from './duckdb.ts'
 
 /** Columns that tell a record from the others of its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
@@ -21,8 +29,8 @@ const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', 
 /** The rows a plan reads, with a month each: the population has none. */
 const rowsSql = (plan: DatasetPlan): Sql =>
   isPeriodic(plan)
-    ? sourceSql(plan)
-    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${sourceSql(plan)})`
+    ? unionOf(plan.periods.map((period) => table(plan.dataset, period)))
+    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)})`
 
 const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql =>
   join(
@@ -38,9 +46,18 @@ const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
   where.length === 0
     ? TEXT('true')
     : join(
-        where.map((condition) => conditionSql(condition, plan)),
+        where.map((condition) => recordCondition(condition, plan)),
         ' AND ',
       )
+
+/** A condition on a record as it is stored. */
+function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
+  if ('outsourced' in condition)
+    return TEXT("len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0")
+  if ('populationType' in condition)
+    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(years?.[condition.populationType] ?? 0)}`
+  return conditionSql(condition)
+}
 
 function valueSql(measure: Measure): Sql {
   if (measure.kind !== 'sum') return TEXT('CAST(1 AS HUGEINT)')

@@ -146,7 +146,7 @@ function factsSource(plan: DatasetPlan): Sql {
 const yearsOf = ({ years }: DatasetPlan): PopulationYears =>
   years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null }
 
-function unionOf(relations: readonly Sql[]): Sql {
+export function unionOf(relations: readonly Sql[]): Sql {
   if (relations.length === 1 && relations[0] !== undefined) return relations[0]
   return sql`(${join(
     relations.map((relation) => sql`SELECT * FROM ${relation}`),
@@ -162,16 +162,6 @@ function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean
   return preAggregateOf(source).keys.every(
     (code) => keys.includes(code) || (code === 'state' && keys.includes('municipality')),
   )
-}
-
-/** Only the partitions of the periods asked for. */
-export function sourceSql({ dataset, periods }: DatasetPlan): Sql {
-  if (dataset === 'population') return table('population')
-  if (periods.length === 1) return table(dataset, periods[0] ?? null)
-  return sql`(${join(
-    periods.map((period) => sql`SELECT * FROM ${table(dataset, period)}`),
-    ' UNION ALL BY NAME ',
-  )})`
 }
 
 export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
@@ -230,7 +220,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
     return isUnique ? column : sql`sum(${column})`
   }
   const conditions = (measure.where ?? []).map((condition) =>
-    'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition, plan),
+    'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),
   )
   const filter = conditions.length === 0 ? EMPTY : sql` FILTER (${join(conditions, ' AND ')})`
   if (measure.kind === 'count') return sql`count(*)${filter}`
@@ -246,7 +236,7 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   const source = sourceOf(measure, preAggregateOf(name))
   if (source === null) throw new TypeError(`${name} lacks a measure`)
   const stored = (column: string): Sql => sql`facts.${ident(column)}`
-  const conditions = source.where.map(equalsSql)
+  const conditions = source.where.map(conditionSql)
   const value =
     source.minus === null
       ? stored(source.stored.column)
@@ -262,25 +252,19 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
     : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (${met})`
 }
 
-function equalsSql(condition: Condition): Sql {
-  if (!('equals' in condition)) throw new TypeError('only codes are met when a query is asked')
-  return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
-}
-
 /** A code of the model as text: it is part of what the metric is, not of a request. */
-function codeText(code: string): Sql {
+export function codeText(code: string): Sql {
   if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
   return TEXT(`'${code}'`)
 }
 
-export function conditionSql(condition: Condition, { years }: DatasetPlan): Sql {
+/** What a measure asks of a row, where one column of the row says it. */
+export function conditionSql(condition: Condition): Sql {
   if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
   if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
   if ('flag' in condition) return ident(condition.flag)
   if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
-  if ('outsourced' in condition)
-    return TEXT("len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0")
-  return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(years?.[condition.populationType] ?? 0)}`
+  throw new TypeError('no column says it')
 }
 
 /** The groups that exist: members of places and periods, or the keys that have facts. */
