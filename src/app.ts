@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http'
 import accepts from '@fastify/accepts'
 import compress from '@fastify/compress'
 import Fastify, {
@@ -20,6 +21,7 @@ import { AppError, ERRORS } from './errors.ts'
 import type { ReportPool } from './export/pool.ts'
 import type { AnswerCache } from './http/answer-cache.ts'
 import { mountDocs } from './http/docs.ts'
+import { type Answered, createFront } from './http/front.ts'
 import { type AccessLine, createAccessLog } from './http/log.ts'
 import { type Metrics, mountMetrics } from './http/metrics.ts'
 import { mountRoute } from './http/mount.ts'
@@ -49,7 +51,7 @@ const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
 
 /** W3C Trace Context: the trace a request belongs to. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
-function traceOf({ headers }: FastifyRequest): AccessLine['trace'] {
+function traceOf({ headers }: { readonly headers: IncomingHttpHeaders }): AccessLine['trace'] {
   if (headers.traceparent === undefined) return null
   const [, trace_id, parent_id] = TRACEPARENT.exec(String(headers.traceparent)) ?? []
   return trace_id === undefined || parent_id === undefined ? null : { trace_id, parent_id }
@@ -84,6 +86,15 @@ const IS_API = /^\/v1(\/|\?|$)/
 const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
+/** The client's, where it can stand in a log. */
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+}
+
+const secretOf = (authorization: string | undefined): string | null =>
+  BEARER.exec(authorization ?? '')?.[1] ?? null
+
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     ...(parts.logger === null
@@ -105,10 +116,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
-    genReqId: (request) => {
-      const given = request.headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
-    },
+    genReqId: requestIdOf,
     frameworkErrors: (error, request, reply) =>
       void sendProblem(error, request as FastifyRequest, reply as FastifyReply),
   })
@@ -129,7 +137,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sender = createSender({ origins: parts.corsOrigins, isClosing: () => isClosing })
   // Before the hooks of plugins, which see the headers as they will be.
   app.addHook('onSend', (request, reply, payload, done) => {
-    closeWhenStalled(reply, payload == null ? 0 : ((payload as string | Buffer).length ?? null))
+    closeWhenStalled(reply.raw, payload == null ? 0 : ((payload as string | Buffer).length ?? null))
     sender.putHeaders(request, reply)
     done(null, payload)
   })
@@ -156,8 +164,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // The route that matched, not the address as written: /%76%31/states is /v1/states.
     const url = request.routeOptions.url
     if (!IS_API.test(url ?? request.url)) return done()
-    const secret = BEARER.exec(request.headers.authorization ?? '')?.[1]
-    const key = secret === undefined ? null : parts.keys.authenticate(secret, request.raw.socket)
+    const secret = secretOf(request.headers.authorization)
+    const key = secret === null ? null : parts.keys.authenticate(secret, request.raw.socket)
     if (key === null) return done(new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } }))
     const state = stateOf(request)
     state.key = key
@@ -179,22 +187,34 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     route.onSend = [...before, tagEncoding]
   })
 
-  app.addHook('onResponse', (request, reply, done) => {
-    const { key, releaseId, rows } = stateOf(request)
-    const { method } = request
-    const [route, status, ms] = [request.routeOptions.url ?? null, reply.statusCode, reply.elapsedTime]
+  const observe = (
+    { id, route, status, ms, state }: Omit<Answered, 'route'> & { readonly route: string | null },
+    { method = '', headers }: { readonly method?: string | undefined; readonly headers: IncomingHttpHeaders },
+  ): void => {
     parts.metrics.observe(method, route ?? 'none', status, ms / 1000)
     logAccess?.({
-      id: request.id,
-      trace: traceOf(request),
+      id,
+      trace: traceOf({ headers }),
       method,
       route,
       status,
-      key: key?.id ?? null,
-      releaseId,
-      rows,
+      key: state.key?.id ?? null,
+      releaseId: state.releaseId,
+      rows: state.rows,
       ms,
     })
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(
+      {
+        id: request.id,
+        route: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        ms: reply.elapsedTime,
+        state: stateOf(request),
+      },
+      request,
+    )
     done()
   })
 
@@ -242,5 +262,25 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   mountDocs(app)
   if (parts.servesMetrics) mountMetrics(app, parts.metrics, true)
+
+  const names = new Map(ROUTES.map((route) => [route, fastifyPath(route.path)]))
+  const [pass] = app.server.listeners('request') as RequestListener[]
+  if (pass === undefined) throw new TypeError('Fastify listens to requests of its server')
+  app.server.removeListener('request', pass)
+  app.server.on(
+    'request',
+    createFront(
+      {
+        ...parts,
+        routes: ROUTES,
+        sender,
+        requestIdOf,
+        secretOf,
+        observe: (request, answered) =>
+          observe({ ...answered, route: names.get(answered.route) ?? null }, request),
+      },
+      pass,
+    ),
+  )
   return app
 }

@@ -8,7 +8,7 @@
 import { LRUCache } from 'lru-cache'
 import type { JsonValue } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
-import type { CustomAnswer, WrittenAnswer } from './route.ts'
+import type { CustomAnswer, Route, WrittenAnswer } from './route.ts'
 
 export interface KeptAnswer {
   /** JSON of data, and what stands behind it before and after the request's id. */
@@ -21,6 +21,7 @@ export interface KeptAnswer {
 /** A request as it came, whose answer is known. */
 export interface Spelling {
   readonly question: string
+  readonly route: Route
   /** Of the header that names the release. */
   readonly releaseId: string
   /** The request names the release itself. */

@@ -182,28 +182,51 @@ export async function answerAll(
   return { data: rows, rows: rows.length }
 }
 
-export async function answerRecord(
+/**
+ * A record from rows written out. @returns null where they are not (yet), or do not hold it
+ * @throws AppError 'not_found'
+ */
+export function writtenRecord(
   route: RecordRoute,
   given: Given,
-  parts: AnswerParts,
-): Promise<CustomAnswer | WrittenAnswer> {
-  const { engine, view, shelves } = parts
+  view: ReleaseView,
+  shelves: RowStore | null,
+): WrittenAnswer | null {
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, given.reference_period)
-  if (!holds(view, dataset)) throw notFound()
+  const shelf = shelves?.find(view, dataset, period) ?? null
+  if (shelf === null) return null
+  const key = keyOf(route, given)
+  if (!route.dataset.key.every((column) => key[column] !== undefined)) return null
+  const position = shelf.find(route.dataset.key.map((column) => key[column] ?? ''))
+  if (position === null) throw notFound()
+  const json = shelf.record(position)
+  return json === null ? null : { json, meta: periodMeta(period), rows: 1 }
+}
+
+/** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
+function keyOf(route: RecordRoute, given: Given): Record<string, string | number> {
   const key: Record<string, string | number> = {}
   for (const [parameter, { column, digits, integer }] of Object.entries(route.key)) {
     const text = given[parameter] ?? ''
     if (text.length !== digits || !DIGITS.test(text)) throw notFound()
     key[column] = integer === true ? Number(text) : text
   }
-  const shelf = shelves?.find(view, dataset, period) ?? null
-  if (shelf !== null && route.dataset.key.every((column) => key[column] !== undefined)) {
-    const position = shelf.find(route.dataset.key.map((column) => key[column] ?? ''))
-    if (position === null) throw notFound()
-    const json = shelf.record(position)
-    if (json !== null) return { json, meta: periodMeta(period), rows: 1 }
-  }
+  return key
+}
+
+export async function answerRecord(
+  route: RecordRoute,
+  given: Given,
+  parts: AnswerParts,
+): Promise<CustomAnswer | WrittenAnswer> {
+  const { engine, view } = parts
+  const dataset = route.dataset.name as DatasetName
+  const period = choosePeriod(view, dataset, given.reference_period)
+  if (!holds(view, dataset)) throw notFound()
+  const key = keyOf(route, given)
+  const written = writtenRecord(route, given, view, parts.shelves)
+  if (written !== null) return written
   const [row] = await engine.run(planRecord(route.dataset, key, period), view, { signal: parts.signal })
   if (row === undefined) throw notFound()
   return { data: row, meta: periodMeta(period), rows: 1 }

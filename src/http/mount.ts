@@ -2,13 +2,11 @@
  * A Route → Fastify: parameters checked, release pinned, kind answered, enveloped. One path for every route, so that the
  * order of refusals is the same everywhere: 401, 429, 403, 400, 409, 404.
  */
-import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
+import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { ReportPool } from '../export/pool.ts'
-import type { Key } from '../keys/keys.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import { decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
@@ -16,20 +14,22 @@ import { componentId, latestPeriod, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
 import { type AnswerCache, keepAnswer, writeKept } from './answer-cache.ts'
-import { describeIssues, type Language, languageOf } from './problem.ts'
+import { setValidators, spellingOf } from './identity.ts'
+import { describeIssues, languageOf } from './problem.ts'
 import {
   type CustomAnswer,
   fastifyPath,
   methodOf,
   type Route,
   releaseAreaOf,
+  releaseHeaderOf,
+  releaseMeta,
   type StreamAnswer,
+  VERSION,
   type WrittenAnswer,
 } from './route.ts'
 import type { Sender } from './send.ts'
 import { type RequestState, stateOf } from './state.ts'
-
-export const VERSION = '0.1.0'
 
 export interface MountParts {
   readonly engine: Engine
@@ -42,13 +42,6 @@ export interface MountParts {
   readonly sender: Sender
 }
 
-/** Compressed bytes are other bytes, so app.ts gives their tag a suffix. */
-const ENCODED_TAG = /-(br|gzip|deflate)"$/
-const RELEASE_HEADERS = {
-  demography: 'x-demography-release-id',
-  cnes: 'x-data-release-id',
-  analytics: 'x-analytics-release-id',
-} as const
 const PIN = z.string().min(1).max(200)
 const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
 const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
@@ -101,10 +94,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
   const { sender } = parts
   const isGet = methodOf(route) === 'GET'
   const area = releaseAreaOf(route)
-  const releaseHeader =
-    area === null
-      ? ''
-      : RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
+  const releaseHeader = releaseHeaderOf(route)
   const capability = route.capability === 'any' ? null : route.capability
   const mayBeKept = route.kind !== 'custom' || route.isKept === true
   app.route({
@@ -120,14 +110,6 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         })
       const current = area === null ? null : parts.releases.current()
       const spelling = current === null || !mayBeKept ? null : spellingOf(request, state, current)
-      const known = spelling === null ? null : parts.cache.recall(spelling)
-      if (known !== null) {
-        answerFrom(state, releaseHeader, known.releaseId)
-        state.rows = known.kept.rows
-        return isGet && setValidators(request, state, known.isPinned)
-          ? sender.sendNotModified(request, reply)
-          : sender.sendBytes(request, reply, writeKept(known.kept, request.id))
-      }
       if (!isShallow(request.body, BODY_DEPTH))
         throw new AppError('invalid_request', {
           errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
@@ -162,7 +144,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         })
         // Another release than the one in service may be gone at the next request.
         if (spelling !== null && view === current && state.releaseId !== null)
-          parts.cache.note(spelling, { question, releaseId: state.releaseId, isPinned: pin !== null })
+          parts.cache.note(spelling, { question, route, releaseId: state.releaseId, isPinned: pin !== null })
         state.rows = kept.rows
         return sender.sendBytes(request, reply, writeKept(kept, request.id))
       }
@@ -250,9 +232,6 @@ function parametersOf(request: FastifyRequest): Given {
   const { '*': path, ...named } = request.params as Given
   return path === undefined ? named : { ...named, path }
 }
-
-const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
-  view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
 
 async function answerRoute(
   route: Route,
@@ -344,100 +323,6 @@ async function chooseRelease(
   if (current !== null) return current
   throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
 }
-
-/** What makes answers of one release differ: what a key may read, and the language. */
-interface Standing {
-  /** No two standings have the same. */
-  readonly number: number
-  readonly name: string
-  /** Release id → first half of its tags. */
-  readonly tags: Map<string, string>
-}
-
-const STANDINGS = new Map<string, Standing>()
-const STANDINGS_MAX = 1000
-let standingsMade = 0
-function makeStanding(name: string): Standing {
-  let standing = STANDINGS.get(name)
-  if (standing === undefined) {
-    standingsMade += 1
-    standing = { number: standingsMade, name, tags: new Map() }
-    if (STANDINGS.size >= STANDINGS_MAX) STANDINGS.clear()
-    STANDINGS.set(name, standing)
-  }
-  return standing
-}
-
-/** Keys are the same objects until their file changes: what is asked at every request is found by them. */
-const STANDINGS_OF_KEYS = new WeakMap<Key, Record<Language, Standing>>()
-const NO_KEY: Record<Language, Standing> = { pt: makeStanding('pt '), en: makeStanding('en ') }
-function standingOf(request: FastifyRequest, { key }: RequestState): Standing {
-  const language = languageOf(request.headers['accept-language'])
-  if (key === null) return NO_KEY[language]
-  let standings = STANDINGS_OF_KEYS.get(key)
-  if (standings === undefined) {
-    const capabilities = key.capabilities.join()
-    standings = { pt: makeStanding(`pt ${capabilities}`), en: makeStanding(`en ${capabilities}`) }
-    STANDINGS_OF_KEYS.set(key, standings)
-  }
-  return standings[language]
-}
-
-/** A request as it came, with all an answer that is kept depends on: the same spelling has the same answer. */
-function spellingOf(request: FastifyRequest, state: RequestState, view: ReleaseView): string | null {
-  const { accept = '' } = request.headers
-  if (state.text.length + request.url.length + accept.length > SPELLING_MAX) return null
-  const { number } = standingOf(request, state)
-  return `${numberOf(view)} ${number} ${accept}\n${request.method} ${request.url}\n${state.text}`
-}
-const VIEWS = new WeakMap<ReleaseView, number>()
-let viewsSeen = 0
-/** Of two releases, never the same. */
-function numberOf(view: ReleaseView): number {
-  let number = VIEWS.get(view)
-  if (number === undefined) {
-    viewsSeen += 1
-    number = viewsSeen
-    VIEWS.set(view, number)
-  }
-  return number
-}
-/** Longer ones are hardly asked twice. */
-const SPELLING_MAX = 4000
-
-const TAGS_MAX = 100
-function tagBase({ name, tags }: Standing, releaseId: string): string {
-  let tag = tags.get(releaseId)
-  if (tag === undefined) {
-    tag = hash('sha256', [VERSION, releaseId, name].join('\n'), 'base64url').slice(0, 22)
-    if (tags.size >= TAGS_MAX) tags.clear()
-    tags.set(releaseId, tag)
-  }
-  return tag
-}
-
-/** FNV-1a: tags are compared for one address, so this only keeps those of others from looking alike. */
-function checksum(text: string): string {
-  let sum = 0x811c9dc5
-  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
-  return (sum >>> 0).toString(36)
-}
-
-/** A release never changes, so its id, the question and the language make the tag. @returns whether 304 is the answer */
-function setValidators(request: FastifyRequest, state: RequestState, pinned: boolean): boolean {
-  const base = tagBase(standingOf(request, state), state.releaseId ?? '')
-  state.tag = `"${base}-${checksum(request.url)}"`
-  state.cacheControl = pinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
-  return matchesTag(request.headers['if-none-match'], state.tag)
-}
-
-/** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
-export const matchesTag = (header: string | undefined, tag: string): boolean =>
-  header !== undefined &&
-  (header === '*' ||
-    header
-      .split(',')
-      .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))
 
 /** Aborted when the client leaves before its answer. */
 function abortSignalOf(reply: FastifyReply): AbortSignal {

@@ -18,6 +18,8 @@ export interface RateDecision {
 }
 
 export interface RateLimiter {
+  /** Buckets are elsewhere: what is decided is waited for. */
+  readonly isShared?: boolean
   /**
    * @param key id of the key; @param cost requests this one counts for, 1 unless it is dear
    * @param perMinute the key's own rate; null for the default

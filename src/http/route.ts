@@ -15,6 +15,9 @@ import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 
+/** Of the program, in every answer. */
+export const VERSION = '0.1.0'
+
 interface RouteBase {
   readonly path: string
   readonly summary: string
@@ -147,6 +150,20 @@ export const costOf = (route: Route): number => (route.kind === 'custom' ? (rout
 /** Whose release a route is answered from. */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
+const RELEASE_HEADERS = {
+  demography: 'x-demography-release-id',
+  cnes: 'x-data-release-id',
+  analytics: 'x-analytics-release-id',
+} as const
+/** Name of the header that says which release answered; '' where none does. */
+export function releaseHeaderOf(route: Route): string {
+  const area = releaseAreaOf(route)
+  if (area === null) return ''
+  return RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
+}
+/** What the envelope says of the release. */
+export const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
+  view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
 /** Fastify's spelling of a path; {path} is the rest of it, slashes and all. */
 export const fastifyPath = (path: string): string =>
   path.replace('{path}', '*').replaceAll(/\{(\w+)\}/g, ':$1')

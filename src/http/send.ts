@@ -2,9 +2,10 @@
  * The two ways out of the server, and the headers both carry.
  *
  * Most answers are values or streams, which Fastify serialises, compresses and sends: `putHeaders` completes them in a
- * hook. Answers whose bytes are known go out in one step, around serialiser, hooks and compression (`sendBytes`): on the
- * routes asked most, those cost as much as all the rest of a request. Both take their headers from `listHeaders`.
+ * hook. Answers whose bytes are known go out in one step, around serialiser, hooks and compression: on the routes asked
+ * most, those cost as much as all the rest of a request. Both take their headers from `listHeaders`.
  */
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
@@ -29,6 +30,15 @@ export interface Sender {
   sendBytes(request: FastifyRequest, reply: FastifyReply, body: Buffer): FastifyReply
   /** 304: the client has the answer already. */
   sendNotModified(request: FastifyRequest, reply: FastifyReply): FastifyReply
+  /** The same past Fastify. @param body null: 304 */
+  write(response: ServerResponse, body: Buffer | null, sent: Sent): void
+}
+
+/** What the headers say of an answer. */
+export interface Sent {
+  readonly id: string
+  readonly elapsedMs: number
+  readonly state: RequestState
 }
 
 export interface SenderOptions {
@@ -43,7 +53,7 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
   /** Name, value, name, value…, as Node.js takes them. */
-  const listHeaders = (id: string, elapsedMs: number, state: RequestState, status: number): string[] => {
+  const listHeaders = ({ id, elapsedMs, state }: Sent, status: number): string[] => {
     const list = ['x-request-id', id, 'vary', vary]
     if (state.rate !== null) {
       const { limit, remaining, resetSeconds } = state.rate
@@ -58,51 +68,66 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
     // Of an answer that has not changed the client keeps the headers it has.
     return status === 304 ? list : list.concat(always)
   }
-  /** What other plugins have set: those of CORS. */
-  const addOthers = (list: string[], reply: FastifyReply): void => {
-    if (origins.length === 0) return
-    for (const [name, value] of Object.entries(reply.getHeaders()))
-      if (name !== 'vary') list.push(name, String(value))
+  const write = (
+    response: ServerResponse,
+    body: Buffer | null,
+    sent: Sent,
+    others: readonly string[] = [],
+  ): void => {
+    const status = body === null ? 304 : 200
+    const list = listHeaders(sent, status)
+    list.push(...others)
+    if (body === null) {
+      response.writeHead(status, list)
+      response.end()
+      return
+    }
+    list.push('content-type', JSON_TYPE, 'content-length', String(body.length))
+    closeWhenStalled(response, body.length)
+    response.writeHead(status, list)
+    if (body.length < ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1')
+    else response.end(body)
   }
-  const head = (request: FastifyRequest, reply: FastifyReply, status: number): string[] => {
-    const list = listHeaders(request.id, reply.elapsedTime, stateOf(request), status)
-    addOthers(list, reply)
-    return list
+  /** What other plugins have set: those of CORS. */
+  const othersOf = (reply: FastifyReply): string[] =>
+    origins.length === 0
+      ? []
+      : Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
+          name === 'vary' ? [] : [name, String(value)],
+        )
+  const sentOf = (request: FastifyRequest, reply: FastifyReply): Sent => ({
+    id: request.id,
+    elapsedMs: reply.elapsedTime,
+    state: stateOf(request),
+  })
+  const hijack = (request: FastifyRequest, reply: FastifyReply, body: Buffer | null): FastifyReply => {
+    reply.hijack()
+    write(reply.raw, body, sentOf(request, reply), othersOf(reply))
+    return reply
   }
 
   return {
     putHeaders(request, reply) {
-      const list = listHeaders(request.id, reply.elapsedTime, stateOf(request), reply.statusCode)
+      const list = listHeaders(sentOf(request, reply), reply.statusCode)
       for (let at = 0; at < list.length; at += 2) {
         const [name, value] = [list[at] ?? '', list[at + 1] ?? '']
         if (!(OWN_FIRST.has(name) && reply.hasHeader(name))) reply.header(name, value)
       }
     },
-    sendBytes(request, reply, body) {
-      const encodings = request.headers['accept-encoding']
-      const mayCompress = encodings !== undefined && body.length >= COMPRESSED_FROM
-      if (request.method === 'HEAD' || mayCompress) return reply.type(JSON_TYPE).send(body)
-      const list = head(request, reply, 200)
-      list.push('content-type', JSON_TYPE, 'content-length', String(body.length))
-      reply.hijack()
-      const { raw } = reply
-      closeWhenStalled(reply, body.length)
-      raw.writeHead(200, list)
-      if (body.length < ONE_WRITE_BYTES) raw.end(body.toString('latin1'), 'latin1')
-      else raw.end(body)
-      return reply
-    },
-    sendNotModified(request, reply) {
-      const list = head(request, reply, 304)
-      reply.hijack()
-      reply.raw.writeHead(304, list)
-      reply.raw.end()
-      return reply
-    },
+    sendBytes: (request, reply, body) =>
+      request.method === 'HEAD' || mayBeCompressed(request.headers, body)
+        ? reply.type(JSON_TYPE).send(body)
+        : hijack(request, reply, body),
+    sendNotModified: (request, reply) => hijack(request, reply, null),
+    write,
   }
 }
 
+/** Would Fastify's plugin look whether to compress it? */
+export const mayBeCompressed = (headers: IncomingHttpHeaders, body: Buffer): boolean =>
+  headers['accept-encoding'] !== undefined && body.length >= COMPRESSED_FROM
+
 /** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
-export function closeWhenStalled(reply: FastifyReply, length: number | null): void {
-  if (length === null || length >= STALL_BYTES) reply.raw.setTimeout(STALL_MS, () => reply.raw.destroy())
+export function closeWhenStalled(response: ServerResponse, length: number | null): void {
+  if (length === null || length >= STALL_BYTES) response.setTimeout(STALL_MS, () => response.destroy())
 }

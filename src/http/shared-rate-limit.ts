@@ -136,6 +136,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
   return {
     tried: attempt,
     isUp: () => store !== null,
+    isShared: true,
     take(key, cost = 1, perMinute = null) {
       const asked = store
       if (asked === null) return local.take(key, cost, perMinute)

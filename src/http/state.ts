@@ -24,16 +24,18 @@ declare module 'fastify' {
   }
 }
 
+export const newState = (): RequestState => ({
+  key: null,
+  rate: null,
+  releaseId: null,
+  releaseHeader: '',
+  tag: null,
+  cacheControl: null,
+  rows: null,
+  text: '',
+})
+
 export function stateOf(request: FastifyRequest): RequestState {
-  request.known ??= {
-    key: null,
-    rate: null,
-    releaseId: null,
-    releaseHeader: '',
-    tag: null,
-    cacheControl: null,
-    rows: null,
-    text: '',
-  }
+  request.known ??= newState()
   return request.known
 }

@@ -82,7 +82,10 @@ t.test('answers sent at once carry the headers that others carry', async (t) => 
         Object.fromEntries(
           Object.entries(headers)
             .filter(([name]) => !other.includes(name) && name !== 'content-encoding')
-            .map(([name, value]) => [name, name === 'vary' ? new Set(String(value).toLowerCase().split(/, */)) : value])
+            .map(([name, value]) => [
+              name,
+              name === 'vary' ? new Set(String(value).toLowerCase().split(/, */)) : value,
+            ])
             .map(([name, value]) => [name, name === 'etag' ? String(value).replace('-gzip"', '"') : value]),
         )
       t.same(shown(plain), shown(packed), url)

@@ -9,7 +9,7 @@ import { AppError } from '../../errors.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { formatPeriod } from '../../release/view.ts'
-import { matchesTag } from '../mount.ts'
+import { matchesTag } from '../identity.ts'
 import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
 
 const MANIFEST = 'manifest.json'

@@ -1,0 +1,200 @@
+/**
+ * What is asked most, answered before Fastify is: answers that are kept, for a request that came before in the same
+ * spelling; records that are written out; 304 for both. Half of what such an answer costs is the framework, and none of
+ * what the framework does can turn out otherwise for it.
+ *
+ * In: Node's request. Out: whether it has been answered. Whatever is not plain (a key that is refused or has no requests
+ * left, another origin, a body that did not come at once, an answer to be compressed, a record that is not there, rates
+ * that are shared) goes to Fastify as if it had not been here, and says there what is wrong. test/http/front.test.ts holds
+ * both to the same answers.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ReleaseSource } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import type { Key, KeyStore } from '../keys/keys.ts'
+import { componentId, type ReleaseView } from '../release/view.ts'
+import type { RowStore } from '../rows/rows.ts'
+import { type Given, writtenRecord } from './answer.ts'
+import { type AnswerCache, type KeptAnswer, keepAnswer, writeKept } from './answer-cache.ts'
+import { type Asked, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import {
+  costOf,
+  methodOf,
+  type RecordRoute,
+  type Route,
+  releaseAreaOf,
+  releaseHeaderOf,
+  releaseMeta,
+  VERSION,
+} from './route.ts'
+import { mayBeCompressed, type Sender } from './send.ts'
+import { newState, type RequestState } from './state.ts'
+
+export interface FrontParts {
+  readonly routes: readonly Route[]
+  readonly keys: KeyStore
+  readonly limiter: RateLimiter
+  readonly releases: ReleaseSource
+  readonly rows: RowStore | null
+  readonly cache: AnswerCache
+  readonly sender: Sender
+  readonly requestIdOf: (request: IncomingMessage) => string
+  readonly secretOf: (authorization: string | undefined) => string | null
+  /** Counts and logs what has been answered. */
+  readonly observe: (request: IncomingMessage, answered: Answered) => void
+}
+
+export interface Answered {
+  readonly id: string
+  readonly route: Route
+  readonly status: number
+  readonly state: RequestState
+  readonly ms: number
+}
+
+/** An answer that is there, and what its headers say. */
+interface Found {
+  readonly route: Route
+  readonly releaseId: string
+  readonly isPinned: boolean
+  /** Read when it is sent; null: Fastify answers. */
+  readonly read: () => KeptAnswer | null
+}
+
+const JSON_BODY = /^application\/json(; ?charset=utf-8)?$/i
+
+/** @param pass gives a request to Fastify */
+export function createFront(
+  parts: FrontParts,
+  pass: (request: IncomingMessage, response: ServerResponse) => void,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const { keys, limiter, releases, rows, cache, sender } = parts
+  /** Path up to the key → route of the record. */
+  const records = new Map<string, RecordRoute>()
+  /** Paths of questions that come as bodies. */
+  const questions = new Set<string>()
+  for (const route of parts.routes) {
+    const [, before] = /^([^{]*\/)\{\w+\}$/.exec(route.path) ?? []
+    if (route.kind === 'record' && before !== undefined) records.set(before, route)
+    if (route.kind === 'custom' && route.isKept === true && methodOf(route) === 'POST')
+      questions.add(route.path)
+  }
+
+  const findRecord = (url: string, key: Key, view: ReleaseView): Found | null => {
+    const end = url.lastIndexOf('/') + 1
+    const route = records.get(url.slice(0, end))
+    const area = route === undefined ? null : releaseAreaOf(route)
+    if (route === undefined || area === null || !isAllowed(route, key)) return null
+    const [[parameter, { digits }] = ['', { digits: 0 }]] = Object.entries(route.key)
+    const code = url.slice(end)
+    if (code.length !== digits || !/^\d+$/.test(code)) return null
+    const given: Given = { [parameter]: code }
+    const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+    return {
+      route,
+      releaseId,
+      isPinned: false,
+      read: () => {
+        const answer = orNull(() => writtenRecord(route, given, view, rows))
+        return answer === null
+          ? null
+          : keepAnswer(answer, { ...releaseMeta(view, releaseId), ...answer.meta }, VERSION)
+      },
+    }
+  }
+  const findKept = (asked: Asked, state: RequestState, view: ReleaseView): Found | null => {
+    const spelling = spellingOf(asked, state, view)
+    const known = spelling === null ? null : cache.recall(spelling)
+    return known === null ? null : { ...known, read: () => known.kept }
+  }
+
+  /** @returns whether it is answered */
+  const answer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    text: string,
+    startedAt: number,
+  ): boolean => {
+    const { headers } = request
+    const view = releases.current()
+    const secret = parts.secretOf(headers.authorization)
+    const key = view === null || secret === null ? null : keys.authenticate(secret, request.socket)
+    if (view === null || key === null) return false
+    const state = newState()
+    state.key = key
+    state.text = text
+    const asked = request as Asked & IncomingMessage
+    const isGet = asked.method === 'GET'
+    const found = (isGet ? findRecord(asked.url, key, view) : null) ?? findKept(asked, state, view)
+    if (found === null) return false
+    const { route } = found
+    state.releaseId = found.releaseId
+    state.releaseHeader = releaseHeaderOf(route)
+    const id = parts.requestIdOf(request)
+    const isKnown = isGet && setValidators(asked, state, found.isPinned)
+    const kept = isKnown ? null : found.read()
+    if (kept === null && !isKnown) return false
+    const body = kept === null ? null : writeKept(kept, id)
+    if (body !== null && mayBeCompressed(headers, body)) return false
+    const rate = limiter.take(key.id, costOf(route), key.rate_per_minute)
+    // A refused request has taken nothing: Fastify's turn refuses it again.
+    if (rate instanceof Promise || !rate.allowed) return false
+    state.rate = rate
+    state.rows = kept?.rows ?? null
+    sender.write(response, body, { id, elapsedMs: performance.now() - startedAt, state })
+    parts.observe(request, {
+      id,
+      route,
+      status: body === null ? 304 : 200,
+      state,
+      ms: performance.now() - startedAt,
+    })
+    return true
+  }
+
+  return (request, response) => {
+    const startedAt = performance.now()
+    if (limiter.isShared === true || !isPlain(request)) return pass(request, response)
+    const length = Number(request.headers['content-length'] ?? 0)
+    if (request.method === 'GET' && length === 0) {
+      if (!answer(request, response, '', startedAt)) pass(request, response)
+    } else if (
+      request.method === 'POST' &&
+      length > 0 &&
+      length <= SPELLING_MAX &&
+      questions.has(request.url ?? '') &&
+      JSON_BODY.test(request.headers['content-type'] ?? '')
+    )
+      request.once('readable', () => {
+        const bytes = request.read() as Buffer | null
+        const isWhole = bytes?.length === length
+        if (isWhole && answer(request, response, bytes.toString(), startedAt)) return
+        // Put back before anybody else looks.
+        if (bytes !== null) request.unshift(bytes)
+        pass(request, response)
+      })
+    else pass(request, response)
+  }
+}
+
+/** Nothing in it that Fastify or a plugin has a rule for. */
+const isPlain = ({ headers }: IncomingMessage): boolean =>
+  headers.host !== undefined &&
+  headers.origin === undefined &&
+  headers.expect === undefined &&
+  headers['transfer-encoding'] === undefined &&
+  headers['content-encoding'] === undefined
+
+const isAllowed = ({ capability }: Route, key: Key): boolean =>
+  capability === null || capability === 'any' || key.capabilities.includes(capability)
+
+/** What is not there is for Fastify to say. */
+function orNull<T>(find: () => T | null): T | null {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
