@@ -12,9 +12,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
+import type { Area } from '../model/datasets.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
-import { type Given, writtenRecord } from './answer.ts'
+import { writtenRecord } from './answer.ts'
 import { type AnswerCache, type KeptAnswer, keepAnswer, writeKept } from './answer-cache.ts'
 import { type Asked, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -62,6 +63,13 @@ interface Found {
   readonly read: () => KeptAnswer | null
 }
 
+interface RecordDoor {
+  readonly route: RecordRoute
+  readonly area: Area | 'analytics'
+  readonly parameter: string
+  readonly digits: number
+}
+
 const JSON_BODY = /^application\/json(; ?charset=utf-8)?$/i
 
 /** @param pass gives a request to Fastify */
@@ -70,32 +78,35 @@ export function createFront(
   pass: (request: IncomingMessage, response: ServerResponse) => void,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const { keys, limiter, releases, rows, cache, sender } = parts
-  /** Path up to the key → route of the record. */
-  const records = new Map<string, RecordRoute>()
+  /** Path up to the key → the record's route, and how the rest of the path must look. */
+  const records = new Map<string, RecordDoor>()
   /** Paths of questions that come as bodies. */
   const questions = new Set<string>()
   for (const route of parts.routes) {
-    const [, before] = /^([^{]*\/)\{\w+\}$/.exec(route.path) ?? []
-    if (route.kind === 'record' && before !== undefined) records.set(before, route)
+    const [, before, parameter] = /^([^{]*\/)\{(\w+)\}$/.exec(route.path) ?? []
+    const area = releaseAreaOf(route)
+    if (route.kind === 'record' && before !== undefined && parameter !== undefined && area !== null)
+      records.set(before, { route, area, parameter, digits: route.key[parameter]?.digits ?? 0 })
     if (route.kind === 'custom' && route.isKept === true && methodOf(route) === 'POST')
       questions.add(route.path)
   }
 
   const findRecord = (url: string, key: Key, view: ReleaseView): Found | null => {
     const end = url.lastIndexOf('/') + 1
-    const route = records.get(url.slice(0, end))
-    const area = route === undefined ? null : releaseAreaOf(route)
-    if (route === undefined || area === null || !isAllowed(route, key)) return null
-    const [[parameter, { digits }] = ['', { digits: 0 }]] = Object.entries(route.key)
-    const code = url.slice(end)
-    if (code.length !== digits || !/^\d+$/.test(code)) return null
-    const given: Given = { [parameter]: code }
+    const door = records.get(url.slice(0, end))
+    if (door === undefined || url.length - end !== door.digits || !isAllowed(door.route, key)) return null
+    for (let at = end; at < url.length; at += 1) {
+      const digit = url.charCodeAt(at)
+      if (digit < 0x30 || digit > 0x39) return null
+    }
+    const { route, area, parameter } = door
     const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
     return {
       route,
       releaseId,
       isPinned: false,
       read: () => {
+        const given = Object.fromEntries([[parameter, url.slice(end)]])
         const answer = orNull(() => writtenRecord(route, given, view, rows))
         return answer === null
           ? null
@@ -106,7 +117,9 @@ export function createFront(
   const findKept = (asked: Asked, state: RequestState, view: ReleaseView): Found | null => {
     const spelling = spellingOf(asked, state, view)
     const known = spelling === null ? null : cache.recall(spelling)
-    return known === null ? null : { ...known, read: () => known.kept }
+    if (known === null) return null
+    const { route, releaseId, isPinned, kept } = known
+    return { route, releaseId, isPinned, read: () => kept }
   }
 
   /** @returns whether it is answered */

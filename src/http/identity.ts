@@ -110,7 +110,8 @@ export function setValidators(asked: Asked, state: RequestState, pinned: boolean
 /** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
 export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header !== undefined &&
-  (header === '*' ||
+  (header === tag ||
+    header === '*' ||
     header
       .split(',')
       .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))

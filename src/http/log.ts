@@ -99,8 +99,18 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
     if (!logger.isLevelEnabled('info')) return
     const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
+    // Joined at once: a text put together piece by piece is put together again when it is written.
     stream.write(
-      `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)},"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
+      [
+        '{"level":"info"',
+        isoTime(),
+        ',"request_id":"',
+        redactSecrets(id),
+        '"',
+        traced,
+        `,"method":"${method}","route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)}`,
+        `,"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
+      ].join(''),
     )
   }
 }

@@ -73,4 +73,4 @@ export function describeIssues(error: ZodError, names: readonly string[]): Error
 
 /** Portuguese unless English is asked for first. */
 export const languageOf = (header: string | undefined): Language =>
-  /^\s*en\b/i.test(header ?? '') ? 'en' : 'pt'
+  header !== undefined && /^\s*en\b/i.test(header) ? 'en' : 'pt'
