@@ -279,7 +279,8 @@ async function stageBaseMonth(
 async function refuseOtherMonth(session: Session, period: number, file: string): Promise<void> {
   const limit = `make_date(${Math.floor(period / 100)}, ${period % 100}, 1) + INTERVAL 3 MONTH`
   const [row] = await session.rows(
-    `SELECT count(*) FILTER (day >= ${limit}) AS late, count(*) AS total FROM (SELECT ${applyRule('date_dmy', 'DT_ATUALIZACAO')} AS day FROM st_tbEstabelecimento)`,
+    `SELECT sum(n) FILTER (${applyRule('date_dmy', 'cell')} >= ${limit}) AS late, sum(n) AS total
+     FROM (SELECT DT_ATUALIZACAO AS cell, count(*) AS n FROM st_tbEstabelecimento GROUP BY cell)`,
   )
   if (Number(row?.late ?? 0) * 1000 > Number(row?.total ?? 0))
     throw new ImportError(

@@ -9,6 +9,7 @@ import { type Dimension, dimensionOf } from '../model/dimensions.ts'
 import type { Condition } from '../model/metrics.ts'
 import {
   type CnesFacts,
+  hasFacilityOnce,
   keyColumns,
   measuredFields,
   nameCondition,
@@ -71,7 +72,7 @@ async function stageFacts(session: Session, dataset: CnesFacts, file: string): P
       .map((condition) => [flagOf(condition), conditionSql(condition)]),
   )
   const columns = [
-    'cnes_code',
+    'CAST(cnes_code AS INTEGER) AS cnes',
     ...[...keys, ...quantities].map(quoteName),
     ...[...conditions].map(([flag, condition]) => `coalesce(${condition}, false) AS ${quoteName(flag)}`),
   ]
@@ -83,7 +84,10 @@ async function stageFacts(session: Session, dataset: CnesFacts, file: string): P
   )
 }
 
-/** First one row a facility and key, so that facilities are counted by adding; then one row a key. */
+/**
+ * First one row a facility and key, so that facilities are counted by adding; then one row a key. Where no facility has two facts
+ * of a key, its facts are counted straight away.
+ */
 function writePreAggregate(
   session: Session,
   staging: string,
@@ -94,7 +98,8 @@ function writePreAggregate(
   const stored = storedMeasures(preAggregate)
   const keys = keyColumns(preAggregate)
   const keyList = keys.map(quoteName).join(', ')
-  const inner = stored.map((measure) => `${measureSql(measure)} AS ${quoteName(measure.column)}`)
+  const once = hasFacilityOnce(preAggregate)
+  const measures = stored.map((measure) => `${measureSql(measure, once)} AS ${quoteName(measure.column)}`)
   const outer = stored.map(({ column }) => `sum(${quoteName(column)}) AS ${quoteName(column)}`)
   return writeParquet(
     session,
@@ -112,16 +117,18 @@ function writePreAggregate(
       order: keys,
     },
     period,
-    `SELECT ${[keyList, ...outer].join(', ')}
-     FROM (SELECT ${[keyList, ...inner].join(', ')} FROM facts_to_add GROUP BY ${keyList}, cnes_code)
-     GROUP BY ${keyList}`,
+    once
+      ? `SELECT ${[keyList, ...measures].join(', ')} FROM facts_to_add GROUP BY ${keyList}`
+      : `SELECT ${[keyList, ...outer].join(', ')}
+         FROM (SELECT ${[keyList, ...measures].join(', ')} FROM facts_to_add GROUP BY ${keyList}, cnes)
+         GROUP BY ${keyList}`,
   )
 }
 
-/** Of one facility and key. */
-function measureSql({ kind, field, where }: StoredMeasure): string {
+/** Of one facility and key; of a key where a facility is in it once. @param once the latter */
+function measureSql({ kind, field, where }: StoredMeasure, once: boolean): string {
   const filter = where.length === 0 ? '' : ` FILTER (WHERE ${where.map(flagOf).map(quoteName).join(' AND ')})`
-  if (kind === 'count') return `count(*)${filter}`
+  if (kind === 'count' || (kind === 'distinct' && once)) return `count(*)${filter}`
   if (kind === 'sum') return `coalesce(sum(${quoteName(field ?? '')})${filter}, 0)`
   return `CASE WHEN count(*)${filter} > 0 THEN 1 ELSE 0 END`
 }

@@ -5,14 +5,13 @@
  * Real exports hold a few bytes of 0x80–0x9F, which ISO-8859-1 leaves to control characters and Windows-1252 gives to
  * dashes and quotes: they are read as Windows-1252. DuckDB's own reader would refuse the whole file for one of them.
  */
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 const WINDOWS_1252 = new TextDecoder('windows-1252')
-const HIGH_CONTROLS = /[\u0080-\u009f]/
 /** A character of UTF-8 may be cut at either end of a chunk. */
 const CUT_BYTES = 3
 
@@ -30,11 +29,29 @@ export function createTranscoder(): Transcoder {
       if (isAscii(chunk)) return done(null, chunk)
       accented += 1
       if (isUtf8(trimCut(chunk))) valid += 1
-      const text = chunk.toString('latin1')
-      done(null, Buffer.from(HIGH_CONTROLS.test(text) ? WINDOWS_1252.decode(chunk) : text, 'utf8'))
+      done(
+        null,
+        hasHighControls(chunk)
+          ? Buffer.from(WINDOWS_1252.decode(chunk), 'utf8')
+          : transcode(chunk, 'latin1', 'utf8'),
+      )
     },
   })
   return { stream, wasUtf8: () => accented > 0 && accented === valid }
+}
+
+/** Is there a byte of 0x80–0x9F? Four bytes are looked at together: bit 7 set, bits 6 and 5 not. */
+function hasHighControls(chunk: Buffer): boolean {
+  const aligned = chunk.byteOffset % 4 === 0 ? chunk : Buffer.from(chunk)
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, chunk.length >> 2)
+  let found = 0
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? 0
+    found |= word & ~(word << 1) & ~(word << 2) & 0x80808080
+  }
+  for (let index = words.length * 4; index < chunk.length; index += 1)
+    found |= ((chunk[index] ?? 0) & 0xe0) === 0x80 ? 1 : 0
+  return found !== 0
 }
 
 /** Without the part of a character that may have been cut off at the ends. */

@@ -81,6 +81,12 @@ const OF_THE_RECORD: Readonly<Partial<Record<CnesFacts, DimensionCode>>> = {
   specialized_services: 'specialized_service_classification',
 }
 
+/** Has a facility at most one fact of each key? A key of records holds; facilities are their own records. */
+export function hasFacilityOnce({ dataset, keys }: PreAggregate): boolean {
+  const record = OF_THE_RECORD[dataset]
+  return dataset === 'facilities' || (record !== undefined && keys.includes(record))
+}
+
 /** A column of a pre-aggregate: what is added up in it. */
 export interface StoredMeasure {
   readonly column: string
