@@ -11,10 +11,10 @@ import { AppError } from '../errors.ts'
 import type { CustomAnswer, Route, WrittenAnswer } from './route.ts'
 
 export interface KeptAnswer {
-  /** JSON of data, and what stands behind it before and after the request's id. */
+  /** UTF-8: JSON of data, and what stands behind it before and after the request's id. */
   readonly data: Buffer
-  readonly behind: string
-  readonly tail: string
+  readonly behind: Buffer
+  readonly tail: Buffer
   readonly rows: number | null
 }
 
@@ -33,7 +33,7 @@ export interface AnswerCache {
    * The answer a request had, found by the bytes that came, without reading them as a question again. A spelling holds
    * everything the answer depends on.
    */
-  recall(spelling: string): (Spelling & { readonly kept: KeptAnswer }) | null
+  recall(spelling: string): { readonly known: Spelling; readonly kept: KeptAnswer } | null
   /** Only for what was answered from the release in service. */
   note(spelling: string, answered: Spelling): void
   /** @param answer asked once for all that wait for it */
@@ -47,7 +47,7 @@ const SPELLINGS_SHARE = 16
 
 /** A character of a JavaScript string takes one byte or two; the entry itself some more. */
 const sizeOf = ({ data, behind, tail }: KeptAnswer, question: string): number =>
-  data.length + 2 * (behind.length + tail.length + question.length) + 400
+  data.length + behind.length + tail.length + 2 * question.length + 600
 
 /** @param maxBytes 0 keeps nothing; questions at once are still answered once */
 export function createAnswerCache(maxBytes: number): AnswerCache {
@@ -73,7 +73,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
     recall(spelling) {
       const known = spellings?.get(spelling)
       const found = known === undefined ? undefined : kept?.get(known.question)
-      return known === undefined || found === undefined ? null : { ...known, kept: found }
+      return known === undefined || found === undefined ? null : { known, kept: found }
     },
     note: (spelling, answered) => void spellings?.set(spelling, answered),
     async get(question, answer) {
@@ -113,20 +113,22 @@ export function keepAnswer(
   const more = JSON.stringify(meta)
   return {
     data,
-    behind: `${pagination},"meta":{"version":${JSON.stringify(version)},"request_id":`,
-    tail: `${more === '{}' ? '' : `,${more.slice(1, -1)}`}}}`,
+    behind: Buffer.from(`${pagination},"meta":{"version":${JSON.stringify(version)},"request_id":"`),
+    tail: Buffer.from(`"${more === '{}' ? '' : `,${more.slice(1, -1)}`}}}`),
     rows: answer.rows ?? null,
   }
 }
 
-const BEFORE = '{"data":'
+const BEFORE = Buffer.from('{"data":')
 
-/** @returns the envelope in UTF-8 */
+/** @param requestId letters, digits and dots, lines, underscores: nothing to escape. @returns the envelope in UTF-8 */
 export function writeKept({ data, behind, tail }: KeptAnswer, requestId: string): Buffer {
-  const end = `${behind}${JSON.stringify(requestId)}${tail}`
-  const bytes = Buffer.allocUnsafe(BEFORE.length + data.length + Buffer.byteLength(end))
-  bytes.write(BEFORE, 'latin1')
+  const id = BEFORE.length + data.length + behind.length
+  const bytes = Buffer.allocUnsafe(id + requestId.length + tail.length)
+  BEFORE.copy(bytes, 0)
   data.copy(bytes, BEFORE.length)
-  bytes.write(end, BEFORE.length + data.length)
+  behind.copy(bytes, BEFORE.length + data.length)
+  bytes.write(requestId, id, 'latin1')
+  tail.copy(bytes, id + requestId.length)
   return bytes
 }

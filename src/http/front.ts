@@ -116,10 +116,10 @@ export function createFront(
   }
   const findKept = (asked: Asked, state: RequestState, view: ReleaseView): Found | null => {
     const spelling = spellingOf(asked, state, view)
-    const known = spelling === null ? null : cache.recall(spelling)
-    if (known === null) return null
-    const { route, releaseId, isPinned, kept } = known
-    return { route, releaseId, isPinned, read: () => kept }
+    const recalled = spelling === null ? null : cache.recall(spelling)
+    if (recalled === null) return null
+    const { route, releaseId, isPinned } = recalled.known
+    return { route, releaseId, isPinned, read: () => recalled.kept }
   }
 
   /** @returns whether it is answered */

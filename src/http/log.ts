@@ -96,21 +96,27 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   const stream = (logger as unknown as Record<symbol, DestinationStream | undefined>)[pino.symbols.streamSym]
   if (stream === undefined) throw new TypeError('a logger of pino writes to a stream')
   const textOf = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
+  /** What many lines have in common, made once while it stays. */
+  let last: Pick<AccessLine, 'route' | 'status' | 'key' | 'releaseId'> & { readonly text: string } = {
+    route: '',
+    status: 0,
+    key: '',
+    releaseId: '',
+    text: '',
+  }
   return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
     if (!logger.isLevelEnabled('info')) return
     const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    // Joined at once: a text put together piece by piece is put together again when it is written.
+    if (route !== last.route || status !== last.status || key !== last.key || releaseId !== last.releaseId)
+      last = {
+        route,
+        status,
+        key,
+        releaseId,
+        text: `,"route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)},"rows":`,
+      }
     stream.write(
-      [
-        '{"level":"info"',
-        isoTime(),
-        ',"request_id":"',
-        redactSecrets(id),
-        '"',
-        traced,
-        `,"method":"${method}","route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)}`,
-        `,"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
-      ].join(''),
+      `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}"${last.text}${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
     )
   }
 }

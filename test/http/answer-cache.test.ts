@@ -5,7 +5,12 @@ import { createAnswerCache, type KeptAnswer, keepAnswer, writeKept } from '../..
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const answer = (text: string): KeptAnswer => ({ data: Buffer.from(text), behind: '', tail: '', rows: 1 })
+const answer = (text: string): KeptAnswer => ({
+  data: Buffer.from(text),
+  behind: Buffer.alloc(0),
+  tail: Buffer.alloc(0),
+  rows: 1,
+})
 const textOf = ({ data }: KeptAnswer): string => data.toString()
 
 t.test('one question at once is asked once; what failed is asked again', async (t) => {
@@ -63,10 +68,10 @@ t.test('memory is bounded', async (t) => {
 t.test('the envelope', async (t) => {
   const whole = keepAnswer({ data: ['é'], pagination: { limit: 1 }, rows: 1 }, { release_id: 'r' }, '0.1.0')
   t.equal(whole.rows, 1)
-  t.same(JSON.parse(writeKept(whole, 'id "1"').toString()), {
+  t.same(JSON.parse(writeKept(whole, 'id-1').toString()), {
     data: ['é'],
     pagination: { limit: 1 },
-    meta: { version: '0.1.0', request_id: 'id "1"', release_id: 'r' },
+    meta: { version: '0.1.0', request_id: 'id-1', release_id: 'r' },
   })
   const written = keepAnswer({ json: Buffer.from('[1]'), rows: 1 }, {}, '0.1.0')
   t.equal(
