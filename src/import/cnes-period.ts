@@ -48,19 +48,33 @@ export async function buildPeriod(
   staging: string,
   input: PeriodInput,
 ): Promise<PeriodOutput> {
-  const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
-  await makeFacilities(session, input)
-  for (const fact of FACTS) if (input.facts.has(fact)) await makeFact(session, input, fact)
-  await makeFacilityFlags(session, input)
-  outputs.push(await writeFacilities(session, staging, input))
-  outputs.push(await writeFacilityProvenance(session, staging, input))
-  for (const fact of FACTS) {
-    if (!input.facts.has(fact)) continue
-    outputs.push(await writeFact(session, staging, input, fact))
-    outputs.push(await writeFactProvenance(session, staging, input, fact))
-    checks.push(...(await checkFact(session, input, fact)))
+  const facts = FACTS.filter((fact) => input.facts.has(fact))
+  const makeFacts = async (own: Session, wanted: (fact: FactName) => boolean): Promise<void> => {
+    for (const fact of facts) if (wanted(fact)) await makeFact(own, input, fact)
   }
+  await makeFacilities(session, input)
+  await session.both(
+    (own) => makeFacts(own, (fact) => fact === 'specialized_services'),
+    (own) => makeFacts(own, (fact) => fact !== 'specialized_services'),
+  )
+  await makeFacilityFlags(session, input)
+  const [ofFacilities, ofFacts] = await session.both(
+    async (own) => [
+      await writeFacilities(own, staging, input),
+      await writeFacilityProvenance(own, staging, input),
+    ],
+    async (own) => {
+      const outputs: DatasetOutput[] = []
+      for (const fact of facts) {
+        outputs.push(await writeFact(own, staging, input, fact))
+        outputs.push(await writeFactProvenance(own, staging, input, fact))
+        checks.push(...(await checkFact(own, input, fact)))
+      }
+      return outputs
+    },
+  )
+  const outputs = [...ofFacilities, ...ofFacts]
   checks.push({
     name: `facility_keys_unique_${input.period}`,
     violations: await session.number('SELECT count(*) - count(DISTINCT cnes) FROM fac WHERE reason IS NULL'),

@@ -42,21 +42,32 @@ export async function buildPreAggregates(
   folder: string,
   cnes: Manifest,
 ): Promise<BuiltPreAggregates> {
-  const outputs: DatasetOutput[] = []
+  const built = new Map<CnesFacts, DatasetOutput[]>()
   let violations = 0
-  for (const dataset of FACTS)
-    for (const period of cnes.datasets[dataset]?.periods ?? []) {
-      const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
-      await stageFacts(session, dataset, file)
-      violations += await session.number(
-        `SELECT count(*) FROM (
-           SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
-      )
-      for (const name of PRE_AGGREGATE_NAMES)
-        if (preAggregateOf(name).dataset === dataset)
-          outputs.push(await writePreAggregate(session, staging, name, period))
+  const build = async (own: Session, datasets: readonly CnesFacts[]): Promise<void> => {
+    for (const dataset of datasets) {
+      const outputs: DatasetOutput[] = []
+      for (const period of cnes.datasets[dataset]?.periods ?? []) {
+        const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
+        await stageFacts(own, dataset, file)
+        violations += await own.number(
+          `SELECT count(*) FROM (
+             SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
+        )
+        for (const name of PRE_AGGREGATE_NAMES)
+          if (preAggregateOf(name).dataset === dataset)
+            outputs.push(await writePreAggregate(own, staging, name, period))
+      }
+      built.set(dataset, outputs)
     }
-  await session.run('DROP TABLE IF EXISTS facts_to_add')
+    await own.run('DROP TABLE IF EXISTS facts_to_add')
+  }
+  // Services are about as much work as all the others.
+  await session.both(
+    (own) => build(own, ['specialized_services']),
+    (own) => build(own, ['facilities', 'bed_capacity', 'equipment_inventory']),
+  )
+  const outputs = FACTS.flatMap((dataset) => built.get(dataset) ?? [])
   return { outputs, checks: [{ name: 'municipality_in_one_state', violations }] }
 }
 
