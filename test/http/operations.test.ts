@@ -59,6 +59,7 @@ t.test('answers sent at once carry the headers that others carry', async (t) => 
     'x-request-id',
     'server-timing',
     'ratelimit',
+    'date',
     'content-length',
     'transfer-encoding',
     'connection',
