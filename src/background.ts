@@ -19,15 +19,27 @@ export function giveWay(): void {
   }
 }
 
+/** @returns ids of this process's threads; none where there is no /proc */
+function listThreads(): number[] {
+  try {
+    return readdirSync('/proc/self/task').map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** Node's own, which are there before DuckDB's: the main thread waits for them when memory is collected. */
+const OWN_THREADS = new Set(listThreads())
+
 /**
- * The threads that are there now, all but the one that runs JavaScript, wait a little for it: so a query on every core does
- * not keep a small answer waiting. Called once DuckDB's threads and those that wait for it are there.
+ * The threads that have been started since this was loaded wait a little for the one that runs JavaScript: so a query on
+ * every core does not keep a small answer waiting. Called once DuckDB's threads and those that wait for it are there.
  */
 export function putMainThreadFirst(): void {
-  try {
-    for (const thread of readdirSync('/proc/self/task').map(Number))
-      if (thread !== process.pid) setPriority(thread, QUERY_PRIORITY)
-  } catch {
-    // No /proc, or not allowed; a thread may have ended meanwhile.
-  }
+  for (const thread of listThreads())
+    try {
+      if (!OWN_THREADS.has(thread)) setPriority(thread, QUERY_PRIORITY)
+    } catch {
+      // Not allowed, or the thread has ended meanwhile.
+    }
 }

@@ -3,13 +3,18 @@
  *
  * Heavy statements (aggregations) never take all connections, so that a record by its key waits for records, not for
  * analysts; among heavy ones the owners take turns, so that one key's hundred questions do not stand before another's one.
+ * A heavy one that did not fit into memory beside others may run alone.
  * What waits is bounded; one more is 'overloaded' at once.
  */
 import { AppError } from '../errors.ts'
 
 export interface Connections<Connection> {
-  /** @param heavyFor owner of a heavy statement; null: a light one. @throws AppError 'overloaded' */
-  acquire(heavyFor: string | null): Promise<Connection>
+  /**
+   * @param heavyFor owner of a heavy statement; null: a light one
+   * @param isAlone no other heavy statement may run beside it: it waits until none does, and those that come wait for it
+   * @throws AppError 'overloaded'
+   */
+  acquire(heavyFor: string | null, isAlone?: boolean): Promise<Connection>
   /** @param wasHeavy as it was acquired */
   release(connection: Connection, wasHeavy: boolean): void
   waiting(): number
@@ -31,6 +36,9 @@ export function shareConnections<Connection>(
   const heavy = new Map<string, Waiter<Connection>[]>()
   let heavyRunning = 0
   let heavyWaiting = 0
+  /** Heavy statements that run alone, one after another. */
+  const alone: Waiter<Connection>[] = []
+  let isAloneRunning = false
 
   const takeHeavy = (): Waiter<Connection> | undefined => {
     const [owner] = heavy.keys()
@@ -46,6 +54,14 @@ export function shareConnections<Connection>(
   const serve = (): void => {
     while (idle.length > 0) {
       const isHeavyNext = light.length === 0
+      if (isHeavyNext && (isAloneRunning || alone.length > 0)) {
+        const next = heavyRunning === 0 ? alone.shift() : undefined
+        if (next === undefined) return
+        isAloneRunning = true
+        heavyRunning = 1
+        next(idle.pop() as Connection)
+        return
+      }
       if (isHeavyNext && heavyRunning >= heavyMax) return
       const waiter = isHeavyNext ? takeHeavy() : light.shift()
       if (waiter === undefined) return
@@ -54,7 +70,13 @@ export function shareConnections<Connection>(
     }
   }
   return {
-    acquire(heavyFor) {
+    acquire(heavyFor, isAlone = false) {
+      if (isAlone)
+        // It has waited its turn already: the queue is not asked again.
+        return new Promise((resolve) => {
+          alone.push(resolve)
+          serve()
+        })
       const isFree = idle.length > 0 && (heavyFor === null || (heavyRunning < heavyMax && heavyWaiting === 0))
       if (!isFree && (heavyFor === null ? light.length : heavyWaiting) >= queue)
         return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '1' } }))
@@ -68,11 +90,14 @@ export function shareConnections<Connection>(
       })
     },
     release(connection, wasHeavy) {
-      if (wasHeavy) heavyRunning -= 1
+      if (wasHeavy) {
+        heavyRunning -= 1
+        isAloneRunning = false
+      }
       idle.push(connection)
       serve()
     },
-    waiting: () => light.length + heavyWaiting,
+    waiting: () => light.length + heavyWaiting + alone.length,
     running: () => connections.length - idle.length,
   }
 }

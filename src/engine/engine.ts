@@ -24,7 +24,6 @@ import { print, type Sql, type SqlValue } from '../sql.ts'
 import { shareConnections } from './connections.ts'
 import { decodeRows } from './decode.ts'
 import { createHotTables, type HotTables } from './hot.ts'
-import { createPlans } from './plans.ts'
 import type { Engine, KeepableRelation, Row, RunOptions } from './types.ts'
 import { createViewStatements, viewName } from './views.ts'
 
@@ -79,7 +78,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const connections: DuckDBConnection[] = []
   for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
   const shared = shareConnections(connections, options.queue)
-  const plans = createPlans()
   const loader = options.hot === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
   let opened = 0
@@ -113,16 +111,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const dropUnused = async (open: OpenRelease): Promise<void> => {
     if (!open.isLeaving || open.users > 0) return
     const schema = await open.schema
-    // Loading ends before its tables go; plans hold what they read.
+    // Loading ends before its tables go.
     await open.hot?.stop()
-    plans.forget(`"${schema}".`)
     await dropSchema(schema)
   }
   /** Gives the memory of a release back that is no longer in service. */
   const cool = async (open: OpenRelease): Promise<void> => {
     const { hot } = open
     open.hot = null
-    await hot?.drop((prefix) => plans.forget(prefix))
+    await hot?.drop()
   }
   let warmed = 0
   const warm = async (release: ReleaseView): Promise<void> => {
@@ -162,11 +159,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
-  /** A connection with one statement on it: interrupted when its time is over or its client has left. */
+  /**
+   * A connection with one statement on it: interrupted when its time is over or its client has left.
+   * @param isAlone no other heavy statement runs meanwhile
+   */
   const withResult = async <Value>(
     statement: Sql,
     release: ReleaseView,
     { signal, other, heavyFor }: RunOptions,
+    isAlone: boolean,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
     withSchemas(
@@ -183,7 +184,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         )
         refuseOther(text)
         const leave = hot?.enter()
-        const connection = await shared.acquire(heavyFor ?? null).catch((error: unknown) => {
+        const connection = await shared.acquire(heavyFor ?? null, isAlone).catch((error: unknown) => {
           leave?.()
           throw error
         })
@@ -213,22 +214,31 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     )
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
-    const { value, connection } = await withResult(
-      statement,
-      release,
-      runOptions,
-      async (taken, text, values) => {
-        // Point reads differ in their values: only aggregations have texts that come again.
-        const planned = isHeavy(runOptions) ? plans.prepare(taken, text, values.length) : null
-        const reader =
-          planned === null
-            ? await taken.runAndReadAll(text, values.map(bindValue), values.map(bindType))
-            : await (await planned).runAndReadAll()
-        return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
-      },
-    )
-    shared.release(connection, isHeavy(runOptions))
-    return value
+    const ask = async (isAlone: boolean): Promise<Row[]> => {
+      const { value, connection } = await withResult(
+        statement,
+        release,
+        runOptions,
+        isAlone,
+        async (taken, text, values) => {
+          const reader = await taken.runAndReadAll(
+            text,
+            boundTo(values, bindValue),
+            boundTo(values, bindType),
+          )
+          return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+        },
+      )
+      shared.release(connection, isHeavy(runOptions))
+      return value
+    }
+    try {
+      return await ask(false)
+    } catch (error) {
+      // What did not fit beside others may fit alone: only then is it too large.
+      if (!(isHeavy(runOptions) && error instanceof AppError && error.code === 'query_too_large')) throw error
+      return await ask(true)
+    }
   }
 
   async function* runInBatches(
@@ -240,7 +250,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       statement,
       release,
       runOptions,
-      (taken, text, values) => taken.run(text, values.map(bindValue), values.map(bindType)),
+      false,
+      (taken, text, values) => taken.run(text, boundTo(values, bindValue), boundTo(values, bindType)),
     )
     try {
       const names = result.deduplicatedColumnNames()
@@ -284,13 +295,21 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async close() {
       await Promise.all([...schemas.values()].map(({ hot }) => hot?.stop()))
-      plans.clear()
       loader?.closeSync()
       for (const connection of [...connections, setup]) connection.closeSync()
       instance.closeSync()
     },
   }
 }
+
+/**
+ * What is bound to a statement; undefined for one without values. That is not prepared first: its plan, and all the memory
+ * it holds, is freed where it ran, while a prepared one is freed on the main thread.
+ */
+const boundTo = <Bound>(
+  values: readonly SqlValue[],
+  bind: (value: SqlValue) => Bound,
+): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))
 
 /** A statement that wants more memory than there is fails alone, and is told why. */
 function toAppError(error: unknown): AppError {

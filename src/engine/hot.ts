@@ -25,8 +25,8 @@ export interface HotTables {
   enter(): () => void
   /** From now on nothing is found; ends when loading has. */
   stop(): Promise<void>
-  /** Stops, and drops the tables once no statement reads them. @param before is told how their names begin */
-  drop(before: (names: string) => void): Promise<void>
+  /** Stops, and drops the tables once no statement reads them. */
+  drop(): Promise<void>
   /** Estimate of what is held. */
   bytes(): number
 }
@@ -161,13 +161,12 @@ export function createHotTables(
       return loading
     },
     stop,
-    async drop(before) {
+    async drop() {
       await stop()
       if (users > 0)
         await new Promise<void>((resolve) => {
           onIdle = resolve
         })
-      before(`${quote(schema)}."${prefix}`)
       for (let index = 1; index <= loaded; index += 1)
         await loader.run(`DROP TABLE IF EXISTS ${named(String(index))}`)
       for (const type of types.values()) await loader.run(`DROP TYPE IF EXISTS ${type}`)

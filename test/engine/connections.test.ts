@@ -58,3 +58,33 @@ t.test('the line is bounded, for each kind', async (t) => {
   t.equal(shared.running(), 0)
   t.equal(shared.waiting(), 0)
 })
+
+t.test('who must run alone waits for the others, and they for it', async (t) => {
+  const shared = shareConnections(['a', 'b', 'c', 'd'], 10)
+  const order: string[] = []
+  const take = (name: string, isAlone: boolean): Promise<string> =>
+    shared.acquire('k', isAlone).then((connection) => {
+      order.push(name)
+      return connection
+    })
+  const [first, second] = await Promise.all([take('first', false), take('second', false)])
+  const alone = take('alone', true)
+  const other = take('other alone', true)
+  const late = take('late', false)
+  await settle()
+  t.same(order, ['first', 'second'])
+  t.ok(await shared.acquire(null), 'a light one does not wait')
+  shared.release(first, true)
+  await settle()
+  t.same(order, ['first', 'second'], 'one still runs')
+  shared.release(second, true)
+  const connection = await alone
+  await settle()
+  t.same(order, ['first', 'second', 'alone'])
+  shared.release(connection, true)
+  shared.release(await other, true)
+  shared.release(await late, true)
+  t.same(order, ['first', 'second', 'alone', 'other alone', 'late'])
+  t.equal(shared.waiting(), 0)
+  t.equal(shared.running(), 1)
+})
