@@ -43,16 +43,19 @@ export async function buildPreAggregates(
   cnes: Manifest,
 ): Promise<BuiltPreAggregates> {
   const built = new Map<CnesFacts, DatasetOutput[]>()
-  let violations = 0
-  const build = async (own: Session, datasets: readonly CnesFacts[]): Promise<void> => {
+  /** @returns municipalities that are in more than one state */
+  const build = async (own: Session, datasets: readonly CnesFacts[]): Promise<number> => {
+    const violations: number[] = []
     for (const dataset of datasets) {
       const outputs: DatasetOutput[] = []
       for (const period of cnes.datasets[dataset]?.periods ?? []) {
         const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
         await stageFacts(own, dataset, file)
-        violations += await own.number(
-          `SELECT count(*) FROM (
-             SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
+        violations.push(
+          await own.number(
+            `SELECT count(*) FROM (
+               SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
+          ),
         )
         for (const name of PRE_AGGREGATE_NAMES)
           if (preAggregateOf(name).dataset === dataset)
@@ -61,14 +64,18 @@ export async function buildPreAggregates(
       built.set(dataset, outputs)
     }
     await own.run('DROP TABLE IF EXISTS facts_to_add')
+    return violations.reduce((sum, count) => sum + count, 0)
   }
   // Services are about as much work as all the others.
-  await session.both(
+  const violations = await session.both(
     (own) => build(own, ['specialized_services']),
     (own) => build(own, ['facilities', 'bed_capacity', 'equipment_inventory']),
   )
   const outputs = FACTS.flatMap((dataset) => built.get(dataset) ?? [])
-  return { outputs, checks: [{ name: 'municipality_in_one_state', violations }] }
+  return {
+    outputs,
+    checks: [{ name: 'municipality_in_one_state', violations: violations[0] + violations[1] }],
+  }
 }
 
 /** Active facilities' facts of a month, without what is not added up; each condition of a metric as a flag. */
