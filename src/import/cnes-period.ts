@@ -12,19 +12,15 @@ import {
   FACILITY_LINEAGE,
   FACT_LINEAGE,
   type FactName,
-  type Family,
   GUARDED_RULES,
   type Lineage,
 } from '../model/lineage.ts'
+import { checkFacilities, checkFact, countPeriod, type PeriodScope } from './cnes-checks.ts'
 import { type DatasetOutput, type NamedCheck, sqlTypeOf, writeDataset, writeParquet } from './output.ts'
 import { applyGuardedRule, applyRule, cnpjChecks, foldText, holdsCpf, rowHoldsCpf } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 
-export interface PeriodInput {
-  readonly period: number
-  readonly family: Family
-  /** Facts this month has rows of. */
-  readonly facts: ReadonlySet<FactName>
+export interface PeriodInput extends PeriodScope {
   /** States whose facilities come from a registry file; null: all of them. */
   readonly hasCadger: boolean
   /** Published columns present in the staged facility table (files vary). */
@@ -75,16 +71,7 @@ export async function buildPeriod(
     },
   )
   const outputs = [...ofFacilities, ...ofFacts]
-  checks.push({
-    name: `facility_keys_unique_${input.period}`,
-    violations: await session.number('SELECT count(*) - count(DISTINCT cnes) FROM fac WHERE reason IS NULL'),
-  })
-  checks.push({
-    name: `facilities_have_municipalities_${input.period}`,
-    violations: await session.number(
-      'SELECT count(*) FROM fac WHERE reason IS NULL AND municipality_ibge_code IS NULL',
-    ),
-  })
+  checks.push(...(await checkFacilities(session, input)))
   const counts = await countPeriod(session, input)
   await session.run('DROP TABLE fac; DROP TABLE flags; DROP TABLE IF EXISTS repeated')
   for (const fact of FACTS)
@@ -517,89 +504,4 @@ async function writeFactProvenance(
      FROM fact_${fact} AS s WHERE s.reason IS NULL ORDER BY s.cnes, s.rank, ${placeIn(fileOf(input, fact))}`,
     'sorted',
   )
-}
-
-/** Sums of the rows that were loaded equal those of the published cells, less the rows set aside. */
-async function checkFact(session: Session, input: PeriodInput, fact: FactName): Promise<NamedCheck[]> {
-  const { period } = input
-  const quantities = FACT_LINEAGE[fact][input.family].filter(({ rule }) => rule === 'quantity')
-  const published = quantities.map(
-    ({ column, rule }) => `coalesce(sum(${applyRule(rule, quoteName(column))}), 0)`,
-  )
-  const loaded = quantities.map(({ attribute }) => `coalesce(sum(${attribute}), 0)`)
-  const totals = async (table: string, sums: readonly string[]): Promise<number[]> => {
-    const [row] = await session.rows(
-      `SELECT ${['count(*)', ...sums].map((sum, index) => `${sum} AS c${index}`).join(', ')} FROM ${table}`,
-    )
-    return Object.values(row ?? {}).map(Number)
-  }
-  const before = await totals(`st_${fact}`, published)
-  const after = await totals(`fact_${fact}`, loaded)
-  const difference = (index: number): number => Math.abs((before[index] ?? 0) - (after[index] ?? 0))
-  const checks: NamedCheck[] = [{ name: `${fact}_rows_equal_snapshot_${period}`, violations: difference(0) }]
-  if (fact !== 'specialized_services')
-    checks.push({
-      name: `${fact}_keys_unique_${period}`,
-      violations: await session.number(
-        `SELECT count(*) FROM (SELECT 1 FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes, rank HAVING count(*) > 1)`,
-      ),
-    })
-  for (const [index, { attribute }] of quantities.entries())
-    checks.push({
-      name: `${fact}_${attribute}_sum_equals_snapshot_${period}`,
-      violations: difference(index + 1),
-    })
-  return checks
-}
-
-async function countPeriod(session: Session, input: PeriodInput): Promise<Record<string, number>> {
-  const { period } = input
-  const counts: Record<string, number> = {
-    [`facilities_${period}`]: await session.number('SELECT count(*) FROM fac WHERE reason IS NULL'),
-    [`facilities_closed_${period}`]: await session.number(
-      'SELECT count(*) FROM fac WHERE reason IS NULL AND NOT is_active',
-    ),
-    [`facilities_of_unknown_municipality_${period}`]: await session.number(
-      'SELECT count(*) FROM fac WHERE reason IS NULL AND is_unknown_municipality',
-    ),
-  }
-  if (input.family === 'base') {
-    const { column: latitude } = FACILITY_LINEAGE.base.find(({ attribute }) => attribute === 'latitude') ?? {
-      column: 'NU_LATITUDE',
-    }
-    counts[`coordinates_dropped_${period}`] = await session.number(
-      `SELECT count(*) FROM fac WHERE trim(${quoteName(latitude)}) <> '' AND (latitude IS NULL OR longitude IS NULL)`,
-    )
-  }
-  if (input.facts.has('bed_capacity')) {
-    counts[`bed_capacity_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity WHERE reason IS NULL',
-    )
-    counts[`beds_sus_above_existing_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity WHERE reason IS NULL AND beds_sus > beds_existing',
-    )
-    counts[`bed_types_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity ANTI JOIN now_bed_types USING (bed_type_code) WHERE reason IS NULL',
-    )
-  }
-  if (input.facts.has('equipment_inventory')) {
-    counts[`equipment_inventory_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_equipment_inventory WHERE reason IS NULL',
-    )
-    counts[`equipment_types_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_equipment_inventory ANTI JOIN now_equipment_types USING (category_code, equipment_code) WHERE reason IS NULL',
-    )
-  }
-  if (input.facts.has('specialized_services')) {
-    counts[`service_declarations_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services WHERE reason IS NULL',
-    )
-    counts[`classifications_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
-    )
-    counts[`characteristics_not_known_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services WHERE reason IS NULL AND characteristic_code IS NULL',
-    )
-  }
-  return counts
 }
