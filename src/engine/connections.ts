@@ -15,6 +15,8 @@ export interface Connections<Connection> {
    * @throws AppError 'overloaded'
    */
   acquire(heavyFor: string | null, isAlone?: boolean): Promise<Connection>
+  /** Has another heavy statement run beside the heavy one on a connection? Asked before it is released. */
+  hadCompany(connection: Connection): boolean
   /** @param wasHeavy as it was acquired */
   release(connection: Connection, wasHeavy: boolean): void
   waiting(): number
@@ -34,7 +36,8 @@ export function shareConnections<Connection>(
   const light: Waiter<Connection>[] = []
   /** Owner → who waits; the map's own order is the order of turns. */
   const heavy = new Map<string, Waiter<Connection>[]>()
-  let heavyRunning = 0
+  /** Connections of the heavy statements that run → whether another has run beside. */
+  const heavyRunning = new Map<Connection, boolean>()
   let heavyWaiting = 0
   /** Heavy statements that run alone, one after another. */
   const alone: Waiter<Connection>[] = []
@@ -51,22 +54,27 @@ export function shareConnections<Connection>(
     if (next !== undefined) heavyWaiting -= 1
     return next
   }
+  const begin = (waiter: Waiter<Connection>): void => {
+    const connection = idle.pop() as Connection
+    for (const other of heavyRunning.keys()) heavyRunning.set(other, true)
+    heavyRunning.set(connection, heavyRunning.size > 0)
+    waiter(connection)
+  }
   const serve = (): void => {
     while (idle.length > 0) {
       const isHeavyNext = light.length === 0
       if (isHeavyNext && (isAloneRunning || alone.length > 0)) {
-        const next = heavyRunning === 0 ? alone.shift() : undefined
+        const next = heavyRunning.size === 0 ? alone.shift() : undefined
         if (next === undefined) return
         isAloneRunning = true
-        heavyRunning = 1
-        next(idle.pop() as Connection)
+        begin(next)
         return
       }
-      if (isHeavyNext && heavyRunning >= heavyMax) return
+      if (isHeavyNext && heavyRunning.size >= heavyMax) return
       const waiter = isHeavyNext ? takeHeavy() : light.shift()
       if (waiter === undefined) return
-      if (isHeavyNext) heavyRunning += 1
-      waiter(idle.pop() as Connection)
+      if (isHeavyNext) begin(waiter)
+      else waiter(idle.pop() as Connection)
     }
   }
   return {
@@ -77,7 +85,8 @@ export function shareConnections<Connection>(
           alone.push(resolve)
           serve()
         })
-      const isFree = idle.length > 0 && (heavyFor === null || (heavyRunning < heavyMax && heavyWaiting === 0))
+      const isFree =
+        idle.length > 0 && (heavyFor === null || (heavyRunning.size < heavyMax && heavyWaiting === 0))
       if (!isFree && (heavyFor === null ? light.length : heavyWaiting) >= queue)
         return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '1' } }))
       return new Promise((resolve) => {
@@ -89,9 +98,10 @@ export function shareConnections<Connection>(
         serve()
       })
     },
+    hadCompany: (connection) => heavyRunning.get(connection) === true,
     release(connection, wasHeavy) {
       if (wasHeavy) {
-        heavyRunning -= 1
+        heavyRunning.delete(connection)
         isAloneRunning = false
       }
       idle.push(connection)

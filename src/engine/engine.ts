@@ -214,6 +214,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     )
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
+    let hadCompany = false
     const ask = async (isAlone: boolean): Promise<Row[]> => {
       const { value, connection } = await withResult(
         statement,
@@ -221,12 +222,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         runOptions,
         isAlone,
         async (taken, text, values) => {
-          const reader = await taken.runAndReadAll(
-            text,
-            boundTo(values, bindValue),
-            boundTo(values, bindType),
-          )
-          return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+          try {
+            const reader = await taken.runAndReadAll(
+              text,
+              boundTo(values, bindValue),
+              boundTo(values, bindType),
+            )
+            return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+          } finally {
+            hadCompany = shared.hadCompany(taken)
+          }
         },
       )
       shared.release(connection, isHeavy(runOptions))
@@ -235,8 +240,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     try {
       return await ask(false)
     } catch (error) {
-      // What did not fit beside others may fit alone: only then is it too large.
-      if (!(isHeavy(runOptions) && error instanceof AppError && error.code === 'query_too_large')) throw error
+      // What did not fit beside others may fit alone; what had no others beside it is too large.
+      if (!(hadCompany && error instanceof AppError && error.code === 'query_too_large')) throw error
       return await ask(true)
     }
   }

@@ -67,7 +67,10 @@ t.test('who must run alone waits for the others, and they for it', async (t) => 
       order.push(name)
       return connection
     })
-  const [first, second] = await Promise.all([take('first', false), take('second', false)])
+  const first = await take('first', false)
+  t.notOk(shared.hadCompany(first))
+  const second = await take('second', false)
+  t.ok(shared.hadCompany(first) && shared.hadCompany(second), 'each has the other beside it')
   const alone = take('alone', true)
   const other = take('other alone', true)
   const late = take('late', false)
@@ -81,6 +84,7 @@ t.test('who must run alone waits for the others, and they for it', async (t) => 
   const connection = await alone
   await settle()
   t.same(order, ['first', 'second', 'alone'])
+  t.notOk(shared.hadCompany(connection))
   shared.release(connection, true)
   shared.release(await other, true)
   shared.release(await late, true)
