@@ -2,57 +2,20 @@
  * What is answered before Fastify says what Fastify says: every request goes over a socket twice (the second time its
  * answer may be known) and past the front to an application that keeps nothing.
  */
-import { request as ask } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { listen, type Sent } from '../fixtures/socket.ts'
 
 const small = await makeSmallRelease()
 const plain = await openClient(small.releasesDir)
 const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
-await client.app.listen({ host: '127.0.0.1', port: 0 })
-const { port } = client.app.server.address() as AddressInfo
+const { send: overSocket } = await listen(client.app)
 t.teardown(async () => {
   await client.close()
   await plain.close()
 })
-
-interface Sent {
-  readonly method?: string
-  readonly url: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  /** The body comes in two parts, some time apart. */
-  readonly isSlow?: boolean
-}
-
-function overSocket({ method = 'GET', url, headers = {}, body, isSlow = false }: Sent): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const request = ask({ host: '127.0.0.1', port, method, path: url, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const bytes = Buffer.concat(chunks)
-        const text = bytes.toString()
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: null,
-          text,
-          bytes,
-        })
-      })
-    })
-    request.on('error', reject)
-    if (body === undefined || !isSlow) request.end(body)
-    else {
-      request.write(body.slice(0, 10))
-      setTimeout(() => request.end(body.slice(10)), 30)
-    }
-  })
-}
 
 /** Headers that differ from request to request, or belong to the connection. */
 const OWN = [
@@ -65,7 +28,7 @@ const OWN = [
   'content-length',
   'transfer-encoding',
 ]
-const shown = ({ status, headers, bytes }: Reply): object => ({
+const shown = ({ status, headers, bytes }: Pick<Reply, 'status' | 'headers' | 'bytes'>): object => ({
   status,
   headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.includes(name))),
   text: (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes)
@@ -79,6 +42,17 @@ const { etag } = (await plain.get(`/v1/facilities/${code}`)).headers
 const cursor = (await plain.get('/v1/facilities?limit=2')).body.pagination.next_cursor
 const bearer = (of: typeof plain, ...lacking: Parameters<typeof plain.keyWithout>): string =>
   `Bearer ${of.keyWithout(...lacking)}`
+
+/** What Fastify alone says. */
+async function pastFront({ method = 'GET', url, headers = {}, body }: Sent): Promise<object> {
+  const sent = await plain.app.inject({
+    method: method as 'GET',
+    url,
+    headers,
+    ...(body === undefined ? {} : { payload: body }),
+  })
+  return shown({ status: sent.statusCode, headers: sent.headers, bytes: sent.rawPayload })
+}
 
 const URLS = [
   `/v1/facilities/${code}`,
@@ -124,18 +98,7 @@ t.test('the same answer by either way, each time it is asked', async (t) => {
   for (const url of URLS)
     for (const [index, headersOf] of HEADERS.entries())
       for (const method of index === 0 ? ['GET', 'HEAD'] : ['GET']) {
-        const sent = await plain.app.inject({
-          method: method as 'GET',
-          url,
-          headers: headersOf(plain),
-        })
-        const expected = shown({
-          status: sent.statusCode,
-          headers: sent.headers,
-          body: null,
-          text: sent.body,
-          bytes: sent.rawPayload,
-        })
+        const expected = await pastFront({ method, url, headers: headersOf(plain) })
         for (const turn of ['first', 'second'])
           t.same(
             shown(await overSocket({ method, url, headers: headersOf(client) })),
@@ -161,31 +124,18 @@ t.test('questions in a body, whole or in parts', async (t) => {
     [JSON.stringify({ metrics: ['bed_capacity_existing'], expected_release_id: 'another' }), json],
     ['', json],
   ] as const) {
-    const sent = await plain.app.inject({
-      method: 'POST',
-      url: '/v1/analytics/query',
-      headers: { authorization: bearer(plain), ...headers },
-      payload: body,
-    })
-    const expected = shown({
-      status: sent.statusCode,
-      headers: sent.headers,
-      body: null,
-      text: sent.body,
-      bytes: sent.rawPayload,
-    })
+    const asked = { method: 'POST', url: '/v1/analytics/query', body }
+    const expected = await pastFront({ ...asked, headers: { authorization: bearer(plain), ...headers } })
     for (const isSlow of [false, false, true])
       t.same(
         shown(
           await overSocket({
-            method: 'POST',
-            url: '/v1/analytics/query',
+            ...asked,
             headers: {
               authorization: bearer(client),
               'content-length': String(Buffer.byteLength(body)),
               ...headers,
             },
-            body,
             isSlow,
           }),
         ),
@@ -218,12 +168,11 @@ t.test('what is answered here is counted, logged under its route, and numbered',
 
 t.test('each takes from its key, and what is left over goes by', async (t) => {
   const poor = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true, perMinute: 4 })
-  await poor.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port: own } = poor.app.server.address() as AddressInfo
   t.teardown(() => poor.close())
+  const { port } = await listen(poor.app)
   const found = []
   for (let turn = 0; turn < 6; turn += 1) {
-    const response = await fetch(`http://127.0.0.1:${own}/v1/facilities/${code}`, {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/facilities/${code}`, {
       headers: { authorization: bearer(poor), 'accept-encoding': 'identity' },
     })
     found.push([response.status, response.headers.get('ratelimit')?.match(/r=(\d+)/)?.[1]])

@@ -1,6 +1,8 @@
 /**
  * 20,000 seeded requests: methods × paths × parameters × headers × bodies × keys, most of them wrong. No answer is a 5xx
- * but a documented one, every error is a problem document, nothing leaks, and memory does not grow with them.
+ * but a documented one, every error is a problem document, nothing leaks, and memory does not grow with them. They go
+ * over sockets to an application that keeps answers and has its rows written out, as it is run; what came before comes
+ * again, so that it may be known.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -13,10 +15,14 @@ import { METRIC_CODES } from '../../src/model/metrics.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { listen } from '../fixtures/socket.ts'
 
 const REQUESTS = 20_000
 const small = await makeSmallRelease()
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
+const { send } = await listen(client.app)
+const code: string = (await client.get('/v1/facilities?limit=1')).body.data[0].cnes_code
+const good = `Bearer ${client.keyWithout()}`
 t.teardown(() => client.close())
 const { draw, pick } = createDraws(2026)
 const maybe = (share: number): boolean => draw(1000) < share * 1000
@@ -64,7 +70,7 @@ const TEXTS = [
   'ESTIMATED_POPULATION',
   '05',
   'M',
-  '1000001',
+  code,
   small.result.analytics,
 ] as const
 const NAMES = [
@@ -102,7 +108,7 @@ function drawPath(): string {
         ? ({
             ibge_code: '14',
             uf: 'RR',
-            cnes_code: '1000001',
+            cnes_code: code,
             release_id: small.result.analytics,
             path: 'manifest.json',
             municipalityCode: '1400100',
@@ -176,7 +182,7 @@ const KEYS = [
 function drawHeaders(hasBody: boolean): Record<string, string> {
   const key = pick(KEYS)
   return {
-    ...(key === 'good' ? {} : { authorization: key === 'none' ? '' : key }),
+    authorization: key === 'good' ? good : key === 'none' ? '' : key,
     ...(hasBody
       ? {
           'content-type': pick([
@@ -213,44 +219,55 @@ const DOCUMENTED = new Set<string>(Object.keys(ERRORS))
 const LEAKS =
   /node_modules|\.ts:\d+|at \w+ \(|\/tmp\/|\/home\/|Binder Error|Parser Error|Catalog Error|Conversion Error|IO Error|sus_[a-z0-9]{8}_[a-z0-9]{20}/
 
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly body: string | undefined
+}
+function drawRequest(): Asked {
+  const method = maybe(0.8)
+    ? methodOf(pick(ROUTES))
+    : pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+  // Reports are made one at a time by a worker: they have tests of their own.
+  const url =
+    (method === 'POST' && maybe(0.8)
+      ? pick([
+          '/v1/analytics/query',
+          '/v1/analytics/explain',
+          '/v1/analytics/lineage',
+          '/v1/analytics/compare',
+        ])
+      : drawUrl()) || '/'
+  const hasBody = method === 'POST' || (method !== 'GET' && maybe(0.2))
+  return { method, url, body: hasBody ? drawBody() : undefined }
+}
+
 t.test(`${REQUESTS} requests`, async (t) => {
   const wrong: string[] = []
   const statuses = new Map<number, number>()
+  const answered: Asked[] = []
   let heapBefore = 0
   for (let index = 0; index < REQUESTS; index += 1) {
     if (index === REQUESTS / 4) {
       collect()
       heapBefore = process.memoryUsage().heapUsed
     }
-    const route = pick(ROUTES)
-    const method = maybe(0.8)
-      ? methodOf(route)
-      : pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
-    const hasBody = method === 'POST' || (method !== 'GET' && maybe(0.2))
-    // Reports are made one at a time by a worker: they have tests of their own.
-    const url =
-      (method === 'POST' && maybe(0.8)
-        ? pick([
-            '/v1/analytics/query',
-            '/v1/analytics/explain',
-            '/v1/analytics/lineage',
-            '/v1/analytics/compare',
-          ])
-        : drawUrl()) || '/'
+    const { method, url, body } = answered.length > 0 && maybe(0.2) ? pick(answered) : drawRequest()
     if (url.includes('/export') && maybe(0.9)) continue
-    const headers = drawHeaders(hasBody)
-    const payload = hasBody ? drawBody() : undefined
-    const asked = `${method} ${url.slice(0, 200)} ${payload?.slice(0, 200) ?? ''}`
+    const asked = `${method} ${url.slice(0, 200)} ${body?.slice(0, 200) ?? ''}`
+    const headers = drawHeaders(body !== undefined)
     const {
       status,
       headers: told,
       text,
-    } = await client.send({
+    } = await send({
       method,
       url,
-      headers,
-      ...(payload === undefined ? {} : { payload }),
+      body,
+      headers:
+        body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) },
     })
+    if (status === 200) answered.push({ method, url, body })
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     if (status >= 400 && method !== 'HEAD') {
       const isProblem = told['content-type'] === 'application/problem+json; charset=utf-8'
