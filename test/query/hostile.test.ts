@@ -246,6 +246,23 @@ t.test('a query that does not fit into the memory fails alone, and says so', asy
   t.equal((await engine.run(sql`SELECT count(*) AS n FROM ${table('states')}`, view))[0]?.n, 27)
 })
 
+t.test('what does not fit beside others is answered alone', async (t) => {
+  const engine = await makeEngine(small.releasesDir, { memory: '128MB', concurrency: 4, queue: 16 })
+  t.teardown(() => engine.close())
+  await engine.open(view)
+  const COUNT = 2_000_000
+  const heavy = sql`SELECT count(*) AS n FROM (SELECT range, sum(range) FROM range(${COUNT}) GROUP BY 1)`
+  const ask = (owner: string | null) =>
+    engine.run(heavy, view, owner === null ? {} : { heavyFor: owner }).then(
+      ([row]) => row?.n,
+      ({ code }: { code: string }) => code,
+    )
+  const together = await Promise.all(Array.from({ length: 4 }, () => ask(null)))
+  t.ok(together.includes('query_too_large'), 'four of them are too much for the memory')
+  const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => ask(`key ${index % 3}`)))
+  t.same(answers, Array(6).fill(COUNT))
+})
+
 t.test('rows are counted without being computed, and as many as there are', async (t) => {
   for (const group_by of [
     ['facility'],
