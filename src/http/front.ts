@@ -29,7 +29,7 @@ import {
   releaseMeta,
   VERSION,
 } from './route.ts'
-import { mayBeCompressed, type Sender } from './send.ts'
+import type { Sender } from './send.ts'
 import { newState, type RequestState } from './state.ts'
 
 export interface FrontParts {
@@ -146,10 +146,11 @@ export function createFront(
     state.releaseHeader = releaseHeaderOf(route)
     const id = parts.requestIdOf(request)
     const isKnown = isGet && setValidators(asked, state, found.isPinned)
+    // What may be compressed is not read here and there.
+    if (!isKnown && headers['accept-encoding'] !== undefined) return false
     const kept = isKnown ? null : found.read()
     if (kept === null && !isKnown) return false
     const body = kept === null ? null : writeKept(kept, id)
-    if (body !== null && mayBeCompressed(headers, body)) return false
     const rate = limiter.take(key.id, costOf(route), key.rate_per_minute)
     // A refused request has taken nothing: Fastify's turn refuses it again.
     if (rate instanceof Promise || !rate.allowed) return false

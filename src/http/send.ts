@@ -124,7 +124,7 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
 }
 
 /** Would Fastify's plugin look whether to compress it? */
-export const mayBeCompressed = (headers: IncomingHttpHeaders, body: Buffer): boolean =>
+const mayBeCompressed = (headers: IncomingHttpHeaders, body: Buffer): boolean =>
   headers['accept-encoding'] !== undefined && body.length >= COMPRESSED_FROM
 
 /** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
