@@ -2,7 +2,6 @@
  * The application: hooks every request passes, every route of the table, the one error shape. No listening, no
  * environment: tests inject requests into what this returns.
  */
-
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http'
 import accepts from '@fastify/accepts'
@@ -264,6 +263,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   if (parts.servesMetrics) mountMetrics(app, parts.metrics, true)
 
   const names = new Map(ROUTES.map((route) => [route, fastifyPath(route.path)]))
+  // Fastify has no way to answer a request it has not made its own objects of: the front stands where Fastify listened.
   const [pass] = app.server.listeners('request') as RequestListener[]
   if (pass === undefined) throw new TypeError('Fastify listens to requests of its server')
   app.server.removeListener('request', pass)

@@ -5,7 +5,6 @@
  * now_<catalog>. Out: Parquet. Rows that cannot be loaded go to set_aside with file, row and reason. Every expression
  * comes from model/lineage.ts, so that provenance tells what was done.
  */
-
 import { datasetOf, storedColumns } from '../model/datasets.ts'
 import {
   CADGER_LINEAGE,

@@ -5,7 +5,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { DATASETS, type DatasetName, datasetOf, storedColumns } from '../model/datasets.ts'
+import { type DatasetName, datasetOf, storedColumns } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { quoteName, quoteText, ROW_GROUP_ROWS, type Session } from './session.ts'
@@ -136,7 +136,3 @@ export function mergeOutputs(outputs: readonly DatasetOutput[]): {
   }
   return { datasets, rowsByFile }
 }
-
-/** Datasets of an area, by declaration. */
-export const datasetsOf = (area: 'cnes' | 'demography'): DatasetName[] =>
-  (Object.keys(DATASETS) as DatasetName[]).filter((name) => DATASETS[name].area === area)

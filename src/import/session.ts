@@ -4,7 +4,6 @@
  * Absent on purpose: the server's engine. The importer trusts nothing it reads but needs the file system; the server is
  * locked away from it.
  */
-
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
