@@ -136,7 +136,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sender = createSender({ origins: parts.corsOrigins, isClosing: () => isClosing })
   // Before the hooks of plugins, which see the headers as they will be.
   app.addHook('onSend', (request, reply, payload, done) => {
-    closeWhenStalled(reply.raw, payload == null ? 0 : ((payload as string | Buffer).length ?? null))
+    const isEmpty = payload == null || request.method === 'HEAD'
+    closeWhenStalled(reply.raw, isEmpty ? 0 : ((payload as string | Buffer).length ?? null))
     sender.putHeaders(request, reply)
     done(null, payload)
   })
