@@ -72,7 +72,7 @@ export function kept(name: string, definition: Sql): Sql {
 
 /**
  * A whole number of the plan (a year, a scale, a page) as text. Statements that differ in nothing a request's text could
- * choose have one text and no parameters, so that a connection can keep what it planned for them.
+ * choose have no parameters: they are run without being prepared.
  */
 export function whole(value: number): Sql {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not a whole number: ${value}`)

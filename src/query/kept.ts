@@ -45,8 +45,14 @@ export const peopleOf = (years: PopulationYears): Sql => kept('people', peopleDe
 export const factsOf = (dataset: CnesFacts, period: number): Sql =>
   kept(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
 
-/** @returns members of a dimension: code, name, and, where they are ordered by name, name_rank */
-export const membersOf = (code: DimensionCode): Sql => kept(`members ${code}`, membersDefinition(code))
+/**
+ * @param period month of the facilities; other members have none
+ * @returns members of a dimension: code, name, and, where they are few and ordered by name, name_rank
+ */
+export const membersOf = (code: DimensionCode, period: number | null = null): Sql =>
+  kept(membersName(code, period), membersDefinition(code, period))
+const membersName = (code: DimensionCode, period: number | null): string =>
+  period === null ? `members ${code}` : `members ${code} ${period}`
 
 /** @returns municipalities in which an active facility stands in a month, once each */
 export const standingOf = (period: number): Sql => kept(`standing ${period}`, standingDefinition(period))
@@ -86,19 +92,19 @@ const codeColumns = (dataset: CnesFacts): string[] =>
     return code !== 'facility' && dimension.integer !== true && dimension.datasets.includes(dataset)
   }).map((code) => dimensionOf(code).column)
 
-function membersDefinition(code: DimensionCode): Sql {
+function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
   const { member, order } = dimensionOf(code)
   if (member === null) throw new TypeError(`${code} has a fixed list`)
   const more =
     code === 'municipality' ? text(', uf, territorial_type') : code === 'state' ? text(', ibge_code') : EMPTY
   // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
   const rank =
-    order === 'name'
+    order === 'name' && member.dataset !== 'facilities'
       ? text(
           `, CASE WHEN ${member.name} IS NOT NULL THEN dense_rank() OVER (ORDER BY ${member.name} COLLATE pt) END AS name_rank`,
         )
       : EMPTY
-  return sql`SELECT ${ident(member.key)} AS code, ${text(member.name)} AS name${more}${rank} FROM ${table(member.dataset)}`
+  return sql`SELECT ${ident(member.key)} AS code, ${text(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
 }
 
 const standingDefinition = (period: number): Sql =>
@@ -152,6 +158,9 @@ export function keptRelations(view: ReleaseView): KeepableRelation[] {
   if (newest !== undefined) {
     addPreAggregates(newest)
     addFacts(newest)
+    const facilities = rowsOf(cnes, 'facilities', newest)
+    if (facilities !== null)
+      add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
   }
   for (const period of older) addPreAggregates(period)
   for (const period of older) addFacts(period)

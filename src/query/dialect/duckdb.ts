@@ -14,7 +14,7 @@ import {
 } from '../../model/dimensions.ts'
 import type { Condition, Measure } from '../../model/metrics.ts'
 import { type PreAggregateName, preAggregateOf, sourceOf } from '../../model/pre-aggregates.ts'
-import { EMPTY, ident, join, type Sql, sql, table, whole } from '../../sql.ts'
+import { EMPTY, ident, join, type Sql, sql, whole } from '../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../aggregate.ts'
 import {
   factsAsStored,
@@ -554,10 +554,7 @@ function memberName(code: DimensionCode): Sql {
 function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'chosen'): Sql {
   const { member, column } = dimensionOf(code)
   if (member === null) return EMPTY
-  const members =
-    member.dataset === 'facilities'
-      ? sql`(SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name FROM ${table(member.dataset, plan.facilityPeriod)})`
-      : membersOf(code)
+  const members = membersOf(code, member.dataset === 'facilities' ? plan.facilityPeriod : null)
   const alias = ident(`named_${code}`)
   return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
 }
