@@ -27,7 +27,7 @@ export interface HotTables {
   stop(): Promise<void>
   /** Stops, and drops the tables once no statement reads them. */
   drop(): Promise<void>
-  /** Estimate of what is held. */
+  /** What is held. */
   bytes(): number
 }
 
@@ -60,7 +60,7 @@ export interface HotOptions {
   readonly schema: string
   /** How the tables' names begin. */
   readonly prefix: string
-  /** What is held at most, as estimated before it is loaded. */
+  /** What is held at most; a table is estimated before it is loaded, and measured then. */
   readonly bytesMax: number
 }
 
@@ -81,6 +81,13 @@ export function createHotTables(
 
   const rowsOf = async (text: string) => (await loader.runAndReadAll(text)).getRows()
 
+  const tableBytes = async (): Promise<number> => {
+    const [row] = await rowsOf(
+      "SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'",
+    )
+    return Number(row?.[0] ?? 0)
+  }
+
   const loadOne = async ({ name, rows, select, codes, number }: HotRelation): Promise<void> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
@@ -91,7 +98,7 @@ export function createHotTables(
       ),
     )
     if (held + bytes > bytesMax) return
-    held += bytes
+    const before = await tableBytes()
     loaded += 1
     const table = named(String(loaded))
     const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
@@ -112,6 +119,9 @@ export function createHotTables(
       return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
     })
     await loader.run(`CREATE TABLE ${table} AS SELECT ${casts.join(', ')} FROM (${select})`)
+    // What it takes is known now; of another release's tables some may have gone meanwhile.
+    const grown = (await tableBytes()) - before
+    held += grown > 0 ? Math.min(grown, bytes) : bytes
     if (!isStopped) tables.set(name, table)
   }
   /** The codes there are of each column, and whether each number is one of seven digits: then it is equal where its text is. */
