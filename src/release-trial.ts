@@ -7,7 +7,7 @@ import { createEngine } from './engine/engine.ts'
 import type { Manifest } from './release/manifest.ts'
 import { readManifest } from './release/verify.ts'
 import type { ReleaseView } from './release/view.ts'
-import { type Sql, table } from './sql.ts'
+import { type Sql, TEXT, table } from './sql.ts'
 
 const SAMPLE_ROWS = 1000
 /** A start waits for this, and has a core to spare meanwhile. */
@@ -33,7 +33,6 @@ const engine = await createEngine({
   concurrency: AT_ONCE,
   queue: Number.POSITIVE_INFINITY,
 })
-const text = (words: string): Sql => ({ parts: [{ kind: 'text', text: words }] })
 const join = (...statements: Sql[]): Sql => ({ parts: statements.flatMap(({ parts }) => parts) })
 
 /** What is wrong with a dataset, as a line; null when it answered. */
@@ -46,11 +45,11 @@ async function tryDataset(
   try {
     const [row] = await engine.run(
       join(
-        text('SELECT *, (SELECT count(*) FROM '),
+        TEXT('SELECT *, (SELECT count(*) FROM '),
         table(dataset),
-        text(') AS n FROM (SELECT count(COLUMNS(*)) FROM (SELECT * FROM '),
+        TEXT(') AS n FROM (SELECT count(COLUMNS(*)) FROM (SELECT * FROM '),
         newest,
-        text(` LIMIT ${SAMPLE_ROWS}))`),
+        TEXT(` LIMIT ${SAMPLE_ROWS}))`),
       ),
       view,
     )

@@ -51,6 +51,9 @@ export function sql(strings: TemplateStringsArray, ...items: readonly (Sql | Sql
   return { parts }
 }
 
+/** Words of a statement as they are: never a request's. */
+export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
+
 /** An identifier of ours (a field, a CTE). Anything but lower-case words is a bug, so it throws. */
 export function ident(identifier: string): Sql {
   if (!/^[a-z_][a-z0-9_]*$/.test(identifier)) throw new TypeError(`not an identifier: ${identifier}`)

@@ -174,7 +174,7 @@ export async function openTable(
         }
       }
       for (let rows: Row[] = firstRows; ; ) {
-        held.push(...rows.filter((row) => row.position !== null))
+        held.push(...rows.filter((row) => row.in_page !== null))
         yield* cut(BATCH_ROWS)
         const next = await source.next()
         if (next.done === true) break

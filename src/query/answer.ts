@@ -104,7 +104,7 @@ export async function answerPage(body: unknown, parts: AnswerParts): Promise<Pag
   return {
     prepared,
     summary: summarise(rows[0], prepared, parts.view),
-    rows: rows.filter((row) => row.position !== null),
+    rows: rows.filter((row) => row.in_page !== null),
   }
 }
 

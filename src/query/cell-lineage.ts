@@ -155,7 +155,7 @@ async function readCell(
 ): Promise<JsonValue> {
   const index = plan.metrics.indexOf(metric)
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
-  const row = rows.find(({ position }) => position !== null)
+  const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined) throw new AppError('not_found', { detail: 'The query has no group with this key.' })
   const value = row[`value_${index}`] ?? null
   return value === null ? null : Number(value)

@@ -108,7 +108,7 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
       detail: `The query has ${total} groups; ${GROUPS_MAX} can be compared.`,
       extra: { rows: total, allowed: GROUPS_MAX },
     })
-  return { prepared, rows: rows.filter(({ position }) => position !== null) }
+  return { prepared, rows: rows.filter(({ in_page }) => in_page !== null) }
 }
 
 /** Causes of one measure by the key of its groups (those of the dataset: a population has places only). */

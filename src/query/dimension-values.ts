@@ -9,7 +9,7 @@ import { CODE_LABELS } from '../model/codelists.ts'
 import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
 import { capabilityOf } from '../model/metrics.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
-import { EMPTY, ident, type Sql, sql, table } from '../sql.ts'
+import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { meetsPeriod } from './aggregate.ts'
 import { printMemberCounts } from './dialect/duckdb.ts'
 import { foldText } from './filters.ts'
@@ -73,7 +73,7 @@ export function planDimensionValues(
   const { member, order } = dimensionOf(code)
   if (member === null) throw new TypeError(`${code} has a fixed list`)
   const period = member.dataset === 'facilities' ? latestPeriod(view, 'facilities') : null
-  const name: Sql = { parts: [{ kind: 'text', text: member.name }] }
+  const name = TEXT(member.name)
   const parent = PARENTS[code]
   const scope =
     code === 'municipality'

@@ -90,7 +90,7 @@ const anyDeclaration = (conditions: readonly Sql[]): Sql =>
 
 function declarationCondition(column: string, text: string): Sql {
   if (column === 'offers_any_sus') return sql`(d.has_ambulatory_sus OR d.has_hospital_sus)`
-  const member: Sql = { parts: [{ kind: 'text', text: 'd.' }, ...ident(column).parts] }
+  const member = sql`d.${ident(column)}`
   return text === 'true' ? member : sql`${member} = ${text}`
 }
 

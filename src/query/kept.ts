@@ -17,7 +17,7 @@ import {
 } from '../model/pre-aggregates.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, type ReleaseView } from '../release/view.ts'
-import { EMPTY, ident, join, kept, type Sql, sql, table, whole } from '../sql.ts'
+import { EMPTY, ident, join, kept, type Sql, sql, TEXT, table, whole } from '../sql.ts'
 
 export type PopulationYears = Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>>
 
@@ -35,7 +35,6 @@ const FACTS: readonly CnesFacts[] = [
 ]
 /** Municipalities, ignored ones included, are fewer. */
 const STANDING_MAX = 6000
-const text = (words: string): Sql => ({ parts: [{ kind: 'text', text: words }] })
 const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
 
 /** @returns population by municipality: one row each, the years of the release side by side */
@@ -68,7 +67,7 @@ export const factsAsStored = (dataset: CnesFacts, period: number): Sql =>
 function peopleDefinition(years: PopulationYears): Sql {
   const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
     (type) =>
-      sql`CAST(sum(population) FILTER (population_type = ${text(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
+      sql`CAST(sum(population) FILTER (population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
   )
   return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
 }
@@ -77,7 +76,7 @@ function factsDefinition(dataset: CnesFacts, period: number): Sql {
   const { quantities, flags } = measuredFields(dataset)
   const outsourced =
     dataset === 'specialized_services'
-      ? text(
+      ? TEXT(
           ", len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0 AS is_outsourced",
         )
       : EMPTY
@@ -96,15 +95,15 @@ function membersDefinition(code: DimensionCode, period: number | null = null): S
   const { member, order } = dimensionOf(code)
   if (member === null) throw new TypeError(`${code} has a fixed list`)
   const more =
-    code === 'municipality' ? text(', uf, territorial_type') : code === 'state' ? text(', ibge_code') : EMPTY
+    code === 'municipality' ? TEXT(', uf, territorial_type') : code === 'state' ? TEXT(', ibge_code') : EMPTY
   // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
   const rank =
     order === 'name' && member.dataset !== 'facilities'
-      ? text(
+      ? TEXT(
           `, CASE WHEN ${member.name} IS NOT NULL THEN dense_rank() OVER (ORDER BY ${member.name} COLLATE pt) END AS name_rank`,
         )
       : EMPTY
-  return sql`SELECT ${ident(member.key)} AS code, ${text(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
+  return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
 }
 
 const standingDefinition = (period: number): Sql =>

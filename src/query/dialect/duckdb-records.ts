@@ -8,17 +8,9 @@
 import { datasetOf } from '../../model/datasets.ts'
 import { dimensionOf } from '../../model/dimensions.ts'
 import type { Condition, Measure } from '../../model/metrics.ts'
-import { EMPTY, ident, join, ofOther, type Sql, sql, table, whole } from '../../sql.ts'
+import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../sql.ts'
 import type { DatasetPlan } from '../aggregate.ts'
-import {
-  codeText,
-  conditionSql,
-  filterColumn,
-  filterCondition,
-  type GroupKey,
-  TEXT,
-  unionOf,
-} from './duckdb.ts'
+import { codeText, conditionSql, filterColumn, filterCondition, type GroupKey, unionOf } from './duckdb.ts'
 
 /** Columns that tell a record from the others of its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key

@@ -3,7 +3,8 @@
  *
  * One CTE a dataset, a spine of the groups that exist, left joins on the conformed keys, division last. Sums are HUGEINT
  * and quotients are rounded half away from zero in integers: no DOUBLE takes part. Out: one row a group of the page,
- * each with the totals over all groups; a page beyond the end is one row without a position.
+ * in order, each with the totals over all groups; where the page is empty, one row in which in_page is null. Of questions
+ * whose groups are few, each join and sort is a millisecond of the answer's ten: what can do without does.
  */
 import { STATES } from '../../model/codelists.ts'
 import {
@@ -14,7 +15,7 @@ import {
 } from '../../model/dimensions.ts'
 import type { Condition, Measure } from '../../model/metrics.ts'
 import { type PreAggregateName, preAggregateOf, sourceOf } from '../../model/pre-aggregates.ts'
-import { EMPTY, ident, join, type Sql, sql, whole } from '../../sql.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../aggregate.ts'
 import {
   factsAsStored,
@@ -27,16 +28,11 @@ import {
   standingOf,
 } from '../kept.ts'
 import type { QueryFilter } from '../request.ts'
+import { quotientSql, rankSql, valueText } from './quotients.ts'
 
 /** The member of each grouped dimension that a cell belongs to; null is the member without a code. */
 export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>
 
-/** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
-const RANK_SCALE = 10n ** 18n
-/** Twice a numerator × 100, and a remainder × 10^9, stay below 2^63. */
-const NARROW_NUMERATOR = 10 ** 15
-const NARROW_DENOMINATOR = 4 * 10 ** 9
-export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
@@ -55,6 +51,14 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
     ],
     ', ',
   )})`
+  const order = orderOf(plan)
+  const withoutOrder =
+    order.length === 0
+      ? EMPTY
+      : sql` EXCLUDE (${join(
+          order.map((_, index) => ident(`order_${index}`)),
+          ', ',
+        )})`
   const missing = plan.metrics.map(
     (_, index) =>
       sql`count(*) FILTER (${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL) AS ${ident(`missing_${index}`)}`,
@@ -62,7 +66,7 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
   return sql`WITH ${join(
     [
       ...ctes,
-      sql`spine AS (\n${spineCte(plan)}\n)`,
+      ...(onlyFacts(plan) === null ? [sql`spine AS (\n${spineCte(plan)}\n)`] : []),
       sql`joined AS (\n${joinedCte(plan)}\n)`,
       sql`valued AS (\n${valuedCte(plan)}\n)`,
       sql`summary AS (
@@ -74,9 +78,8 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
     ],
     ',\n',
   )}
-SELECT summary.*, page.*
-FROM summary LEFT JOIN page ON true
-ORDER BY page.position`
+SELECT summary.*, page.*${withoutOrder}
+FROM summary LEFT JOIN page ON true${orderBy(order)}`
 }
 
 /** How many rows the whole answer has, without computing any of them: one row, total_rows. */
@@ -87,12 +90,6 @@ export function printRowCount(plan: AggregatePlan): Sql {
     .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
   return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
-}
-
-/** A value as text; what fits 64 bits, which all but absurd ones do, is printed many times faster from them. */
-function valueText(value: Sql, decimals: number): Sql {
-  const narrow = decimals === 0 ? TEXT('BIGINT') : TEXT(`DECIMAL(18, ${decimals})`)
-  return sql`coalesce(CAST(TRY_CAST(${value} AS ${narrow}) AS VARCHAR), CAST(${value} AS VARCHAR), '')`
 }
 
 /** A code as an answer shows it. */
@@ -267,6 +264,43 @@ export function conditionSql(condition: Condition): Sql {
   throw new TypeError('no column says it')
 }
 
+interface Carried {
+  readonly column: string
+  /** Of the members' relation. */
+  readonly from: string
+}
+
+/** What the spine says of its members beside their key, where it is made of them: it need not be looked up again. */
+function carriedOf(plan: AggregatePlan): readonly Carried[] {
+  const carrier = carrierOf(plan)
+  if (carrier === null) return []
+  return [
+    { column: `name_of_${carrier}`, from: 'name' },
+    { column: `rank_of_${carrier}`, from: 'name_rank' },
+    carrier === 'municipality'
+      ? { column: 'municipality_uf', from: 'uf' }
+      : { column: 'state_ibge_code', from: 'ibge_code' },
+  ]
+}
+
+/** The dimension whose members the spine is made of. */
+function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
+  if (spine !== 'members') return null
+  if (group_by.includes('municipality')) return 'municipality'
+  return group_by.includes('state') ? 'state' : null
+}
+
+/** The dataset whose groups are all there are, where it is one. */
+function onlyFacts(plan: AggregatePlan): FactDataset | null {
+  if (plan.spine !== 'facts') return null
+  const [only = null, ...others] = plan.datasets.filter(hasRows)
+  return only === null || others.length > 0 || only.dataset === 'population' ? null : only.dataset
+}
+
+/** What the measures of a dataset stand under. */
+const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
+  ident(dataset === onlyFacts(plan) ? 'spine' : dataset)
+
 /** The groups that exist: members of places and periods, or the keys that have facts. */
 function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
@@ -292,6 +326,7 @@ function spineCte(plan: AggregatePlan): Sql {
   const place = (filter: QueryFilter): Sql =>
     filterCondition(filter.dimension === 'state' ? ident('uf') : ident('code'), filter)
   const inScope = plan.placeFilters.map(place)
+  const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.includes('municipality')) {
     // The ignored municipality of a state is a row where an active facility stands in it, whatever is asked: a metric
     // alone has the rows it has beside others.
@@ -309,7 +344,7 @@ function spineCte(plan: AggregatePlan): Sql {
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
-    return sql`  SELECT ${join(columns, ', ')}
+    return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('municipality')} AS members${across}
   WHERE ${join([exists, ...inScope], '\n    AND ')}`
   }
@@ -318,7 +353,7 @@ function spineCte(plan: AggregatePlan): Sql {
       ? EMPTY
       : sql`\n  WHERE code IN (SELECT uf FROM ${membersOf('municipality')} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
-  return sql`  SELECT ${join(columns, ', ')}
+  return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('state')} AS members${across}${scope}`
 }
 
@@ -331,7 +366,9 @@ function joinedCte(plan: AggregatePlan): Sql {
       sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
     ]
   })
-  const joins = plan.datasets.filter(hasRows).map(({ dataset, keys }) => {
+  const only = onlyFacts(plan)
+  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== only)
+  const joins = joined.map(({ dataset, keys }) => {
     const on =
       keys.length === 0
         ? TEXT('true')
@@ -342,8 +379,10 @@ function joinedCte(plan: AggregatePlan): Sql {
     return sql`\n  LEFT JOIN ${ident(dataset)} ON ${on}`
   })
   const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
-  return sql`  SELECT ${join([...keys, ...columns], ',\n    ')}
-  FROM spine${join(joins, '')}`
+  const carried = carriedOf(plan).map(({ column }) => sql`spine.${ident(column)}`)
+  const from = only === null ? TEXT('spine') : sql`${ident(only)} AS spine`
+  return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
+  FROM ${from}${join(joins, '')}`
 }
 
 const planOf = (plan: AggregatePlan, dataset: FactDataset): DatasetPlan => {
@@ -358,7 +397,7 @@ const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.perio
 function measureValue(plan: AggregatePlan, place: { dataset: FactDataset; measure: number }): Sql {
   const dataset = planOf(plan, place.dataset)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
-  const column = sql`CAST(${ident(dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
+  const column = sql`CAST(${aliasOf(plan, dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
   // No population is unknown; no facts is none, where facts were collected.
   if (dataset.dataset === 'population') return column
   const covered = coveredSql(dataset, plan)
@@ -433,36 +472,17 @@ function valuedCte(plan: AggregatePlan): Sql {
       numerator,
     ]
   })
-  return sql`  SELECT ${join([...plan.query.group_by.map(key), ...columns], ',\n    ')}
+  const carried = carriedOf(plan).map(({ column }) => ident(column))
+  return sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...columns], ',\n    ')}
   FROM joined`
-}
-
-/** Do the numbers leave room for their products in 64 bits? Division of HUGEINT is many times slower. */
-const isNarrow = (numerator: Sql, denominator: Sql): Sql =>
-  sql`${numerator} BETWEEN ${whole(-NARROW_NUMERATOR)} AND ${whole(NARROW_NUMERATOR)} AND ${denominator} <= ${whole(NARROW_DENOMINATOR)}`
-const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
-
-/** numerator × 10^decimals ÷ denominator, rounded half away from zero, in integers. */
-function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
-  const rounded = (n: Sql, d: Sql): Sql =>
-    sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
-  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
-}
-
-/** numerator × 10^18 ÷ denominator: of narrow numbers by long division, nine digits at a time. */
-function rankSql(numerator: Sql, denominator: Sql): Sql {
-  const [n, d, digits] = [narrow(numerator), narrow(denominator), whole(10 ** 9)]
-  const first = sql`(${n} % ${d}) * ${digits}`
-  const second = sql`((${first}) % ${d}) * ${digits}`
-  const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
-  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
 
 /** Groups of the page in order, and what they are ordered by; ties are broken by the whole key. */
 function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const groups = plan.query.group_by
   const order = orderOf(plan)
-  const byName = groups.filter(isOrderedByName)
+  const carrier = carrierOf(plan)
+  const byName = groups.filter((code) => isOrderedByName(code) && code !== carrier)
   const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
   const wanted =
@@ -475,8 +495,9 @@ function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),
     ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
-    ...(groups.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
-    ...(groups.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
+    ...(byName.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
+    ...(byName.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
+    ...carriedOf(plan).map(({ column }) => sql`valued.${ident(column)}`),
     ...plan.metrics.map((_, index) => ident(`value_${index}`)),
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
@@ -485,7 +506,7 @@ function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
-/** The page with the names of its groups and their positions among all. */
+/** The page with the names of its groups, and what it is ordered by. */
 function pageCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const names = groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`)
@@ -500,8 +521,9 @@ function pageCte(plan: AggregatePlan): Sql {
     ...places,
     ...states,
     ...plan.metrics.map((_, index) => ident(`value_${index}`)),
+    ...orderOf(plan).map((_, index) => ident(`order_${index}`)),
   ]
-  return sql`  SELECT ${whole(plan.query.offset)} + row_number() OVER (${orderBy(orderOf(plan))}) AS position, ${join(columns, ', ')}
+  return sql`  SELECT true AS in_page, ${join(columns, ', ')}
   FROM chosen${join(joins, '')}`
 }
 
@@ -529,17 +551,20 @@ function orderOf(plan: AggregatePlan): OrderTerm[] {
     const way = direction === 'desc' ? 'DESC' : 'ASC'
     const metric = plan.metrics.findIndex(({ code }) => code === field)
     if (metric >= 0) return [{ value: ident(`rank_${metric}`), way, isText: false }]
-    return memberOrder(field as DimensionCode, way)
+    return memberOrder(field as DimensionCode, way, plan)
   })
-  return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC'))]
+  return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC', plan))]
 }
 
 /** Places and facilities as a Portuguese reader sorts names; codes by their bytes; members without a code last. */
-function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC'): OrderTerm[] {
+function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC', plan: AggregatePlan): OrderTerm[] {
   const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, isText: false }
   if (!isOrderedByName(code)) return [byCode]
   const isText = code === 'facility'
-  const value = sql`${ident(`named_${code}`)}.${ident(isText ? 'name' : 'name_rank')}`
+  const value =
+    code === carrierOf(plan)
+      ? sql`valued.${ident(`rank_of_${code}`)}`
+      : sql`${ident(`named_${code}`)}.${ident(isText ? 'name' : 'name_rank')}`
   return [{ value, way, isText }, byCode]
 }
 
