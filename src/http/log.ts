@@ -104,6 +104,12 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
     releaseId: '',
     text: '',
   }
+  /** Lines of one turn of the event loop go to the stream together: it measures what it is given. */
+  let lines = ''
+  const write = (): void => {
+    stream.write(lines)
+    lines = ''
+  }
   return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
     if (!logger.isLevelEnabled('info')) return
     const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
@@ -115,8 +121,7 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
         releaseId,
         text: `,"route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)},"rows":`,
       }
-    stream.write(
-      `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}"${last.text}${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
-    )
+    if (lines === '') setImmediate(write)
+    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}"${last.text}${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`
   }
 }

@@ -1,4 +1,5 @@
 /** No key reaches a log, whatever is logged. */
+import { setImmediate as turn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t from 'tap'
 import { createAccessLog, createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'
@@ -64,6 +65,7 @@ t.test('the line of a request is what pino would write, and holds no key even as
     ms: 1.26,
   }
   log(line)
+  await turn()
   logger.info(
     {
       request_id: 'r-1',
@@ -81,8 +83,20 @@ t.test('the line of a request is what pino would write, and holds no key even as
   const [ours = '', theirs = ''] = stream.lines.map((text) => text.replace(/"time":"[^"]*"/, '"time":""'))
   t.equal(ours, theirs)
   log({ ...line, id: secret.slice(0, 64), trace: null, route: null, key: null, releaseId: null, rows: null })
+  await turn()
   t.notOk(stream.lines.join('').includes(secret.slice(13, 25)))
   t.match(JSON.parse(stream.lines[2] ?? ''), { route: null, key: null, release_id: null, rows: null })
   createAccessLog(createLogger('warn', stream))(line)
+  await turn()
   t.equal(stream.lines.length, 3, 'not at this level')
+  for (const id of ['r-2', 'r-3']) log({ ...line, id })
+  await turn()
+  t.equal(stream.lines.length, 4, 'lines of one turn go out together')
+  t.same(
+    stream.lines[3]
+      ?.trim()
+      .split('\n')
+      .map((text) => JSON.parse(text).request_id),
+    ['r-2', 'r-3'],
+  )
 })
