@@ -82,9 +82,7 @@ export function createHotTables(
   const rowsOf = async (text: string) => (await loader.runAndReadAll(text)).getRows()
 
   const tableBytes = async (): Promise<number> => {
-    const [row] = await rowsOf(
-      "SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'",
-    )
+    const [row] = await rowsOf("SELECT memory_usage_bytes FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'")
     return Number(row?.[0] ?? 0)
   }
 
