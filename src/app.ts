@@ -3,7 +3,7 @@
  * environment: tests inject requests into what this returns.
  */
 import { randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import accepts from '@fastify/accepts'
 import compress from '@fastify/compress'
 import Fastify, {
@@ -21,6 +21,7 @@ import type { ReportPool } from './export/pool.ts'
 import type { AnswerCache } from './http/answer-cache.ts'
 import { mountDocs } from './http/docs.ts'
 import { type Answered, createFront } from './http/front.ts'
+import type { Asked } from './http/identity.ts'
 import { type AccessLine, createAccessLog } from './http/log.ts'
 import { type Metrics, mountMetrics } from './http/metrics.ts'
 import { mountRoute } from './http/mount.ts'
@@ -86,7 +87,7 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The client's, where it can stand in a log. */
-function requestIdOf({ headers }: IncomingMessage): string {
+function requestIdOf({ headers }: Pick<Asked, 'headers'>): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }
@@ -188,8 +189,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
 
   const observe = (
-    { id, route, status, ms, state }: Omit<Answered, 'route'> & { readonly route: string | null },
-    { method = '', headers }: { readonly method?: string | undefined; readonly headers: IncomingHttpHeaders },
+    { id, route, status, ms, state }: Answered,
+    { method, headers }: Pick<Asked, 'method' | 'headers'>,
   ): void => {
     parts.metrics.observe(method, route ?? 'none', status, ms / 1000)
     logAccess?.({
@@ -263,7 +264,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   mountDocs(app)
   if (parts.servesMetrics) mountMetrics(app, parts.metrics, true)
 
-  const names = new Map(ROUTES.map((route) => [route, fastifyPath(route.path)]))
   // Fastify has no way to answer a request it has not made its own objects of: the front stands where Fastify listened.
   const [pass] = app.server.listeners('request') as RequestListener[]
   if (pass === undefined) throw new TypeError('Fastify listens to requests of its server')
@@ -277,8 +277,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         sender,
         requestIdOf,
         secretOf,
-        observe: (request, answered) =>
-          observe({ ...answered, route: names.get(answered.route) ?? null }, request),
+        observe,
       },
       pass,
     ),

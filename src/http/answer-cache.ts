@@ -45,9 +45,11 @@ export interface AnswerCache {
 /** Of the cache, one part in sixteen is for how known questions are spelled. */
 const SPELLINGS_SHARE = 16
 
+/** @returns bytes of the envelope but for the request's id */
+export const sizeOf = ({ data, behind, tail }: KeptAnswer): number =>
+  BEFORE.length + data.length + behind.length + tail.length
 /** A character of a JavaScript string takes one byte or two; the entry itself some more. */
-const sizeOf = ({ data, behind, tail }: KeptAnswer, question: string): number =>
-  data.length + behind.length + tail.length + 2 * question.length + 600
+const sizeInCache = (kept: KeptAnswer, question: string): number => sizeOf(kept) + 2 * question.length + 600
 
 /** @param maxBytes 0 keeps nothing; questions at once are still answered once */
 export function createAnswerCache(maxBytes: number): AnswerCache {
@@ -59,7 +61,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
       : new LRUCache<string, KeptAnswer>({
           maxSize: answerBytes,
           maxEntrySize: Math.max(1, Math.floor(answerBytes / 8)),
-          sizeCalculation: sizeOf,
+          sizeCalculation: sizeInCache,
         })
   const spellings =
     spellingBytes === 0

@@ -16,11 +16,12 @@ import type { Area } from '../model/datasets.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 import { writtenRecord } from './answer.ts'
-import { type AnswerCache, type KeptAnswer, keepAnswer, writeKept } from './answer-cache.ts'
+import { type AnswerCache, type KeptAnswer, keepAnswer, sizeOf, writeKept } from './answer-cache.ts'
 import { type Asked, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import {
   costOf,
+  fastifyPath,
   methodOf,
   type RecordRoute,
   type Route,
@@ -29,7 +30,7 @@ import {
   releaseMeta,
   VERSION,
 } from './route.ts'
-import type { Sender } from './send.ts'
+import { mayBeCompressed, type Sender } from './send.ts'
 import { newState, type RequestState } from './state.ts'
 
 export interface FrontParts {
@@ -40,15 +41,16 @@ export interface FrontParts {
   readonly rows: RowStore | null
   readonly cache: AnswerCache
   readonly sender: Sender
-  readonly requestIdOf: (request: IncomingMessage) => string
+  readonly requestIdOf: (asked: Pick<Asked, 'headers'>) => string
   readonly secretOf: (authorization: string | undefined) => string | null
   /** Counts and logs what has been answered. */
-  readonly observe: (request: IncomingMessage, answered: Answered) => void
+  readonly observe: (answered: Answered, asked: Asked) => void
 }
 
 export interface Answered {
   readonly id: string
-  readonly route: Route
+  /** As Fastify spells it; null where none matched. */
+  readonly route: string | null
   readonly status: number
   readonly state: RequestState
   readonly ms: number
@@ -80,6 +82,7 @@ export function createFront(
   const { keys, limiter, releases, rows, cache, sender } = parts
   /** Path up to the key → the record's route, and how the rest of the path must look. */
   const records = new Map<string, RecordDoor>()
+  const names = new Map(parts.routes.map((route) => [route, fastifyPath(route.path)]))
   /** Paths of questions that come as bodies. */
   const questions = new Set<string>()
   for (const route of parts.routes) {
@@ -124,32 +127,30 @@ export function createFront(
 
   /** @returns whether it is answered */
   const answer = (
-    request: IncomingMessage,
+    asked: Asked,
+    { socket }: IncomingMessage,
     response: ServerResponse,
     text: string,
     startedAt: number,
   ): boolean => {
-    const { headers } = request
+    const { headers } = asked
     const view = releases.current()
     const secret = parts.secretOf(headers.authorization)
-    const key = view === null || secret === null ? null : keys.authenticate(secret, request.socket)
+    const key = view === null || secret === null ? null : keys.authenticate(secret, socket)
     if (view === null || key === null) return false
     const state = newState()
     state.key = key
     state.text = text
-    const asked = request as Asked & IncomingMessage
     const isGet = asked.method === 'GET'
     const found = (isGet ? findRecord(asked.url, key, view) : null) ?? findKept(asked, state, view)
     if (found === null) return false
     const { route } = found
     state.releaseId = found.releaseId
     state.releaseHeader = releaseHeaderOf(route)
-    const id = parts.requestIdOf(request)
+    const id = parts.requestIdOf(asked)
     const isKnown = isGet && setValidators(asked, state, found.isPinned)
-    // What may be compressed is not read here and there.
-    if (!isKnown && headers['accept-encoding'] !== undefined) return false
     const kept = isKnown ? null : found.read()
-    if (kept === null && !isKnown) return false
+    if (kept === null ? !isKnown : mayBeCompressed(headers, sizeOf(kept) + id.length)) return false
     const body = kept === null ? null : writeKept(kept, id)
     const rate = limiter.take(key.id, costOf(route), key.rate_per_minute)
     // A refused request has taken nothing: Fastify's turn refuses it again.
@@ -157,33 +158,32 @@ export function createFront(
     state.rate = rate
     state.rows = kept?.rows ?? null
     sender.write(response, body, { id, elapsedMs: performance.now() - startedAt, state })
-    parts.observe(request, {
-      id,
-      route,
-      status: body === null ? 304 : 200,
-      state,
-      ms: performance.now() - startedAt,
-    })
+    const status = body === null ? 304 : 200
+    const ms = performance.now() - startedAt
+    parts.observe({ id, route: names.get(route) ?? null, status, state, ms }, asked)
     return true
   }
 
   return (request, response) => {
     const startedAt = performance.now()
-    if (limiter.isShared === true || !isPlain(request)) return pass(request, response)
-    const length = Number(request.headers['content-length'] ?? 0)
-    if (request.method === 'GET' && length === 0) {
-      if (!answer(request, response, '', startedAt)) pass(request, response)
+    const { method = '', url = '' } = request
+    const headers = limiter.isShared === true ? null : readHeaders(request.rawHeaders)
+    if (headers === null) return pass(request, response)
+    const asked = { method, url, headers }
+    const length = Number(headers['content-length'] ?? 0)
+    if (method === 'GET' && length === 0) {
+      if (!answer(asked, request, response, '', startedAt)) pass(request, response)
     } else if (
-      request.method === 'POST' &&
+      method === 'POST' &&
       length > 0 &&
       length <= SPELLING_MAX &&
-      questions.has(request.url ?? '') &&
-      JSON_BODY.test(request.headers['content-type'] ?? '')
+      questions.has(url) &&
+      JSON_BODY.test(headers['content-type'] ?? '')
     )
       request.once('readable', () => {
         const bytes = request.read() as Buffer | null
         const isWhole = bytes?.length === length
-        if (isWhole && answer(request, response, bytes.toString(), startedAt)) return
+        if (isWhole && answer(asked, request, response, bytes.toString(), startedAt)) return
         // Put back before anybody else looks.
         if (bytes !== null) request.unshift(bytes)
         pass(request, response)
@@ -192,13 +192,62 @@ export function createFront(
   }
 }
 
-/** Nothing in it that Fastify or a plugin has a rule for. */
-const isPlain = ({ headers }: IncomingMessage): boolean =>
-  headers.host !== undefined &&
-  headers.origin === undefined &&
-  headers.expect === undefined &&
-  headers['transfer-encoding'] === undefined &&
-  headers['content-encoding'] === undefined
+/** Headers that an answer may depend on; of others the value is never asked for. */
+const READ = [
+  'host',
+  'authorization',
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'content-length',
+  'content-type',
+  'if-none-match',
+  'traceparent',
+  'x-request-id',
+] as const
+type Read = (typeof READ)[number]
+type ReadHeaders = Record<Read, string | undefined>
+/** Fastify or a plugin has a rule for these. */
+const PASSED = new Set(['origin', 'expect', 'transfer-encoding', 'content-encoding'])
+
+/** What a header's name means, found by its spelling. */
+const MEANINGS = new Map<string, Read | 'passed' | 'other'>()
+const MEANINGS_MAX = 1000
+function meaningOf(name: string): Read | 'passed' | 'other' {
+  let meaning = MEANINGS.get(name)
+  if (meaning === undefined) {
+    const lower = name.toLowerCase()
+    meaning = READ.find((read) => read === lower) ?? (PASSED.has(lower) ? 'passed' : 'other')
+    if (MEANINGS.size < MEANINGS_MAX) MEANINGS.set(name, meaning)
+  }
+  return meaning
+}
+
+/**
+ * The few headers that count, without Node's object of all of them, which costs as much as finding the answer.
+ * @param raw name, value, name, value… @returns null where one of them, or one that comes twice, is for Fastify to judge
+ */
+function readHeaders(raw: readonly string[]): ReadHeaders | null {
+  const headers: ReadHeaders = {
+    host: undefined,
+    authorization: undefined,
+    accept: undefined,
+    'accept-encoding': undefined,
+    'accept-language': undefined,
+    'content-length': undefined,
+    'content-type': undefined,
+    'if-none-match': undefined,
+    traceparent: undefined,
+    'x-request-id': undefined,
+  }
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const meaning = meaningOf(raw[at] ?? '')
+    if (meaning === 'other') continue
+    if (meaning === 'passed' || headers[meaning] !== undefined) return null
+    headers[meaning] = raw[at + 1]
+  }
+  return headers.host === undefined ? null : headers
+}
 
 const isAllowed = ({ capability }: Route, key: Key): boolean =>
   capability === null || capability === 'any' || key.capabilities.includes(capability)

@@ -11,8 +11,11 @@ import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
 import { type RequestState, stateOf } from './state.ts'
 
-/** Bytes from which an answer is compressed for clients that take it so. */
-export const COMPRESSED_FROM = 1024
+/**
+ * Bytes from which an answer is compressed for clients that take it so. A record is less: compressed it would arrive no
+ * sooner, and cost twice.
+ */
+export const COMPRESSED_FROM = 2048
 /** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
 const STALL_BYTES = 65_536
 /** Head and body of less than this go out as one text: one copy costs less than a second buffer to write. */
@@ -115,7 +118,7 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
       }
     },
     sendBytes: (request, reply, body) =>
-      request.method === 'HEAD' || mayBeCompressed(request.headers, body)
+      request.method === 'HEAD' || mayBeCompressed(request.headers, body.length)
         ? reply.type(JSON_TYPE).send(body)
         : hijack(request, reply, body),
     sendNotModified: (request, reply) => hijack(request, reply, null),
@@ -123,9 +126,9 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
   }
 }
 
-/** Would Fastify's plugin look whether to compress it? */
-const mayBeCompressed = (headers: IncomingHttpHeaders, body: Buffer): boolean =>
-  headers['accept-encoding'] !== undefined && body.length >= COMPRESSED_FROM
+/** Would Fastify's plugin look whether to compress it? @param length of the body in bytes */
+export const mayBeCompressed = (headers: IncomingHttpHeaders, length: number): boolean =>
+  headers['accept-encoding'] !== undefined && length >= COMPRESSED_FROM
 
 /** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
 export function closeWhenStalled(response: ServerResponse, length: number | null): void {
