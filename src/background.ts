@@ -1,23 +1,10 @@
-/** For threads whose work others must not wait for. */
-import { readdirSync, readlinkSync } from 'node:fs'
+/** For processes and threads whose work others must not wait for. */
+import { readdirSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
 /** Of what requests never wait for. */
-export const LOW_PRIORITY = 10
+const LOW_PRIORITY = 10
 const QUERY_PRIORITY = 5
-
-/**
- * On Linux a thread has a priority of its own, and the threads it starts (DuckDB's) have it too: this one takes what the
- * requests leave. Elsewhere there is no such thing, and it runs as everything else does.
- */
-export function giveWay(): void {
-  try {
-    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    if (Number.isInteger(thread) && thread !== process.pid) setPriority(thread, LOW_PRIORITY)
-  } catch {
-    // No /proc, or not allowed.
-  }
-}
 
 /** @returns ids of this process's threads; none where there is no /proc */
 function listThreads(): number[] {
@@ -26,6 +13,19 @@ function listThreads(): number[] {
   } catch {
     return []
   }
+}
+
+/**
+ * This process takes what the server leaves. On Linux a thread has a priority of its own, and those it starts (DuckDB's)
+ * have it too; elsewhere the process has one.
+ */
+export function giveWay(): void {
+  for (const thread of new Set([0, ...listThreads()]))
+    try {
+      setPriority(thread, LOW_PRIORITY)
+    } catch {
+      // Not allowed, or the thread has ended meanwhile.
+    }
 }
 
 /** Node's own, which are there before DuckDB's: the main thread waits for them when memory is collected. */

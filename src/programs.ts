@@ -1,5 +1,5 @@
 /**
- * The programs that run beside the server, each in a process or a thread of its own. They stand beside this file, and in a
+ * The programs that run beside the server, each in a process of its own. They stand beside this file, and in a
  * translation (see load.js) beside the file that this has gone into.
  */
 export const REPORT_WORKER = new URL('report-worker.js', import.meta.url)

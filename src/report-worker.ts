@@ -1,5 +1,4 @@
-/** The thread that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
-import { parentPort, workerData } from 'node:worker_threads'
+/** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
 import { giveWay } from './background.ts'
 import { createEngine } from './engine/engine.ts'
 import { AppError } from './errors.ts'
@@ -7,8 +6,11 @@ import { buildReport } from './export/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './export/pool.ts'
 import { loadSigner } from './keys/signing.ts'
 
-const settings = workerData as WorkerSettings
+const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 giveWay()
+// Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+process.on('disconnect', () => process.exit())
 const engine = await createEngine({
   releasesDir: settings.releasesDir,
   memory: settings.memory,
@@ -18,9 +20,9 @@ const engine = await createEngine({
   queue: 8,
 })
 const running = new Map<number, AbortController>()
-const answer = (message: FromWorker): void => parentPort?.postMessage(message)
+const answer = (message: FromWorker): void => void process.send?.(message)
 
-parentPort?.on('message', async (message: ToWorker) => {
+process.on('message', async (message: ToWorker) => {
   if (message.kind === 'cancel') {
     running.get(message.id)?.abort()
     return

@@ -4,9 +4,8 @@
  * crashes DuckDB ends only it.
  */
 import { rmSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { LOW_PRIORITY } from './background.ts'
+import { giveWay } from './background.ts'
 import { DATASETS } from './model/datasets.ts'
 import { buildLines } from './rows/build.ts'
 import { writeIndex } from './rows/index-file.ts'
@@ -15,7 +14,7 @@ import type { BuildJob } from './rows/rows.ts'
 const MEMORY = '256MB'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-setPriority(LOW_PRIORITY)
+giveWay()
 const { dataset, file, rows, folder, out, index, owner } = JSON.parse(process.argv[2] ?? '') as BuildJob
 const instance = await DuckDBInstance.create(':memory:', {
   memory_limit: MEMORY,

@@ -1,14 +1,16 @@
 /**
- * Reports off the main thread: jobs to a worker that has a DuckDB of its own, files back.
+ * Reports beside the server: jobs to a process that has a DuckDB of its own, files back.
  *
  * In: a request, a release, a format. Out: a finished file in a folder of ours, to be sent and removed. One report is
- * made at a time; a bounded number waits, then 'overloaded'. The worker starts with the first job, and again when it has
- * died (a report that exceeds its memory ends the worker, not the server).
+ * made at a time; a bounded number waits, then 'overloaded'. The process starts with the first job, and again when it has
+ * died (a report that exceeds its memory ends it, not the server). A process, not a thread: threads wait for each other
+ * wherever memory is taken and given back, and a workbook does little else.
  */
+import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
 import { AppError, type AppErrorOptions, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -73,16 +75,15 @@ interface Pending {
 export function createReportPool(options: PoolOptions): ReportPool {
   const folder = mkdtempSync(join(tmpdir(), 'sus-data-reports-'))
   const waiting: Pending[] = []
-  let worker: Worker | null = null
+  let worker: ChildProcess | null = null
   let running: Pending | null = null
   let last = 0
 
-  const start = (): Worker => {
-    const started = new Worker(options.entry, {
-      workerData: options.worker,
-      resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
+  const start = (): ChildProcess => {
+    const started = fork(fileURLToPath(options.entry), [JSON.stringify(options.worker)], {
+      execArgv: [`--max-old-space-size=${options.heapMb}`],
+      serialization: 'advanced',
     })
-    started.unref()
     started.on('message', (message: FromWorker) => {
       if (running === null || running.id !== message.id) return
       const { resolve, reject } = running
@@ -92,7 +93,8 @@ export function createReportPool(options: PoolOptions): ReportPool {
       next()
     })
     const fail = (cause: unknown): void => {
-      if (worker === started) worker = null
+      if (worker !== started) return
+      worker = null
       const failed = running
       running = null
       // What it had written of the report.
@@ -101,19 +103,32 @@ export function createReportPool(options: PoolOptions): ReportPool {
       next()
     }
     started.on('error', fail)
-    started.on('exit', (code) => {
-      if (worker === started) fail(new Error(`the report worker ended with code ${code}`))
-    })
+    started.on('exit', (code, signal) =>
+      fail(new Error(`the report worker ended with ${signal ?? `code ${code}`}`)),
+    )
     return started
+  }
+  /** Only a process with something to do keeps this one alive. */
+  const hold = (on: ChildProcess, isBusy: boolean): void => {
+    if (isBusy) {
+      on.ref()
+      on.channel?.ref()
+    } else {
+      on.unref()
+      on.channel?.unref()
+    }
   }
   const next = (): void => {
     if (running !== null) return
     running = waiting.shift() ?? null
-    if (running === null) return
-    worker ??= start()
+    if (running !== null) worker ??= start()
+    if (worker !== null) hold(worker, running !== null)
+    if (running === null || worker === null) return
     const { id, file, job } = running
-    worker.postMessage({ kind: 'build', id, file, job } satisfies ToWorker)
+    tell(worker, { kind: 'build', id, file, job })
   }
+  // One that has ended says so itself.
+  const tell = (to: ChildProcess, message: ToWorker): void => void to.send(message, () => undefined)
 
   return {
     build(job, signal) {
@@ -133,7 +148,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
             if (place >= 0) {
               waiting.splice(place, 1)
               reject(new AppError('query_timeout', { detail: 'The client has left.' }))
-            } else worker?.postMessage({ kind: 'cancel', id } satisfies ToWorker)
+            } else if (worker !== null) tell(worker, { kind: 'cancel', id })
           },
           { once: true },
         )
@@ -144,7 +159,11 @@ export function createReportPool(options: PoolOptions): ReportPool {
     async close() {
       const ending = worker
       worker = null
-      await ending?.terminate()
+      if (ending !== null && ending.exitCode === null && ending.signalCode === null)
+        await new Promise((resolve) => {
+          ending.ref()
+          ending.once('exit', resolve).kill('SIGKILL')
+        })
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,11 +1,14 @@
 /** Reports that fail leave nothing behind: no connection of the engine, no file, no job that nobody waits for. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { buildReport } from '../../src/export/build.ts'
 import { createReportPool } from '../../src/export/pool.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { REPORT_WORKER } from '../../src/programs.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -29,8 +32,7 @@ t.test('a worker that dies takes its file with it, and the next report gets a ne
   writeFileSync(
     entry,
     `import { writeFileSync } from 'node:fs'
-import { parentPort } from 'node:worker_threads'
-parentPort.on('message', ({ file }) => {
+process.on('message', ({ file }) => {
   writeFileSync(file, 'half a report')
   process.exit(3)
 })
@@ -60,4 +62,23 @@ parentPort.on('message', ({ file }) => {
   t.same(readdirSync(own), [])
   await t.rejects(pool.build(job, AbortSignal.abort()), { code: 'query_timeout' }, 'its client has left')
   t.same(readdirSync(own), [])
+})
+
+t.test('who signals all processes of the server interrupts no report, and its end is theirs', async (t) => {
+  const { releasesDir } = small
+  const settings = { releasesDir, memory: '256MB', threads: 1, timeoutMs: 30_000, signingKeyFile: '' }
+  const worker = fork(fileURLToPath(REPORT_WORKER), [JSON.stringify(settings)], {
+    execArgv: [],
+    serialization: 'advanced',
+  })
+  const make = async (id: number): Promise<unknown> => {
+    const job = { body, format: 'csv', view, capabilities: CAPABILITIES, language: 'pt' }
+    worker.send({ kind: 'build', id, file: join(folder, `${id}.csv`), job })
+    return (await once(worker, 'message'))[0]
+  }
+  t.match(await make(1), { kind: 'built', report: { rows: 27 } })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) worker.kill(signal)
+  t.match(await make(2), { kind: 'built', report: { rows: 27 } })
+  worker.disconnect()
+  t.same(await once(worker, 'exit'), [0, null])
 })

@@ -59,9 +59,13 @@ export const perSecond = (value: number): string => `${value < 100 ? value.toFix
 export const inMs = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 export const getAll = (paths: readonly string[]): Request[] => paths.map((path) => ({ path }))
 
-/** Memory of a process now, in MB. */
-export const residentMb = ({ pid }: Server): number =>
-  Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+/** Memory of a server now, its own processes included, in MB. */
+export const residentMb = ({ pid }: Pick<Server, 'pid'>): number => {
+  const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  const own = Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1] ?? 0) / 1024
+  const children = read(`task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number)
+  return Math.round(own + children.reduce((sum, child) => sum + residentMb({ pid: child }), 0))
+}
 
 export interface Side {
   readonly server: Server
