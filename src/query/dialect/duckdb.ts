@@ -293,8 +293,10 @@ function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality
 /** The dataset whose groups are all there are, where it is one. */
 function onlyFacts(plan: AggregatePlan): FactDataset | null {
   if (plan.spine !== 'facts') return null
-  const [only = null, ...others] = plan.datasets.filter(hasRows)
-  return only === null || others.length > 0 || only.dataset === 'population' ? null : only.dataset
+  const [only = null, ...others] = plan.datasets.filter(
+    (dataset) => hasRows(dataset) && dataset.dataset !== 'population',
+  )
+  return only === null || others.length > 0 ? null : only.dataset
 }
 
 /** What the measures of a dataset stand under. */
