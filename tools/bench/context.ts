@@ -80,7 +80,10 @@ export function checkAnswers(result: GroupResult, name: string, status = 200): v
     throw new Error(`${name}: ${result.errors} lost connections, answers ${JSON.stringify(result.statuses)}`)
 }
 
-/** Each side in turn, several times. @returns the runs of each side, in its order */
+/**
+ * Each side in turn, several times, another one first each time: what ran before leaves caches and clocks of the machine in
+ * some state. @returns the runs of each side, in its order
+ */
 export async function duel(
   bench: Bench,
   sides: readonly Side[],
@@ -98,8 +101,11 @@ export async function duel(
   const results: GroupResult[][] = sides.map(() => [])
   for (const side of sides) await once(side, Math.min(1, bench.seconds / 2), 104_729)
   for (let run = 0; run < bench.runs; run += 1)
-    for (const [index, side] of sides.entries())
-      results[index]?.push(await once(side, bench.seconds, run * 7919))
+    for (let turn = 0; turn < sides.length; turn += 1) {
+      const index = (run + turn) % sides.length
+      const side = sides[index]
+      if (side !== undefined) results[index]?.push(await once(side, bench.seconds, run * 7919))
+    }
   return results
 }
 
