@@ -321,4 +321,12 @@ t.test('dimension values: all fifteen, paged, searched, with parents', async (t)
   const wrong = await client.get('/v1/analytics/dimensions/planet/values')
   isProblem(t, wrong, 400, 'unknown_dimension')
   isProblem(t, await client.get('/v1/analytics/dimensions/state/values?limit=251'), 400, 'invalid_request')
+  // Neither a search that finds nothing nor a page beyond the last has a row.
+  for (const query of ['search=zzzzqqqq', 'limit=5&offset=1000000'])
+    for (const code of ['facility', 'state', 'bed_type', 'legal_nature']) {
+      const { status, body } = await client.get(`/v1/analytics/dimensions/${code}/values?${query}`)
+      t.equal(status, 200)
+      t.same(body.data, [], `${code} ${query}`)
+      t.equal(body.pagination.total === 0, query.startsWith('search'))
+    }
 })

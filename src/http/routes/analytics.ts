@@ -84,7 +84,7 @@ async function listValues(request: CustomRequest): Promise<CustomAnswer> {
   let data: Readonly<Record<string, JsonValue>>[] =
     fixed?.slice(offset, offset + limit).map(({ code: value, name }) => ({ code: value, name })) ??
     rows
-      .filter((row) => row.in_page !== null)
+      .filter((row) => row.position !== null)
       .map((row) => ({
         code: row.code ?? null,
         name: row.name ?? null,
