@@ -1,5 +1,4 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../model/lineage.ts'
 import type { NamedCheck } from './output.ts'
 import { applyRule } from './rules.ts'
