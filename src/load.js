@@ -76,7 +76,7 @@ async function translate() {
     const sources = listSources()
     const folder = join(CACHE, digestSources(sources))
     mkdirSync(making, { recursive: true })
-    const { build } = await import('esbuild')
+    const { build, stop } = await import('esbuild')
     const { metafile } = await build({
       absWorkingDir: ROOT,
       entryPoints: PROGRAMS,
@@ -96,6 +96,8 @@ async function translate() {
       metafile: true,
       logLevel: 'silent',
     })
+    // Its process would stay beside the server.
+    await stop()
     copyFileSync(join(ROOT, 'src', PRELUDE), join(making, PRELUDE))
     const inputs = Object.keys(metafile.inputs)
     const packages = inputs.filter((file) => file.split('/').includes('node_modules'))
