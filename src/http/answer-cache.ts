@@ -8,11 +8,12 @@
 import { LRUCache } from 'lru-cache'
 import type { JsonValue } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
+import { type Bytes, readBytes } from '../rows/shelf.ts'
 import type { CustomAnswer, Route, WrittenAnswer } from './route.ts'
 
 export interface KeptAnswer {
   /** UTF-8: JSON of data, and what stands behind it before and after the request's id. */
-  readonly data: Buffer
+  readonly data: Bytes
   readonly behind: Buffer
   readonly tail: Buffer
   readonly rows: number | null
@@ -89,7 +90,7 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
           // Who asked first has left, and the query with it: this client has not.
           if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
         }
-      const own = answer()
+      const own = answer().then(holdBytes)
       asked.set(question, own)
       try {
         const found = await own
@@ -121,12 +122,25 @@ export function keepAnswer(
   }
 }
 
+/** Bytes that are read when they are written out may be gone later: what is kept has its own. */
+const holdBytes = (answer: KeptAnswer): KeptAnswer => ({ ...answer, data: readBytes(answer.data) })
+
 const BEFORE = Buffer.from('{"data":')
 
-/** @param requestId letters, digits and dots, lines, underscores: nothing to escape. @returns the envelope in UTF-8 */
-export function writeKept({ data, behind, tail }: KeptAnswer, requestId: string): Buffer {
+/**
+ * @param requestId letters, digits and dots, lines, underscores: nothing to escape
+ * @param into has room for the envelope
+ * @returns the envelope in UTF-8, the beginning of `into`
+ */
+export function writeKept(
+  { data, behind, tail }: KeptAnswer,
+  requestId: string,
+  into: Buffer = Buffer.allocUnsafe(
+    BEFORE.length + data.length + behind.length + requestId.length + tail.length,
+  ),
+): Buffer {
   const id = BEFORE.length + data.length + behind.length
-  const bytes = Buffer.allocUnsafe(id + requestId.length + tail.length)
+  const bytes = into.subarray(0, id + requestId.length + tail.length)
   BEFORE.copy(bytes, 0)
   data.copy(bytes, BEFORE.length)
   behind.copy(bytes, BEFORE.length + data.length)

@@ -5,7 +5,7 @@
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
-import { decodeCursor, digestQuestion, encodeCursor } from '../query/cursor.ts'
+import { type Cursor, digestQuestion, encodeCursor } from '../query/cursor.ts'
 import {
   type ListQuestion,
   orderOf,
@@ -21,7 +21,7 @@ import {
   type TracedDataset,
 } from '../query/provenance.ts'
 import { coverageOf, formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
-import type { RowStore } from '../rows/rows.ts'
+import type { PageQuestion, RowStore, ShelfPage } from '../rows/rows.ts'
 import type { Shelf } from '../rows/shelf.ts'
 import type {
   AllRoute,
@@ -37,6 +37,8 @@ export interface AnswerParts {
   readonly engine: Engine
   readonly view: ReleaseView
   readonly signal: AbortSignal
+  /** Where the list is walked on. */
+  readonly cursor: Cursor | null
   readonly cursorSecret: Buffer
   readonly shelves: RowStore | null
 }
@@ -77,65 +79,105 @@ const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
 const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
 
+/** What a list is asked for. */
+interface ListRequest extends PageQuestion {
+  readonly dataset: DatasetName
+  readonly question: ListQuestion
+  readonly order: readonly string[]
+  /** What binds its cursors to it. */
+  readonly digest: string
+}
+
+/** @throws AppError 'invalid_request', 'invalid_cursor' for one of other parameters */
+function readList(route: ListRoute, given: Given, view: ReleaseView, cursor: Cursor | null): ListRequest {
+  const dataset = route.dataset.name as DatasetName
+  const filters = filtersOf(route, given)
+  const period = choosePeriod(view, dataset, given.reference_period)
+  const question: ListQuestion = { dataset: route.dataset, filters, period }
+  const order = orderOf(question)
+  const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
+  return {
+    dataset,
+    filters,
+    question,
+    order,
+    digest,
+    after: cursor === null ? null : continueWalk(cursor, view, digest),
+    limit: given.limit === undefined ? route.limit.default : Number(given.limit),
+    counts: given.count === 'true',
+  }
+}
+
+type PageParts = Pick<AnswerParts, 'view' | 'cursorSecret'>
+
+const describePage = (page: ShelfPage, list: ListRequest, parts: PageParts): WrittenAnswer => ({
+  json: page.json,
+  pagination: {
+    limit: list.limit,
+    has_more: page.next !== null,
+    next_cursor: page.next === null ? null : cursorAt(parts, list.digest, page.next),
+    ...(page.total === null ? {} : { total: page.total }),
+  },
+  meta: periodMeta(list.question.period),
+  rows: page.count,
+})
+
+/**
+ * A page of rows written out. @returns null where they are not (yet), or have to be looked for first
+ * @throws AppError 'invalid_request', 'invalid_cursor'
+ */
+export function writtenPage(
+  route: ListRoute,
+  given: Given,
+  { view, shelves, cursor, cursorSecret }: Omit<AnswerParts, 'engine' | 'signal'>,
+): WrittenAnswer | null {
+  if (shelves === null || !holds(view, route.dataset.name as DatasetName)) return null
+  const list = readList(route, given, view, cursor)
+  const shelf = shelves.find(view, list.dataset, list.question.period)
+  const page = shelf === null ? null : shelves.pageNow(view, list.dataset, shelf, list)
+  return page === null ? null : describePage(page, list, { view, cursorSecret })
+}
+
 export async function answerList(
   route: ListRoute,
   given: Given,
   parts: AnswerParts,
 ): Promise<CustomAnswer | WrittenAnswer> {
-  const { engine, view, cursorSecret, shelves } = parts
-  const dataset = route.dataset.name as DatasetName
-  const limit = given.limit === undefined ? route.limit.default : Number(given.limit)
-  const filters = filtersOf(route, given)
-  const period = choosePeriod(view, dataset, given.reference_period)
+  const { engine, view, shelves } = parts
+  const list = readList(route, given, view, parts.cursor)
+  const { dataset, question, limit, after, order } = list
   if (!holds(view, dataset))
     return { data: [], pagination: { limit, has_more: false, next_cursor: null }, rows: 0 }
-  const question: ListQuestion = { dataset: route.dataset, filters, period }
-  const order = orderOf(question)
-  const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
-  const after = given.cursor === undefined ? null : continueWalk(given.cursor, cursorSecret, view, digest)
-  const shelf = shelves?.find(view, dataset, period) ?? null
+  const shelf = shelves?.find(view, dataset, question.period) ?? null
   if (shelves !== null && shelf !== null) {
-    const counts = given.count === 'true'
-    const page = await shelves.page(view, dataset, shelf, { filters, after, limit, counts })
-    if (page !== null)
-      return {
-        json: page.json,
-        pagination: {
-          limit,
-          has_more: page.next !== null,
-          next_cursor: page.next === null ? null : cursorAt(parts, digest, page.next),
-          ...(page.total === null ? {} : { total: page.total }),
-        },
-        meta: periodMeta(period),
-        rows: page.count,
-      }
+    const page = await shelves.page(view, dataset, shelf, list)
+    if (page !== null) return describePage(page, list, parts)
   }
   const { signal } = parts
   const rows = await engine.run(planList(question, limit, after), view, { signal })
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const hasMore = rows.length > limit && last !== undefined
-  const total =
-    given.count === 'true'
-      ? { total: (await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0 }
-      : {}
+  const total = list.counts
+    ? { total: (await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0 }
+    : {}
   const next = hasMore
     ? cursorAt(
         parts,
-        digest,
+        list.digest,
         order.map((column) => keyValue(last, column)),
       )
     : null
   return {
     data: page,
     pagination: { limit, has_more: hasMore, next_cursor: next, ...total },
-    meta: periodMeta(period),
+    meta: periodMeta(question.period),
     rows: page.length,
   }
 }
 
 const cursorAt = (
-  { view, cursorSecret }: AnswerParts,
+  { view, cursorSecret }: PageParts,
   question: string,
   after: readonly (string | number)[],
 ): string => encodeCursor({ release: view.id, question, after }, cursorSecret)
@@ -149,13 +191,7 @@ function filtersOf(route: ListRoute, given: Given): Record<string, string> {
   return filters
 }
 
-function continueWalk(
-  text: string,
-  secret: Buffer,
-  view: ReleaseView,
-  digest: string,
-): readonly (string | number)[] {
-  const cursor = decodeCursor(text, secret)
+function continueWalk(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {
   if (cursor.release !== view.id || cursor.question !== digest)
     throw new AppError('invalid_cursor', {
       errors: [{ parameter: 'cursor', message: 'belongs to other parameters or another release' }],

@@ -1,7 +1,7 @@
 /**
  * What is asked most, answered before Fastify is: answers that are kept, for a request that came before in the same
- * spelling; records that are written out; 304 for both. Half of what such an answer costs is the framework, and none of
- * what the framework does can turn out otherwise for it.
+ * spelling; records that are written out, and pages of them that no filter cuts; 304 for all of them. Half of what such
+ * an answer costs is the framework, and none of what the framework does can turn out otherwise for it.
  *
  * In: Node's request. Out: whether it has been answered. Whatever is not plain (a key that is refused or has no requests
  * left, another origin, a body that did not come at once, an answer to be compressed, a record that is not there, rates
@@ -10,18 +10,19 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReleaseSource } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
 import type { Area } from '../model/datasets.ts'
+import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
-import { writtenRecord } from './answer.ts'
-import { type AnswerCache, type KeptAnswer, keepAnswer, sizeOf, writeKept } from './answer-cache.ts'
+import { type Given, writtenPage, writtenRecord } from './answer.ts'
+import { type AnswerCache, type KeptAnswer, keepAnswer, sizeOf } from './answer-cache.ts'
 import { type Asked, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import {
   costOf,
   fastifyPath,
+  type ListRoute,
   methodOf,
   type RecordRoute,
   type Route,
@@ -29,6 +30,7 @@ import {
   releaseHeaderOf,
   releaseMeta,
   VERSION,
+  type WrittenAnswer,
 } from './route.ts'
 import { mayBeCompressed, type Sender } from './send.ts'
 import { newState, type RequestState } from './state.ts'
@@ -40,6 +42,7 @@ export interface FrontParts {
   readonly releases: ReleaseSource
   readonly rows: RowStore | null
   readonly cache: AnswerCache
+  readonly cursorSecret: Buffer
   readonly sender: Sender
   readonly requestIdOf: (asked: Pick<Asked, 'headers'>) => string
   readonly secretOf: (authorization: string | undefined) => string | null
@@ -72,6 +75,11 @@ interface RecordDoor {
   readonly digits: number
 }
 
+interface ListDoor {
+  readonly route: ListRoute
+  readonly area: Area | 'analytics'
+}
+
 const JSON_BODY = /^application\/json(; ?charset=utf-8)?$/i
 
 /** @param pass gives a request to Fastify */
@@ -82,6 +90,7 @@ export function createFront(
   const { keys, limiter, releases, rows, cache, sender } = parts
   /** Path up to the key → the record's route, and how the rest of the path must look. */
   const records = new Map<string, RecordDoor>()
+  const lists = new Map<string, ListDoor>()
   const names = new Map(parts.routes.map((route) => [route, fastifyPath(route.path)]))
   /** Paths of questions that come as bodies. */
   const questions = new Set<string>()
@@ -90,10 +99,24 @@ export function createFront(
     const area = releaseAreaOf(route)
     if (route.kind === 'record' && before !== undefined && parameter !== undefined && area !== null)
       records.set(before, { route, area, parameter, digits: route.key[parameter]?.digits ?? 0 })
+    if (route.kind === 'list' && route.pathFilter === undefined && area !== null)
+      lists.set(route.path, { route, area })
     if (route.kind === 'custom' && route.isKept === true && methodOf(route) === 'POST')
       questions.add(route.path)
   }
 
+  const releaseIdOf = (area: Area | 'analytics', view: ReleaseView): string =>
+    area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+  const readWritten = (
+    view: ReleaseView,
+    releaseId: string,
+    find: () => WrittenAnswer | null,
+  ): KeptAnswer | null => {
+    const answer = orNull(find)
+    return answer === null
+      ? null
+      : keepAnswer(answer, { ...releaseMeta(view, releaseId), ...answer.meta }, VERSION)
+  }
   const findRecord = (url: string, key: Key, view: ReleaseView): Found | null => {
     const end = url.lastIndexOf('/') + 1
     const door = records.get(url.slice(0, end))
@@ -103,20 +126,39 @@ export function createFront(
       if (digit < 0x30 || digit > 0x39) return null
     }
     const { route, area, parameter } = door
-    const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+    const releaseId = releaseIdOf(area, view)
     return {
       route,
       releaseId,
       isPinned: false,
       read: () => {
         const given = Object.fromEntries([[parameter, url.slice(end)]])
-        const answer = orNull(() => writtenRecord(route, given, view, rows))
-        return answer === null
-          ? null
-          : keepAnswer(answer, { ...releaseMeta(view, releaseId), ...answer.meta }, VERSION)
+        return readWritten(view, releaseId, () => writtenRecord(route, given, view, rows))
       },
     }
   }
+  const findPage = (url: string, key: Key, view: ReleaseView): Found | null => {
+    const mark = url.indexOf('?')
+    const door = lists.get(mark < 0 ? url : url.slice(0, mark))
+    if (door === undefined || !isAllowed(door.route, key)) return null
+    const { route, area } = door
+    const given = mark < 0 ? {} : readPlace(url.slice(mark + 1), route.limit.max)
+    const cursor = given?.cursor === undefined ? null : readCursor(given.cursor)
+    // A walk begun on another release goes on there.
+    if (given === null || (given.cursor !== undefined && cursor?.release !== view.id)) return null
+    const releaseId = releaseIdOf(area, view)
+    const { cursorSecret } = parts
+    return {
+      route,
+      releaseId,
+      isPinned: false,
+      read: () =>
+        readWritten(view, releaseId, () =>
+          writtenPage(route, given, { view, shelves: rows, cursor, cursorSecret }),
+        ),
+    }
+  }
+  const readCursor = (text: string): Cursor | null => orNull(() => decodeCursor(text, parts.cursorSecret))
   const findKept = (asked: Asked, state: RequestState, view: ReleaseView): Found | null => {
     const spelling = spellingOf(asked, state, view)
     const recalled = spelling === null ? null : cache.recall(spelling)
@@ -142,7 +184,9 @@ export function createFront(
     state.key = key
     state.text = text
     const isGet = asked.method === 'GET'
-    const found = (isGet ? findRecord(asked.url, key, view) : null) ?? findKept(asked, state, view)
+    const found =
+      (isGet ? (findRecord(asked.url, key, view) ?? findPage(asked.url, key, view)) : null) ??
+      findKept(asked, state, view)
     if (found === null) return false
     const { route } = found
     state.releaseId = found.releaseId
@@ -151,14 +195,18 @@ export function createFront(
     const isKnown = isGet && setValidators(asked, state, found.isPinned)
     const kept = isKnown ? null : found.read()
     if (kept === null ? !isKnown : mayBeCompressed(headers, sizeOf(kept) + id.length)) return false
-    const body = kept === null ? null : writeKept(kept, id)
     const rate = limiter.take(key.id, costOf(route), key.rate_per_minute)
     // A refused request has taken nothing: Fastify's turn refuses it again.
     if (rate instanceof Promise || !rate.allowed) return false
     state.rate = rate
     state.rows = kept?.rows ?? null
-    sender.write(response, body, { id, elapsedMs: performance.now() - startedAt, state })
-    const status = body === null ? 304 : 200
+    try {
+      sender.write(response, kept, { id, elapsedMs: performance.now() - startedAt, state })
+    } catch (error) {
+      if (response.headersSent) throw error
+      return false
+    }
+    const status = kept === null ? 304 : 200
     const ms = performance.now() - startedAt
     parts.observe({ id, route: names.get(route) ?? null, status, state, ms }, asked)
     return true
@@ -252,12 +300,30 @@ function readHeaders(raw: readonly string[]): ReadHeaders | null {
 const isAllowed = ({ capability }: Route, key: Key): boolean =>
   capability === null || capability === 'any' || key.capabilities.includes(capability)
 
-/** What is not there is for Fastify to say. */
+const PLACE = new Map([
+  ['limit', /^\d{1,3}$/],
+  ['cursor', /^[\w-]{1,1024}$/],
+  ['count', /^(true|false)$/],
+])
+
+/** @returns limit, cursor and count of a page; null where anything else is asked, or in another way */
+function readPlace(query: string, limitMax: number): Given | null {
+  const given: Record<string, string> = {}
+  for (const part of query.split('&')) {
+    const sign = part.indexOf('=')
+    const [name, value] = [part.slice(0, sign), part.slice(sign + 1)]
+    if (PLACE.get(name)?.test(value) !== true || given[name] !== undefined) return null
+    given[name] = value
+  }
+  const limit = Number(given.limit ?? 1)
+  return limit >= 1 && limit <= limitMax ? given : null
+}
+
+/** What is not there, or cannot be read, Fastify finds out again, and says so. */
 function orNull<T>(find: () => T | null): T | null {
   try {
     return find()
-  } catch (error) {
-    if (error instanceof AppError) return null
-    throw error
+  } catch {
+    return null
   }
 }

@@ -8,12 +8,12 @@ import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { ReportPool } from '../export/pool.ts'
 import type { DatasetName } from '../model/datasets.ts'
-import { decodeCursor } from '../query/cursor.ts'
+import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import { componentId, latestPeriod, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
 import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
-import { type AnswerCache, keepAnswer, writeKept } from './answer-cache.ts'
+import { type AnswerCache, keepAnswer } from './answer-cache.ts'
 import { setValidators, spellingOf } from './identity.ts'
 import { describeIssues, languageOf } from './problem.ts'
 import {
@@ -118,7 +118,8 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
       const bodyPin =
         route.kind === 'custom' && route.bodyPin !== undefined ? route.bodyPin(request.body, given) : null
       const pin = given.expected_release_id ?? bodyPin
-      const view = area === null ? null : await chooseRelease(parts, pin ?? null, given.cursor)
+      const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor, parts.cursorSecret)
+      const view = area === null ? null : await chooseRelease(parts, pin ?? null, cursor)
       if (view !== null && area !== null) {
         answerFrom(
           state,
@@ -128,27 +129,27 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         if (isGet && setValidators(request, state, pin !== null))
           return sender.sendNotModified(request, reply)
       }
+      const ask = (from: ReleaseView | null): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> =>
+        answerRoute(route, given, cursor, request, reply, parts, from)
       if (view !== null && isWritten(route, given, parts.rows, view)) {
-        const answer = (await answerRoute(route, given, request, reply, parts, view)) as WrittenAnswer
+        const answer = (await ask(view)) as WrittenAnswer
         const kept = keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
         state.rows = kept.rows
-        return sender.sendBytes(request, reply, writeKept(kept, request.id))
+        return sender.sendKept(request, reply, kept)
       }
-      const ask = (): Promise<CustomAnswer | WrittenAnswer | StreamAnswer> =>
-        answerRoute(route, given, request, reply, parts, view)
       if (view !== null && isKept(route, request)) {
         const question = questionOf(route, given, request, view)
         const kept = await parts.cache.get(question, async () => {
-          const answer = (await ask()) as CustomAnswer | WrittenAnswer
+          const answer = (await ask(view)) as CustomAnswer | WrittenAnswer
           return keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
         })
         // Another release than the one in service may be gone at the next request.
         if (spelling !== null && view === current && state.releaseId !== null)
           parts.cache.note(spelling, { question, route, releaseId: state.releaseId, isPinned: pin !== null })
         state.rows = kept.rows
-        return sender.sendBytes(request, reply, writeKept(kept, request.id))
+        return sender.sendKept(request, reply, kept)
       }
-      const answer = (await ask()) as CustomAnswer | StreamAnswer
+      const answer = (await ask(view)) as CustomAnswer | StreamAnswer
       state.rows = answer.rows ?? null
       if ('stream' in answer) {
         for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value)
@@ -236,6 +237,7 @@ function parametersOf(request: FastifyRequest): Given {
 async function answerRoute(
   route: Route,
   given: Given,
+  cursor: Cursor | null,
   request: FastifyRequest,
   reply: FastifyReply,
   parts: MountParts,
@@ -273,6 +275,7 @@ async function answerRoute(
     get signal() {
       return abortSignalOf(reply)
     },
+    cursor,
     cursorSecret: parts.cursorSecret,
     shelves: parts.rows,
   }
@@ -302,7 +305,7 @@ async function answerRoute(
 async function chooseRelease(
   parts: MountParts,
   pin: string | null,
-  cursor: string | undefined,
+  cursor: Cursor | null,
 ): Promise<ReleaseView> {
   const current = parts.releases.current()
   if (pin !== null) {
@@ -313,8 +316,8 @@ async function chooseRelease(
       extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
     })
   }
-  if (cursor !== undefined) {
-    const walked = await parts.releases.pin(decodeCursor(cursor, parts.cursorSecret).release)
+  if (cursor !== null) {
+    const walked = await parts.releases.pin(cursor.release)
     if (walked !== null) return walked
     throw new AppError('invalid_cursor', {
       detail: 'The release this walk is on is no longer here. Start the list again.',

@@ -14,6 +14,7 @@ import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
+import type { Bytes } from '../rows/shelf.ts'
 
 /** Of the program, in every answer. */
 export const VERSION = '0.1.0'
@@ -98,7 +99,7 @@ export interface CustomRequest {
 
 /** An answer whose data is JSON already. */
 export interface WrittenAnswer {
-  readonly json: Buffer
+  readonly json: Bytes
   readonly pagination?: JsonValue
   readonly meta?: Readonly<Record<string, JsonValue>>
   readonly rows: number

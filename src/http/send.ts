@@ -7,6 +7,7 @@
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type KeptAnswer, sizeOf, writeKept } from './answer-cache.ts'
 import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
 import { type RequestState, stateOf } from './state.ts'
@@ -20,6 +21,8 @@ export const COMPRESSED_FROM = 2048
 const STALL_BYTES = 65_536
 /** Head and body of less than this go out as one text: one copy costs less than a second buffer to write. */
 const ONE_WRITE_BYTES = 12_288
+/** Most answers are smaller than this, and written where the one before was. */
+const SHEET_BYTES = 512 << 10
 const JSON_TYPE = 'application/json; charset=utf-8'
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const WINDOW_SECONDS = 60
@@ -30,11 +33,11 @@ export interface Sender {
   /** Onto a reply that Fastify sends. */
   putHeaders(request: FastifyRequest, reply: FastifyReply): void
   /** JSON in UTF-8 with status 200. */
-  sendBytes(request: FastifyRequest, reply: FastifyReply, body: Buffer): FastifyReply
+  sendKept(request: FastifyRequest, reply: FastifyReply, answer: KeptAnswer): FastifyReply
   /** 304: the client has the answer already. */
   sendNotModified(request: FastifyRequest, reply: FastifyReply): FastifyReply
-  /** The same past Fastify. @param body null: 304 */
-  write(response: ServerResponse, body: Buffer | null, sent: Sent): void
+  /** The same past Fastify. @param answer null: 304 @throws what reading its bytes throws, with nothing sent */
+  write(response: ServerResponse, answer: KeptAnswer | null, sent: Sent): void
 }
 
 /** What the headers say of an answer. */
@@ -71,7 +74,16 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
     // Of an answer that has not changed the client keeps the headers it has.
     return status === 304 ? list : list.concat(always)
   }
-  const write = (
+  /** Memory that answers are written into, one after another; null while one of them is still on its way. */
+  let sheet: Buffer | null = null
+  // A buffer of its own for each answer would keep the collector busy: only full collections free such buffers.
+  const writeOnSheet = (answer: KeptAnswer, id: string): Buffer => {
+    if (sizeOf(answer) + id.length > SHEET_BYTES) return writeKept(answer, id)
+    sheet ??= Buffer.allocUnsafeSlow(SHEET_BYTES)
+    return writeKept(answer, id, sheet)
+  }
+  /** @param body on the sheet, if it fits there */
+  const send = (
     response: ServerResponse,
     body: Buffer | null,
     sent: Sent,
@@ -89,7 +101,11 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
     closeWhenStalled(response, body.length)
     response.writeHead(status, list)
     if (body.length < ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1')
-    else response.end(body)
+    else {
+      response.end(body)
+      // What the system has not taken yet is read from where it stands.
+      if (response.writableLength > 0) sheet = null
+    }
   }
   /** What other plugins have set: those of CORS. */
   const othersOf = (reply: FastifyReply): string[] =>
@@ -105,7 +121,7 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
   })
   const hijack = (request: FastifyRequest, reply: FastifyReply, body: Buffer | null): FastifyReply => {
     reply.hijack()
-    write(reply.raw, body, sentOf(request, reply), othersOf(reply))
+    send(reply.raw, body, sentOf(request, reply), othersOf(reply))
     return reply
   }
 
@@ -117,12 +133,13 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
         if (!(OWN_FIRST.has(name) && reply.hasHeader(name))) reply.header(name, value)
       }
     },
-    sendBytes: (request, reply, body) =>
-      request.method === 'HEAD' || mayBeCompressed(request.headers, body.length)
-        ? reply.type(JSON_TYPE).send(body)
-        : hijack(request, reply, body),
+    sendKept: (request, reply, answer) =>
+      request.method === 'HEAD' || mayBeCompressed(request.headers, sizeOf(answer) + request.id.length)
+        ? reply.type(JSON_TYPE).send(writeKept(answer, request.id))
+        : hijack(request, reply, writeOnSheet(answer, request.id)),
     sendNotModified: (request, reply) => hijack(request, reply, null),
-    write,
+    write: (response, answer, sent) =>
+      send(response, answer === null ? null : writeOnSheet(answer, sent.id), sent),
   }
 }
 

@@ -21,12 +21,25 @@ export interface Cursor {
   readonly after: readonly (string | number)[]
 }
 
+/** Digests by how a question is spelled: those of lists without filters are asked for with every page. */
+const DIGESTS = new Map<string, string>()
+const DIGESTS_MAX = 1000
+
 /** @returns what binds a cursor to a question; equal questions give equal digests */
-export const digestQuestion = (
+export function digestQuestion(
   dataset: string,
   filters: Readonly<Record<string, string>>,
   order: readonly string[],
-): string => digestJson({ dataset, filters, order }).slice(0, 32)
+): string {
+  const spelling = JSON.stringify([dataset, filters, order])
+  let digest = DIGESTS.get(spelling)
+  if (digest === undefined) {
+    digest = digestJson({ dataset, filters, order }).slice(0, 32)
+    if (DIGESTS.size >= DIGESTS_MAX) DIGESTS.clear()
+    DIGESTS.set(spelling, digest)
+  }
+  return digest
+}
 
 export function encodeCursor(cursor: Cursor, secret: Buffer): string {
   const body = Buffer.from(JSON.stringify([VERSION, cursor.release, cursor.question, cursor.after]))

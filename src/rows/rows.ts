@@ -22,7 +22,7 @@ import { latestPeriod, type ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 import { readIndex } from './index-file.ts'
 import { countOf, fromBitText, intersect, nextPositions, type Positions } from './positions.ts'
-import { openShelf, type Shelf } from './shelf.ts'
+import { type Bytes, openShelf, type Shelf } from './shelf.ts'
 
 /** What the program is started with. */
 export interface BuildJob {
@@ -53,7 +53,7 @@ export interface RowsOptions {
 
 export interface ShelfPage {
   /** JSON array. */
-  readonly json: Buffer
+  readonly json: Bytes
   readonly count: number
   /** Key of the last row where more follow. */
   readonly next: readonly (string | number)[] | null
@@ -72,6 +72,8 @@ export interface RowStore {
   open(view: ReleaseView): void
   /** The shelf of a dataset, or null where there is none (yet). */
   find(view: ReleaseView, dataset: DatasetName, period: PeriodChoice): Shelf | null
+  /** A page for which nothing has to be computed; null: there is something. */
+  pageNow(view: ReleaseView, dataset: DatasetName, shelf: Shelf, question: PageQuestion): ShelfPage | null
   /** @returns null when the shelf has gone meanwhile: the engine answers */
   page(
     view: ReleaseView,
@@ -195,6 +197,8 @@ export function createRowStore(options: RowsOptions): RowStore {
     }
   }
 
+  const nameOf = (view: ReleaseView, dataset: Dataset, given: Readonly<Record<string, string>>): string =>
+    `${view.id}/${dataset.name}/${JSON.stringify(given)}`
   /** Rows that meet one condition, computed once. */
   const setOf = async (
     view: ReleaseView,
@@ -202,7 +206,7 @@ export function createRowStore(options: RowsOptions): RowStore {
     shelf: Shelf,
     given: Readonly<Record<string, string>>,
   ): Promise<Positions> => {
-    const name = `${view.id}/${dataset.name}/${JSON.stringify(given)}`
+    const name = nameOf(view, dataset, given)
     const known = sets.get(name)
     if (known !== undefined) return known
     const running = computing.get(name)
@@ -253,21 +257,21 @@ export function createRowStore(options: RowsOptions): RowStore {
       const isLatest = datasetOf(dataset).periodic ? period === latestPeriod(view, dataset) : period === null
       return isLatest ? (kept.get(keyOf(view, dataset))?.shelf ?? null) : null
     },
-    async page(view, datasetName, shelf, { filters, after, limit, counts }) {
+    pageNow(view, datasetName, shelf, question) {
       const dataset = datasetOf(datasetName)
-      const groups = conditionGroups(dataset.filters ?? {}, filters)
-      const all =
-        shelf.rows === 0 ? null : await combined(groups, (given) => setOf(view, dataset, shelf, given))
-      if (shelf.isClosed()) return null
-      const from = after === null ? 0 : shelf.after(after)
-      const positions = nextPositions(all, shelf.rows, from, limit + 1)
-      const shown = positions.length > limit ? positions.slice(0, limit) : positions
-      return {
-        json: shelf.list(shown),
-        count: shown.length,
-        next: positions.length > limit ? shelf.keyAt(shown.at(-1) ?? 0) : null,
-        total: counts ? countOf(all, shelf.rows) : null,
+      const known: Positions[] = []
+      for (const given of shelf.rows === 0 ? [] : conditionGroups(dataset.filters ?? {}, question.filters)) {
+        const found = sets.get(nameOf(view, dataset, given))
+        if (found === undefined) return null
+        known.push(found)
       }
+      return shelf.isClosed() ? null : cutPage(shelf, intersect(known), question)
+    },
+    async page(view, datasetName, shelf, question) {
+      const dataset = datasetOf(datasetName)
+      const groups = shelf.rows === 0 ? [] : conditionGroups(dataset.filters ?? {}, question.filters)
+      const found = await Promise.all(groups.map((given) => setOf(view, dataset, shelf, given)))
+      return shelf.isClosed() ? null : cutPage(shelf, intersect(found), question)
     },
     settled: () => building,
     stats: () => ({
@@ -304,11 +308,17 @@ function conditionGroups(
   return groups
 }
 
-async function combined(
-  groups: readonly Record<string, string>[],
-  setOf: (given: Record<string, string>) => Promise<Positions>,
-): Promise<Positions | null> {
-  return intersect(await Promise.all(groups.map(setOf)))
+/** @param all rows that meet the filters; null: every row */
+function cutPage(shelf: Shelf, all: Positions | null, { after, limit, counts }: PageQuestion): ShelfPage {
+  const from = after === null ? 0 : shelf.after(after)
+  const positions = nextPositions(all, shelf.rows, from, limit + 1)
+  const shown = positions.length > limit ? positions.slice(0, limit) : positions
+  return {
+    json: shelf.list(shown),
+    count: shown.length,
+    next: positions.length > limit ? shelf.keyAt(shown.at(-1) ?? 0) : null,
+    total: counts ? countOf(all, shelf.rows) : null,
+  }
 }
 
 /** The one Parquet file of a dataset's newest partition; null where it has none or several. */

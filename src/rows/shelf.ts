@@ -13,7 +13,24 @@ import { findRows } from './words.ts'
 /** Rows whose bytes stand this close are read at once: a read costs more than the bytes between. */
 const READ_GAP_BYTES = 16 << 10
 const READ_MAX_BYTES = 4 << 20
+/** Blocks of rows are read here, one after another: what is taken of them is copied at once. */
+const DESK = Buffer.allocUnsafeSlow(256 << 10)
 const [OPEN, CLOSE, COMMA, LEFT, RIGHT] = [0x7b, 0x7d, 0x2c, 0x5b, 0x5d]
+
+/** Bytes that may still have to be read: a Buffer is one. To be written out before the next turn of the event loop. */
+export interface Bytes {
+  readonly length: number
+  /** @returns bytes written, all of them */
+  copy(target: Buffer, at: number): number
+}
+
+/** @returns the bytes, in memory of their own unless they have it */
+export function readBytes(bytes: Bytes): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes
+  const own = Buffer.allocUnsafe(bytes.length)
+  bytes.copy(own, 0)
+  return own
+}
 
 export interface Shelf {
   readonly rows: number
@@ -29,7 +46,7 @@ export interface Shelf {
   /** JSON of one record with every field; null where only the engine writes it exactly. */
   record(position: number): Buffer | null
   /** JSON array of rows as lists show them. */
-  list(positions: readonly number[]): Buffer
+  list(positions: readonly number[]): Bytes
   /** Rows that hold a folded text, or whose code begins with it; null where there is no index of words. */
   search(text: string, codePrefix: string): Positions | null
   isClosed(): boolean
@@ -65,11 +82,44 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
     }
     return low
   }
-  const read = (position: number, length: number): Buffer => {
-    const bytes = Buffer.allocUnsafe(length)
+  const read = (bytes: Buffer, position: number, length: number): Buffer => {
     if (readSync(file, bytes, 0, length, position) !== length)
       throw new RangeError('the file of rows is short')
     return bytes
+  }
+  const writeList = (positions: readonly number[], out: Buffer, start: number): number => {
+    let [at, next] = [start, 0]
+    while (next < positions.length) {
+      const base = starts[positions[next] ?? 0] ?? 0
+      let last = next
+      const endOf = (place: number): number => {
+        const position = positions[place] ?? 0
+        return (starts[position] ?? 0) + (listBytes[position] ?? 0)
+      }
+      while (
+        last + 1 < positions.length &&
+        (starts[positions[last + 1] ?? 0] ?? 0) - endOf(last) <= READ_GAP_BYTES &&
+        endOf(last + 1) - base <= READ_MAX_BYTES
+      )
+        last += 1
+      const blockBytes = endOf(last) - base
+      const block = read(blockBytes <= DESK.length ? DESK : Buffer.allocUnsafe(blockBytes), base, blockBytes)
+      for (; next <= last; next += 1) {
+        const position = positions[next] ?? 0
+        const from = (starts[position] ?? 0) - base
+        out[at] = next === 0 ? LEFT : COMMA
+        out[at + 1] = OPEN
+        at += 2 + block.copy(out, at + 2, from + 1, from + (listBytes[position] ?? 0))
+        out[at] = CLOSE
+        at += 1
+      }
+    }
+    if (positions.length === 0) {
+      out[at] = LEFT
+      at += 1
+    }
+    out[at] = RIGHT
+    return at + 1 - start
   }
 
   return {
@@ -109,45 +159,17 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       if (odd.has(position)) return null
       const length = recordBytes[position] ?? 0
       // The comma before the first field becomes the brace, and the brace behind the last is in the file.
-      const bytes = read(starts[position] ?? 0, length + 1)
+      const bytes = read(Buffer.allocUnsafe(length + 1), starts[position] ?? 0, length + 1)
       bytes[0] = OPEN
       return bytes
     },
-    list(positions) {
-      const total = positions.reduce((sum, position) => sum + (listBytes[position] ?? 0) + 2, 1)
-      const out = Buffer.allocUnsafe(Math.max(2, total))
-      let [at, next] = [0, 0]
-      while (next < positions.length) {
-        const base = starts[positions[next] ?? 0] ?? 0
-        let last = next
-        const endOf = (place: number): number => {
-          const position = positions[place] ?? 0
-          return (starts[position] ?? 0) + (listBytes[position] ?? 0)
-        }
-        while (
-          last + 1 < positions.length &&
-          (starts[positions[last + 1] ?? 0] ?? 0) - endOf(last) <= READ_GAP_BYTES &&
-          endOf(last + 1) - base <= READ_MAX_BYTES
-        )
-          last += 1
-        const block = read(base, endOf(last) - base)
-        for (; next <= last; next += 1) {
-          const position = positions[next] ?? 0
-          const from = (starts[position] ?? 0) - base
-          out[at] = next === 0 ? LEFT : COMMA
-          out[at + 1] = OPEN
-          at += 2 + block.copy(out, at + 2, from + 1, from + (listBytes[position] ?? 0))
-          out[at] = CLOSE
-          at += 1
-        }
-      }
-      if (positions.length === 0) {
-        out[0] = LEFT
-        at = 1
-      }
-      out[at] = RIGHT
-      return out.subarray(0, at + 1)
-    },
+    list: (positions) => ({
+      // A line's length counts its comma and its brace: one bracket is all there is besides, two where no row is.
+      length:
+        positions.reduce((sum, position) => sum + (listBytes[position] ?? 0) + 2, 1) +
+        (positions.length === 0 ? 1 : 0),
+      copy: (target, at) => writeList(positions, target, at),
+    }),
     search(text, codePrefix) {
       if (words === null) return null
       const found = emptySet(rows)
@@ -166,7 +188,8 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
     },
     isClosed: () => isClosed,
     close() {
-      if (!isClosed) closeSync(file)
+      // Lists that were found in this turn are still to be read.
+      if (!isClosed) setImmediate(() => closeSync(file))
       isClosed = true
     },
   }

@@ -2,6 +2,9 @@
  * What is answered before Fastify says what Fastify says: every request goes over a socket twice (the second time its
  * answer may be known) and past the front to an application that keeps nothing.
  */
+import { existsSync, lstatSync, readdirSync, readlinkSync, truncateSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { openClient, type Reply } from '../fixtures/client.ts'
@@ -11,7 +14,7 @@ import { listen, type Sent } from '../fixtures/socket.ts'
 const small = await makeSmallRelease()
 const plain = await openClient(small.releasesDir)
 const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
-const { send: overSocket } = await listen(client.app)
+const { port, send: overSocket } = await listen(client.app)
 t.teardown(async () => {
   await client.close()
   await plain.close()
@@ -31,15 +34,18 @@ const OWN = [
 const shown = ({ status, headers, bytes }: Pick<Reply, 'status' | 'headers' | 'bytes'>): object => ({
   status,
   headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.includes(name))),
-  text: (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes)
-    .toString()
-    .replace(/"request_id":"[^"]+"/, '')
-    .replace(/"instance":"[^"]+"/, ''),
+  text: shownText((headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()),
 })
+function shownText(text: string): string {
+  return text.replace(/"request_id":"[^"]+"/, '').replace(/"instance":"[^"]+"/, '')
+}
 
 const code = (await plain.get('/v1/facilities?limit=1')).body.data[0].cnes_code
 const { etag } = (await plain.get(`/v1/facilities/${code}`)).headers
-const cursor = (await plain.get('/v1/facilities?limit=2')).body.pagination.next_cursor
+const cursorOf = {
+  facilities: (await plain.get('/v1/facilities?limit=2')).body.pagination.next_cursor,
+  municipalities: (await plain.get('/v1/municipalities?limit=2')).body.pagination.next_cursor,
+}
 const bearer = (of: typeof plain, ...lacking: Parameters<typeof plain.keyWithout>): string =>
   `Bearer ${of.keyWithout(...lacking)}`
 
@@ -65,6 +71,31 @@ const URLS = [
   '/v1/facilities?limit=3&uf=RR',
   '/v1/facilities?search=saude&limit=3',
   '/v1/facilities?limit=0',
+  ...[
+    '',
+    '?limit=2',
+    '?limit=250',
+    '?limit=251',
+    '?limit=02',
+    '?limit=2&limit=2',
+    '?limit=2&count=true',
+    '?limit=2&count=maybe',
+    '?count=false&limit=2',
+    '?limit=2&',
+    '?limit=%32',
+    '?limit',
+    '?constructor=1',
+    '?__proto__=1',
+    '?cursor=',
+    '?cursor=abc',
+    `?limit=3&cursor=${cursorOf.facilities}`,
+    `?limit=3&cursor=${cursorOf.facilities}&status=all`,
+    `?limit=3&count=true&cursor=${cursorOf.facilities}`,
+    `?cursor=${cursorOf.municipalities}`,
+  ].map((query) => `/v1/facilities${query}`),
+  `/v1/municipalities?limit=3&cursor=${cursorOf.municipalities}`,
+  '/v1/demography/population?limit=3',
+  '/v1/bed-capacity?limit=3',
   '/v1/states',
   '/v1/states/14',
   '/v1/municipalities/1400100',
@@ -196,7 +227,90 @@ t.test('a page that is walked by cursor is not taken for another', async (t) => 
       t.equal(status, 200)
       t.same(
         JSON.parse(text).data,
-        (await plain.get(url.replace(own.pagination.next_cursor, cursor))).body.data,
+        (await plain.get(url.replace(own.pagination.next_cursor, cursorOf.facilities))).body.data,
       )
     }
 })
+
+t.test('what a client has not taken yet is not written over', async (t) => {
+  const headers = { authorization: bearer(client) }
+  const pages: string[] = []
+  const texts: string[] = []
+  for (let url: string | null = '/v1/facilities?limit=200'; url !== null && pages.length < 12; ) {
+    const { text, body } = await plain.get(url)
+    pages.push(url)
+    texts.push(shownText(text))
+    url =
+      body.pagination.next_cursor === null
+        ? null
+        : `/v1/facilities?limit=200&cursor=${body.pagination.next_cursor}`
+  }
+  t.ok(pages.length > 3 && (texts[0]?.length ?? 0) > 50_000, `${pages.length} pages`)
+  // Far more than sockets hold: the server has it in its own memory while others ask.
+  const asked = Array.from({ length: 120 }, (_, index) => index % pages.length)
+  const late = await Promise.all(Array.from({ length: 3 }, () => askLate(asked.map((at) => pages[at] ?? ''))))
+  for (const [at, page] of [...pages.entries(), ...pages.entries()])
+    t.equal(shownText((await overSocket({ url: page, headers })).text), texts[at])
+  for (const { read } of late) {
+    const answers = await read()
+    t.equal(answers.length, asked.length)
+    t.same(
+      asked.filter((page, index) => shownText(answers[index] ?? '') !== texts[page]),
+      [],
+      'each to the last byte',
+    )
+  }
+
+  /** Asks for pages over one connection, one request behind the other, and does not read until it is told to. */
+  async function askLate(urls: readonly string[]): Promise<{ readonly read: () => Promise<string[]> }> {
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    const ask = (url: string): string =>
+      `GET ${url} HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n`
+    socket.write(`${urls.map((url) => `${ask(url)}\r\n`).join('')}${ask('/health')}Connection: close\r\n\r\n`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return {
+      async read() {
+        const chunks: Buffer[] = []
+        for await (const chunk of socket) chunks.push(chunk as Buffer)
+        const all = Buffer.concat(chunks)
+        const bodies: string[] = []
+        for (let at = 0; at < all.length; ) {
+          const start = all.indexOf('\r\n\r\n', at) + 4
+          const length = Number(/content-length: (\d+)/i.exec(all.toString('latin1', at, start))?.[1])
+          bodies.push(all.toString('utf8', start, start + length))
+          at = start + length
+        }
+        return bodies.slice(0, -1)
+      },
+    }
+  }
+})
+
+const DESCRIPTORS = '/proc/self/fd'
+const withoutDescriptors = existsSync(DESCRIPTORS) ? false : 'the system does not show open files'
+t.test(
+  'rows that cannot be read any more are an error, not an end',
+  { skip: withoutDescriptors },
+  async (t) => {
+    const openLines = (): string[] =>
+      readdirSync(DESCRIPTORS)
+        .map((name) => join(DESCRIPTORS, name))
+        // The folder's own descriptor is gone once it is listed.
+        .filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+        .filter((path) => readlinkSync(path).includes('.lines'))
+    const others = new Set(openLines())
+    const broken = await openClient(small.releasesDir, 1, { rows: true })
+    t.teardown(() => broken.close())
+    const { send } = await listen(broken.app)
+    const own = openLines().filter((path) => !others.has(path))
+    t.ok(own.length > 0)
+    for (const path of own) truncateSync(path, 0)
+    const headers = { authorization: bearer(broken) }
+    for (const url of ['/v1/facilities?limit=50', '/v1/facilities?limit=3', `/v1/facilities/${code}`]) {
+      const { status, text } = await send({ url, headers })
+      t.match({ status, ...JSON.parse(text) }, { status: 500, code: 'internal' }, url)
+    }
+    t.equal((await send({ url: '/health' })).status, 200)
+  },
+)
