@@ -14,6 +14,7 @@ import { createAnswerCache } from './http/answer-cache.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, mountMetrics } from './http/metrics.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
+import { keepTickShape } from './http/tick-shape.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { readPublicKey } from './keys/signing.ts'
 import { REPORT_WORKER } from './programs.ts'
@@ -37,6 +38,7 @@ export interface RunningServer {
 
 /** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
 export async function startServer(settings: Settings): Promise<RunningServer> {
+  keepTickShape()
   const logger = createLogger(settings.logLevel)
   const trials = new Map<string, Promise<void>>()
   const beginTrial = (id: string): void => {
