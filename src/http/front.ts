@@ -80,6 +80,8 @@ interface ListDoor {
   readonly area: Area | 'analytics'
 }
 
+/** No answer waits longer for others than this. */
+const WAIT_MS = 2
 const JSON_BODY = /^application\/json(; ?charset=utf-8)?$/i
 
 /** @param pass gives a request to Fastify */
@@ -167,10 +169,29 @@ export function createFront(
     return { route, releaseId, isPinned, read: () => recalled.kept }
   }
 
-  /** @returns whether it is answered */
+  /**
+   * Answers go out together once the requests of this turn of the event loop have been read: a write wakes whoever reads
+   * it, and those who are awake already need not be woken again.
+   */
+  const waiting: (() => void)[] = []
+  let firstAt = 0
+  const writeAll = (): void => {
+    for (const write of waiting.splice(0)) write()
+  }
+  const writeSoon = (write: () => void): void => {
+    const now = performance.now()
+    if (waiting.length === 0) {
+      firstAt = now
+      setImmediate(writeAll)
+    }
+    waiting.push(write)
+    if (now - firstAt > WAIT_MS) writeAll()
+  }
+
+  /** @returns whether it is answered, or will be in this turn */
   const answer = (
     asked: Asked,
-    { socket }: IncomingMessage,
+    request: IncomingMessage,
     response: ServerResponse,
     text: string,
     startedAt: number,
@@ -178,7 +199,7 @@ export function createFront(
     const { headers } = asked
     const view = releases.current()
     const secret = parts.secretOf(headers.authorization)
-    const key = view === null || secret === null ? null : keys.authenticate(secret, socket)
+    const key = view === null || secret === null ? null : keys.authenticate(secret, request.socket)
     if (view === null || key === null) return false
     const state = newState()
     state.key = key
@@ -200,15 +221,17 @@ export function createFront(
     if (rate instanceof Promise || !rate.allowed) return false
     state.rate = rate
     state.rows = kept?.rows ?? null
-    try {
-      sender.write(response, kept, { id, elapsedMs: performance.now() - startedAt, state })
-    } catch (error) {
-      if (response.headersSent) throw error
-      return false
-    }
-    const status = kept === null ? 304 : 200
-    const ms = performance.now() - startedAt
-    parts.observe({ id, route: names.get(route) ?? null, status, state, ms }, asked)
+    writeSoon(() => {
+      try {
+        sender.write(response, kept, { id, elapsedMs: performance.now() - startedAt, state })
+      } catch (error) {
+        if (response.headersSent) throw error
+        return pass(request, response)
+      }
+      const status = kept === null ? 304 : 200
+      const ms = performance.now() - startedAt
+      parts.observe({ id, route: names.get(route) ?? null, status, state, ms }, asked)
+    })
     return true
   }
 

@@ -54,6 +54,7 @@ const MINUTE_MS = 60_000
 export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter {
   const { now = () => performance.now(), maxKeys = 10_000 } = options
   const buckets = new Map<string, Bucket>()
+  let newest: string | null = null
 
   return {
     take(key, cost = 1, perMinute = null) {
@@ -67,7 +68,8 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
       const left = allowed ? tokens - price : tokens
 
       // Taken out and put back, so that the map's own order is the order of last use.
-      buckets.delete(key)
+      if (key !== newest) buckets.delete(key)
+      newest = key
       buckets.set(key, { tokens: left, atMs, limit })
       const [oldest] = buckets.size > maxKeys ? buckets.keys() : []
       if (oldest !== undefined) buckets.delete(oldest)
