@@ -1,73 +1,188 @@
 /**
- * Sets of rows, a bit each. In: what DuckDB says of a condition, positions that are found. Out: unions, intersections,
- * counts, and the next rows after a place. Values only; a set is never changed once it is shared.
+ * Sets of rows. In: what DuckDB says of a condition, positions that are found. Out: intersections, counts, and the next
+ * rows after a place. A set is a bit for each row or, where that takes less, the rows' numbers. Values only: a set is
+ * never changed.
  */
 export interface Positions {
   readonly rows: number
-  readonly bits: Uint32Array
+  /** The rows' numbers, ascending. */
+  readonly list: Uint32Array | null
+  /** A bit for each row; neither these nor a list: every row. */
+  readonly bits: Uint32Array | null
+  /** What each of them is asked before it counts; null: all of them do. */
+  readonly check: Check | null
 }
+export type Check = (position: number) => boolean
 
-export const emptySet = (rows: number): { rows: number; bits: Uint32Array } => ({
+export const everyRow = (rows: number, check: Check | null = null): Positions => ({
   rows,
-  bits: new Uint32Array(Math.ceil(rows / 32)),
+  list: null,
+  bits: null,
+  check,
 })
 
-export function add(set: Positions, position: number): void {
-  const word = position >>> 5
-  set.bits[word] = (set.bits[word] ?? 0) | (1 << (position & 31))
+/** Takes rows in any order, each as often as it comes. */
+export function collectPositions(rows: number): {
+  add(position: number): void
+  finish(check?: Check | null): Positions
+} {
+  let list = new Uint32Array(64)
+  let length = 0
+  let bits: Uint32Array | null = null
+  const setBit = (into: Uint32Array, position: number): void => {
+    const word = position >>> 5
+    into[word] = (into[word] ?? 0) | (1 << (position & 31))
+  }
+  const makeRoom = (): void => {
+    if (length < listMax(rows)) {
+      const larger = new Uint32Array(length * 2)
+      larger.set(list)
+      list = larger
+      return
+    }
+    bits = new Uint32Array(Math.ceil(rows / 32))
+    for (const position of list) setBit(bits, position)
+  }
+  return {
+    add(position) {
+      if (bits === null && length === list.length) makeRoom()
+      if (bits !== null) setBit(bits, position)
+      else {
+        list[length] = position
+        length += 1
+      }
+    },
+    finish(check = null) {
+      if (bits !== null) return { rows, list: null, bits, check }
+      const sorted = list.slice(0, length).sort()
+      let kept = 0
+      for (let at = 0; at < length; at += 1)
+        if (at === 0 || sorted[at] !== sorted[at - 1]) {
+          sorted[kept] = sorted[at] ?? 0
+          kept += 1
+        }
+      return { rows, list: kept === length ? sorted : sorted.slice(0, kept), bits: null, check }
+    },
+  }
 }
+
+/** Numbers that take no more than a bit for each row would. */
+const listMax = (rows: number): number => rows / 32
 
 /** @param text '0' and '1', the first row first: a BIT of DuckDB as text; null is none */
 export function fromBitText(rows: number, text: string | null): Positions {
-  const set = emptySet(rows)
-  if (text === null) return set
-  for (let at = text.indexOf('1'); at >= 0; at = text.indexOf('1', at + 1)) add(set, at)
-  return set
+  const found = collectPositions(rows)
+  if (text !== null) for (let at = text.indexOf('1'); at >= 0; at = text.indexOf('1', at + 1)) found.add(at)
+  return found.finish()
 }
 
-/** Rows that are in all of the sets; @returns null, every row, where there is no set */
-export function intersect(sets: readonly Positions[]): Positions | null {
-  const [first, ...others] = sets
-  if (first === undefined) return null
-  if (others.length === 0) return first
-  const bits = first.bits.slice()
-  for (const other of others)
-    for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) & (other.bits[word] ?? 0)
-  return { rows: first.rows, bits }
-}
-
-/** @returns at most `limit` positions from `from` on, ascending; @param set null: every row */
-export function nextPositions(set: Positions | null, rows: number, from: number, limit: number): number[] {
-  const found: number[] = []
-  if (set === null) {
-    for (let at = from; at < rows && found.length < limit; at += 1) found.push(at)
-    return found
+/** Rows that are in all of the sets; every row where there is no set. */
+export function intersect(rows: number, sets: readonly Positions[]): Positions {
+  if (sets.length === 1 && sets[0] !== undefined) return sets[0]
+  const check = checkAll(sets.flatMap((set) => set.check ?? []))
+  const lists = sets.flatMap(({ list }) => list ?? []).sort((left, right) => left.length - right.length)
+  const bitSets = sets.flatMap(({ bits }) => bits ?? [])
+  const [shortest, ...others] = lists
+  if (shortest !== undefined) {
+    let list = shortest
+    for (const bits of bitSets)
+      list = keep(list, (position) => ((bits[position >>> 5] ?? 0) & (1 << (position & 31))) !== 0)
+    for (const other of others)
+      list = keep(list, (position) => other[lowerBound(other, position)] === position)
+    return { rows, list, bits: null, check }
   }
-  const { bits } = set
-  let word = from >>> 5
-  // The rows before `from` in its own word are not asked for.
-  let left = (bits[word] ?? 0) & (-1 << (from & 31))
-  while (found.length < limit) {
-    while (left === 0) {
-      word += 1
-      if (word >= bits.length) return found
-      left = bits[word] ?? 0
+  const [first, ...more] = bitSets
+  if (first === undefined) return everyRow(rows, check)
+  const bits = first.slice()
+  for (const other of more)
+    for (let word = 0; word < bits.length; word += 1) bits[word] = (bits[word] ?? 0) & (other[word] ?? 0)
+  const all = { rows, list: null, bits, check: null }
+  const count = countOf(all)
+  if (count > listMax(rows)) return { ...all, check }
+  return { rows, list: Uint32Array.from(nextPositions(all, 0, count)), bits: null, check }
+}
+
+function checkAll(checks: readonly Check[]): Check | null {
+  const [first, ...others] = checks
+  if (first === undefined || others.length === 0) return first ?? null
+  return (position) => checks.every((check) => check(position))
+}
+
+/** @returns those of a list that are to be kept */
+function keep(list: Uint32Array, isKept: Check): Uint32Array {
+  const kept = new Uint32Array(list.length)
+  let length = 0
+  for (const position of list)
+    if (isKept(position)) {
+      kept[length] = position
+      length += 1
     }
-    const lowest = left & -left
-    found.push(word * 32 + (31 - Math.clz32(lowest)))
-    left ^= lowest
+  return kept.slice(0, length)
+}
+
+/** First place whose number is not below one. */
+export function lowerBound(numbers: Uint32Array | Float64Array, wanted: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((numbers[middle] ?? 0) < wanted) low = middle + 1
+    else high = middle
   }
+  return low
+}
+
+/** @returns at most `limit` rows from `from` on, ascending */
+export function nextPositions(set: Positions, from: number, limit: number): number[] {
+  const found: number[] = []
+  if (limit > 0)
+    walk(set, from, (position) => {
+      found.push(position)
+      return found.length < limit
+    })
   return found
 }
 
-/** @param set null: every row */
-export function countOf(set: Positions | null, rows: number): number {
-  if (set === null) return rows
+export function countOf(set: Positions): number {
+  const { rows, list, bits, check } = set
   let total = 0
-  for (let word of set.bits) {
-    word -= (word >>> 1) & 0x55555555
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
-    total += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-  }
+  if (check !== null)
+    walk(set, 0, () => {
+      total += 1
+      return true
+    })
+  else if (list !== null) total = list.length
+  else if (bits === null) total = rows
+  else
+    for (let word of bits) {
+      word -= (word >>> 1) & 0x55555555
+      word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+      total += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+    }
   return total
 }
+
+/** @param visit is given each row of the set from `from` on, ascending, until it says false */
+function walk({ rows, list, bits, check }: Positions, from: number, visit: Check): void {
+  const goesOn: Check = check === null ? visit : (position) => !check(position) || visit(position)
+  if (list !== null) {
+    for (let at = lowerBound(list, from); at < list.length; at += 1) if (!goesOn(list[at] ?? 0)) return
+  } else if (bits === null) {
+    for (let position = from; position < rows; position += 1) if (!goesOn(position)) return
+  } else {
+    let word = from >>> 5
+    // The rows before `from` in its own word are not asked for.
+    let left = (bits[word] ?? 0) & (-1 << (from & 31))
+    while (word < bits.length) {
+      while (left !== 0) {
+        const lowest = left & -left
+        if (!goesOn(word * 32 + (31 - Math.clz32(lowest)))) return
+        left ^= lowest
+      }
+      word += 1
+      left = bits[word] ?? 0
+    }
+  }
+}
+
+/** Memory a set takes. */
+export const bytesOf = ({ list, bits }: Positions): number => (list ?? bits)?.byteLength ?? 0

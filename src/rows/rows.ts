@@ -21,7 +21,15 @@ import type { PeriodChoice } from '../query/list.ts'
 import { latestPeriod, type ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 import { readIndex } from './index-file.ts'
-import { countOf, fromBitText, intersect, nextPositions, type Positions } from './positions.ts'
+import {
+  bytesOf,
+  countOf,
+  everyRow,
+  fromBitText,
+  intersect,
+  nextPositions,
+  type Positions,
+} from './positions.ts'
 import { type Bytes, openShelf, type Shelf } from './shelf.ts'
 
 /** What the program is started with. */
@@ -104,6 +112,9 @@ const TMPFS_MAGIC = 0x01021994
 /** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
 const ROW_BYTES_MAX = 1500
 
+/** Filters and their values. */
+type Conditions = Readonly<Record<string, string>>
+
 interface Kept {
   readonly viewId: string
   readonly shelf: Shelf
@@ -116,7 +127,7 @@ export function createRowStore(options: RowsOptions): RowStore {
   const kept = new Map<string, Kept>()
   const sets = new LRUCache<string, Positions>({
     maxSize: Math.max(SET_BYTES_MIN, options.setBytes),
-    sizeCalculation: ({ bits }) => bits.byteLength + 200,
+    sizeCalculation: (set, name) => bytesOf(set) + 2 * name.length + 300,
   })
   const computing = new Map<string, Promise<Positions>>()
   let wanted: ReleaseView | null = null
@@ -197,21 +208,66 @@ export function createRowStore(options: RowsOptions): RowStore {
     }
   }
 
-  const nameOf = (view: ReleaseView, dataset: Dataset, given: Readonly<Record<string, string>>): string =>
-    `${view.id}/${dataset.name}/${JSON.stringify(given)}`
-  /** Rows that meet one condition, computed once. */
-  const setOf = async (
+  const nameOf = (view: ReleaseView, dataset: Dataset, groups: readonly Conditions[]): string =>
+    `${view.id}/${dataset.name}/${JSON.stringify(groups)}`
+  const searchSet = (dataset: Dataset, shelf: Shelf, group: Conditions): Positions | null => {
+    const [[name = '', text = ''] = [], ...others] = Object.entries(group)
+    return others.length === 0 && dataset.filters?.[name]?.kind === 'search'
+      ? shelf.search(foldText(text), text)
+      : null
+  }
+  /** Rows that meet all conditions; null where the engine has to be asked for some. */
+  const findSet = (
     view: ReleaseView,
     dataset: Dataset,
     shelf: Shelf,
-    given: Readonly<Record<string, string>>,
-  ): Promise<Positions> => {
-    const name = nameOf(view, dataset, given)
+    groups: readonly Conditions[],
+  ): Positions | null => {
+    if (groups.length === 0 || shelf.rows === 0) return everyRow(shelf.rows)
+    const name = nameOf(view, dataset, groups)
     const known = sets.get(name)
     if (known !== undefined) return known
+    const parts: Positions[] = []
+    for (const group of groups) {
+      const part = sets.get(nameOf(view, dataset, [group])) ?? searchSet(dataset, shelf, group)
+      if (part === null) return null
+      parts.push(part)
+    }
+    const all = intersect(shelf.rows, parts)
+    sets.set(name, all)
+    return all
+  }
+  /** The same, whatever has to be asked. What is found is used at once: it may not stay in `sets` until the rest is. */
+  const setFor = async (
+    view: ReleaseView,
+    dataset: Dataset,
+    shelf: Shelf,
+    groups: readonly Conditions[],
+  ): Promise<Positions> => {
+    const known = findSet(view, dataset, shelf, groups)
+    if (known !== null) return known
+    const parts = await Promise.all(
+      groups.map(
+        (group) =>
+          sets.get(nameOf(view, dataset, [group])) ??
+          searchSet(dataset, shelf, group) ??
+          computeOnce(view, dataset, shelf, group),
+      ),
+    )
+    const all = intersect(shelf.rows, parts)
+    sets.set(nameOf(view, dataset, groups), all)
+    return all
+  }
+  const computeOnce = async (
+    view: ReleaseView,
+    dataset: Dataset,
+    shelf: Shelf,
+    group: Conditions,
+  ): Promise<Positions> => {
+    const name = nameOf(view, dataset, [group])
     const running = computing.get(name)
     if (running !== undefined) return running
-    const own = computeSet(view, dataset, shelf, given)
+    const own = computeSet(view, dataset, shelf, group)
     computing.set(name, own)
     try {
       const found = await own
@@ -225,17 +281,11 @@ export function createRowStore(options: RowsOptions): RowStore {
     view: ReleaseView,
     dataset: Dataset,
     shelf: Shelf,
-    given: Readonly<Record<string, string>>,
+    group: Conditions,
   ): Promise<Positions> => {
-    const filters = dataset.filters ?? {}
-    const [[name = '', text = ''] = [], ...others] = Object.entries(given)
-    if (others.length === 0 && filters[name]?.kind === 'search') {
-      const found = shelf.search(foldText(text), text)
-      if (found !== null) return found
-    }
     const period = dataset.periodic ? latestPeriod(view, dataset.name as DatasetName) : null
     const [row] = await options.engine.run(
-      sql`SELECT CAST(bitstring_agg(file_row_number, 0, ${shelf.rows - 1}) AS VARCHAR) AS bits FROM ${table(dataset.name, period)}${whereClause(filterConditions(filters, given))}`,
+      sql`SELECT CAST(bitstring_agg(file_row_number, 0, ${shelf.rows - 1}) AS VARCHAR) AS bits FROM ${table(dataset.name, period)}${whereClause(filterConditions(dataset.filters ?? {}, group))}`,
       view,
     )
     return fromBitText(shelf.rows, (row as Row | undefined)?.bits as string | null)
@@ -259,19 +309,16 @@ export function createRowStore(options: RowsOptions): RowStore {
     },
     pageNow(view, datasetName, shelf, question) {
       const dataset = datasetOf(datasetName)
-      const known: Positions[] = []
-      for (const given of shelf.rows === 0 ? [] : conditionGroups(dataset.filters ?? {}, question.filters)) {
-        const found = sets.get(nameOf(view, dataset, given))
-        if (found === undefined) return null
-        known.push(found)
-      }
-      return shelf.isClosed() ? null : cutPage(shelf, intersect(known), question)
+      const set = shelf.isClosed()
+        ? null
+        : findSet(view, dataset, shelf, conditionGroups(dataset.filters ?? {}, question.filters))
+      return set === null ? null : cutPage(shelf, set, question)
     },
     async page(view, datasetName, shelf, question) {
       const dataset = datasetOf(datasetName)
-      const groups = shelf.rows === 0 ? [] : conditionGroups(dataset.filters ?? {}, question.filters)
-      const found = await Promise.all(groups.map((given) => setOf(view, dataset, shelf, given)))
-      return shelf.isClosed() ? null : cutPage(shelf, intersect(found), question)
+      const groups = conditionGroups(dataset.filters ?? {}, question.filters)
+      const set = await setFor(view, dataset, shelf, groups)
+      return shelf.isClosed() ? null : cutPage(shelf, set, question)
     },
     settled: () => building,
     stats: () => ({
@@ -292,12 +339,9 @@ export function createRowStore(options: RowsOptions): RowStore {
 }
 
 /** Conditions that are met or not one by one; those on declarations are met together, by one declaration. */
-function conditionGroups(
-  filters: Readonly<Record<string, Filter>>,
-  given: Readonly<Record<string, string>>,
-): Record<string, string>[] {
+function conditionGroups(filters: Readonly<Record<string, Filter>>, given: Conditions): Conditions[] {
   const together: Record<string, string> = {}
-  const groups: Record<string, string>[] = []
+  const groups: Conditions[] = []
   for (const [name, text] of Object.entries(given)) {
     const filter = filters[name]
     if (filter === undefined || (filter.kind === 'status' && text === 'all')) continue
@@ -308,16 +352,16 @@ function conditionGroups(
   return groups
 }
 
-/** @param all rows that meet the filters; null: every row */
-function cutPage(shelf: Shelf, all: Positions | null, { after, limit, counts }: PageQuestion): ShelfPage {
+/** @param set rows that meet the filters */
+function cutPage(shelf: Shelf, set: Positions, { after, limit, counts }: PageQuestion): ShelfPage {
   const from = after === null ? 0 : shelf.after(after)
-  const positions = nextPositions(all, shelf.rows, from, limit + 1)
+  const positions = nextPositions(set, from, limit + 1)
   const shown = positions.length > limit ? positions.slice(0, limit) : positions
   return {
     json: shelf.list(shown),
     count: shown.length,
     next: positions.length > limit ? shelf.keyAt(shown.at(-1) ?? 0) : null,
-    total: counts ? countOf(all, shelf.rows) : null,
+    total: counts ? countOf(set) : null,
   }
 }
 

@@ -7,7 +7,7 @@ import { closeSync, readSync } from 'node:fs'
 import type { Dataset } from '../model/datasets.ts'
 import type { LinesIndex } from './build.ts'
 import { keyText, keyValues } from './lines.ts'
-import { add, emptySet, type Positions } from './positions.ts'
+import { lowerBound, type Positions } from './positions.ts'
 import { findRows } from './words.ts'
 
 /** Rows whose bytes stand this close are read at once: a read costs more than the bytes between. */
@@ -172,19 +172,19 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
     }),
     search(text, codePrefix) {
       if (words === null) return null
-      const found = emptySet(rows)
-      findRows(words, text, (position) => add(found, position))
-      // Integer keys are padded here, so their digits begin after the zeros.
-      const prefix = index.widths[0] === null ? null : /^[\x21-\x7e]+$/.test(codePrefix) ? codePrefix : null
-      if (prefix !== null && prefix.length <= keyWidth) {
-        const to = bound(prefix, true)
-        for (let at = bound(prefix, false); at < to; at += 1) add(found, at)
-      } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
-        for (let at = 0; at < rows; at += 1) {
-          const digits = String(Number(keyTextAt(at).slice(0, 10)))
-          if (digits.startsWith(codePrefix)) add(found, at)
-        }
-      return found
+      // No code holds a space.
+      return findRows(words, text, (add) => {
+        // Integer keys are padded here, so their digits begin after the zeros.
+        const prefix = index.widths[0] === null ? null : /^[\x21-\x7e]+$/.test(codePrefix) ? codePrefix : null
+        if (prefix !== null && prefix.length <= keyWidth) {
+          const to = bound(prefix, true)
+          for (let at = bound(prefix, false); at < to; at += 1) add(at)
+        } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
+          for (let at = 0; at < rows; at += 1) {
+            const digits = String(Number(keyTextAt(at).slice(0, 10)))
+            if (digits.startsWith(codePrefix)) add(at)
+          }
+      })
     },
     isClosed: () => isClosed,
     close() {
@@ -213,15 +213,4 @@ function numbersOf(texts: Buffer, rows: number, width: number): Float64Array | n
     numbers[row] = number
   }
   return numbers
-}
-
-/** First place whose number is not below one. */
-function lowerBound(numbers: Float64Array, wanted: number): number {
-  let [low, high] = [0, numbers.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((numbers[middle] ?? 0) < wanted) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -3,8 +3,9 @@
  * contain what is searched, exactly those a scan would find.
  *
  * A text without a space lies within one word, so it is looked for in the few distinct words instead of in every row. One
- * with spaces is looked for in the rows of its rarest word, and found there letter by letter.
+ * with spaces is looked for in the rows of its rarest word, letter by letter, and only as far as rows are asked for.
  */
+import { type Check, collectPositions, everyRow, type Positions } from './positions.ts'
 
 export interface WordIndex {
   /** Distinct words in order of first appearance, each with a line feed before and behind. */
@@ -92,23 +93,30 @@ export function collectWords(rows: number): {
 }
 
 /**
- * @param text folded as the rows' texts are
- * @param mark called with the position of each row that contains the text, in no order, perhaps more than once
+ * Rows whose text holds another. @param text folded as the rows' texts are
+ * @param more rows that are found anyhow: only a text without a space may have them
  */
-export function findRows(index: WordIndex, text: string, mark: (position: number) => void): void {
-  // No text holds one.
-  if (text.includes('\n')) return
+export function findRows(
+  index: WordIndex,
+  text: string,
+  more: (add: (position: number) => void) => void = () => undefined,
+): Positions {
+  const rows = index.textEnds.length
+  const found = collectPositions(rows)
+  const addRowsOf = (words: readonly number[]): void => {
+    for (const word of words) {
+      const end = index.ends[word] ?? 0
+      for (let at = startOf(index, word); at < end; at += 1) found.add(index.positions[at] ?? 0)
+    }
+  }
   const parts = text.split(' ')
+  // No text holds a line feed.
   if (parts.length === 1) {
-    for (const word of wordsWith(index, text)) for (const position of rowsOf(index, word)) mark(position)
-    return
+    if (!text.includes('\n')) addRowsOf(wordsWith(index, text))
+    more((position) => found.add(position))
+    return found.finish()
   }
-  const needle = Buffer.from(text)
-  const texts = Buffer.from(index.texts.buffer, index.texts.byteOffset, index.texts.byteLength)
-  const verify = (position: number): void => {
-    const start = position === 0 ? 0 : (index.textEnds[position - 1] ?? 0)
-    if (texts.subarray(start, index.textEnds[position]).includes(needle)) mark(position)
-  }
+  if (text.includes('\n')) return found.finish()
   const rarest = parts
     .flatMap((part, place) => {
       if (part === '') return []
@@ -116,17 +124,34 @@ export function findRows(index: WordIndex, text: string, mark: (position: number
       const before = place === 0 ? '' : '\n'
       const behind = place === parts.length - 1 ? '' : '\n'
       const words = wordsWith(index, `${before}${part}${behind}`)
-      return [{ words, rows: words.reduce((sum, word) => sum + rowsOf(index, word).length, 0) }]
+      const count = words.reduce((sum, word) => sum + (index.ends[word] ?? 0) - startOf(index, word), 0)
+      return [{ words, count }]
     })
-    .sort((left, right) => left.rows - right.rows)[0]
+    .sort((left, right) => left.count - right.count)[0]
+  const check = checkFor(index, Buffer.from(text))
   // Nothing but spaces: any row may have them.
-  if (rarest === undefined)
-    for (let position = 0; position < index.textEnds.length; position += 1) verify(position)
-  else for (const word of rarest.words) for (const position of rowsOf(index, word)) verify(position)
+  if (rarest === undefined) return everyRow(rows, check)
+  addRowsOf(rarest.words)
+  return found.finish(check)
 }
 
-const rowsOf = ({ ends, positions }: WordIndex, word: number): Uint32Array =>
-  positions.subarray(word === 0 ? 0 : ends[word - 1], ends[word])
+/** Does a row's text hold these bytes? Texts are short: a loop finds them before a library has begun. */
+function checkFor({ texts, textEnds }: WordIndex, needle: Uint8Array): Check {
+  const first = needle[0]
+  return (position) => {
+    const last = (textEnds[position] ?? 0) - needle.length
+    for (let at = position === 0 ? 0 : (textEnds[position - 1] ?? 0); at <= last; at += 1) {
+      if (texts[at] !== first) continue
+      let same = 1
+      while (same < needle.length && texts[at + same] === needle[same]) same += 1
+      if (same === needle.length) return true
+    }
+    return false
+  }
+}
+
+/** Where the rows of a word begin. */
+const startOf = ({ ends }: WordIndex, word: number): number => (word === 0 ? 0 : (ends[word - 1] ?? 0))
 
 /**
  * Numbers of the words in which a pattern occurs, each once; a line feed in it stands for the word's begin or end. The words
@@ -143,8 +168,7 @@ function wordsWith({ words, starts, bucketEnds, wordNumbers }: WordIndex, patter
   if (rarest !== null) {
     // With the line feeds before and behind it.
     for (const word of rarest)
-      if (words.slice((starts[word] ?? 0) - 1, starts[word + 1] ?? words.length).includes(pattern))
-        found.push(word)
+      if (holds(words, (starts[word] ?? 0) - 1, starts[word + 1] ?? words.length, pattern)) found.push(word)
     return found
   }
   for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
@@ -154,6 +178,18 @@ function wordsWith({ words, starts, bucketEnds, wordNumbers }: WordIndex, patter
     at = (starts[word + 1] ?? words.length) - 1
   }
   return found
+}
+
+/** Does a part of a text hold a pattern? Letter by letter: to cut the part out costs more. */
+function holds(text: string, start: number, end: number, pattern: string): boolean {
+  const first = pattern.charCodeAt(0)
+  for (let at = start; at <= end - pattern.length; at += 1) {
+    if (text.charCodeAt(at) !== first) continue
+    let same = 1
+    while (same < pattern.length && text.charCodeAt(at + same) === pattern.charCodeAt(same)) same += 1
+    if (same === pattern.length) return true
+  }
+  return false
 }
 
 const BUCKETS = 1 << 16

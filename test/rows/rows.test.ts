@@ -17,7 +17,15 @@ import { filterSchema } from '../../src/query/filters.ts'
 import { planList } from '../../src/query/list.ts'
 import { latestPeriod, type ReleaseView } from '../../src/release/view.ts'
 import { buildLines } from '../../src/rows/build.ts'
-import { add, countOf, emptySet, fromBitText, intersect, nextPositions } from '../../src/rows/positions.ts'
+import {
+  collectPositions,
+  countOf,
+  everyRow,
+  fromBitText,
+  intersect,
+  nextPositions,
+  type Positions,
+} from '../../src/rows/positions.ts'
 import { type BuildJob, KEPT } from '../../src/rows/rows.ts'
 import { openShelf, readBytes, type Shelf } from '../../src/rows/shelf.ts'
 import { collectWords, findRows } from '../../src/rows/words.ts'
@@ -305,33 +313,72 @@ t.test('words find what a scan finds', async (t) => {
     const start = Math.floor(chance(turn, 51) * from.length)
     const text =
       from.slice(start, start + 1 + Math.floor(chance(turn, 52) * 9)) || SYLLABLES[turn % 11] || 'a'
-    const found = emptySet(texts.length)
-    findRows(index, text, (position) => add(found, position))
+    const found = findRows(index, text)
     const expected = texts.flatMap((candidate, row) => (candidate.includes(text) ? [row] : []))
     hits += expected.length
-    if (JSON.stringify(nextPositions(found, texts.length, 0, 1000)) !== JSON.stringify(expected))
-      t.same(nextPositions(found, texts.length, 0, 1000), expected, JSON.stringify(text))
+    if (JSON.stringify(nextPositions(found, 0, 1000)) !== JSON.stringify(expected))
+      t.same(nextPositions(found, 0, 1000), expected, JSON.stringify(text))
   }
   t.ok(hits > 2000, `${hits} hits`)
   t.throws(() => collectWords(1).add('a\nb'), /line feed/)
 })
 
 t.test('sets of rows', async (t) => {
-  const text =
-    '0110000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000001'
-  const rows = text.length
-  const set = fromBitText(rows, text)
-  const expected = [...text].flatMap((bit, row) => (bit === '1' ? [row] : []))
-  t.same(nextPositions(set, rows, 0, 10), expected)
-  t.equal(countOf(set, rows), expected.length)
-  for (let from = 0; from <= rows; from += 1)
-    t.same(nextPositions(set, rows, from, 2), expected.filter((row) => row >= from).slice(0, 2))
-  t.same(nextPositions(null, 3, 1, 10), [1, 2])
-  t.equal(countOf(null, 3), 3)
-  t.same(nextPositions(intersect([set, fromBitText(rows, '011')]), rows, 0, 9), [1, 2])
-  t.same(nextPositions(fromBitText(rows, null), rows, 0, 9), [])
-  t.equal(intersect([]), null)
-  t.equal(countOf(fromBitText(64, '1'.repeat(64)), 64), 64)
+  const chance = createChance(9)
+  const rows = 997
+  /** Of few rows and of many, so that both forms are met, some of which are asked before they count. */
+  const make = (seed: number): { set: Positions; expected: Set<number> } => {
+    const found = collectPositions(rows)
+    const expected = new Set<number>()
+    const count = [0, 1, 20, 31, 32, 65, 400, 3000][seed % 8] ?? 0
+    for (let turn = 0; turn < count; turn += 1) {
+      const position = Math.floor(chance(seed, turn) * rows)
+      found.add(position)
+      expected.add(position)
+    }
+    if (seed % 3 !== 0) return { set: found.finish(), expected }
+    for (const position of expected) if (position % 5 === 2) expected.delete(position)
+    return { set: found.finish((position) => position % 5 !== 2), expected }
+  }
+  let forms = 0
+  for (let seed = 0; seed < 300; seed += 1) {
+    const made = Array.from({ length: 1 + (seed % 3) }, (_, index) => make(seed * 7 + index))
+    forms |= made.reduce(
+      (sum, { set }) => sum | (set.list === null ? 1 : 2) | (set.check === null ? 4 : 8),
+      0,
+    )
+    const all = intersect(
+      rows,
+      made.map(({ set }) => set),
+    )
+    const expected = Array.from({ length: rows }, (_, row) => row).filter((row) =>
+      made.every((one) => one.expected.has(row)),
+    )
+    const from = Math.floor(chance(seed, 99_999) * rows)
+    t.same(
+      [nextPositions(all, 0, rows), nextPositions(all, from, 3), countOf(all)],
+      [expected, expected.filter((row) => row >= from).slice(0, 3), expected.length],
+      `${seed}`,
+    )
+  }
+  t.equal(forms, 15, 'all forms')
+  const text = '0110000000000000000000000000000000000000000001000000000000000000000000000000000000000000001'
+  const set = fromBitText(text.length, text)
+  t.same(nextPositions(set, 0, 10), [1, 2, 45, text.length - 1])
+  t.same(nextPositions(fromBitText(3, null), 0, 9), [])
+  t.equal(countOf(fromBitText(64, '1'.repeat(64))), 64)
+  t.same(nextPositions(everyRow(3), 1, 10), [1, 2])
+  t.equal(countOf(everyRow(3)), 3)
+  t.same(
+    nextPositions(
+      everyRow(9, (position) => position > 6),
+      0,
+      10,
+    ),
+    [7, 8],
+  )
+  t.same(nextPositions(intersect(4, []), 0, 9), [0, 1, 2, 3])
+  t.same(nextPositions(set, 0, 0), [])
 })
 
 t.test('rows whose server has ended meanwhile leave no file', async (t) => {
