@@ -35,6 +35,8 @@ export interface AnswerCache {
    * everything the answer depends on.
    */
   recall(spelling: string): { readonly known: Spelling; readonly kept: KeptAnswer } | null
+  /** Keeps an answer that took no waiting. @returns it, with bytes of its own */
+  put(question: string, answer: KeptAnswer): KeptAnswer
   /** Only for what was answered from the release in service. */
   note(spelling: string, answered: Spelling): void
   /** @param answer asked once for all that wait for it */
@@ -77,6 +79,12 @@ export function createAnswerCache(maxBytes: number): AnswerCache {
       const known = spellings?.get(spelling)
       const found = known === undefined ? undefined : kept?.get(known.question)
       return known === undefined || found === undefined ? null : { known, kept: found }
+    },
+    put(question, answer) {
+      if (kept === null) return answer
+      const own = holdBytes(answer)
+      kept.set(question, own)
+      return own
     },
     note: (spelling, answered) => void spellings?.set(spelling, answered),
     async get(question, answer) {

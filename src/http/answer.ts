@@ -23,6 +23,7 @@ import {
 import { coverageOf, formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import type { PageQuestion, RowStore, ShelfPage } from '../rows/rows.ts'
 import type { Shelf } from '../rows/shelf.ts'
+import type { Given } from './parameters.ts'
 import type {
   AllRoute,
   CustomAnswer,
@@ -42,9 +43,6 @@ export interface AnswerParts {
   readonly cursorSecret: Buffer
   readonly shelves: RowStore | null
 }
-
-/** Texts of path and query, already valid for the route. */
-export type Given = Readonly<Record<string, string>>
 
 const DIGITS = /^\d+$/
 const notFound = (): AppError => new AppError('not_found')

@@ -1,12 +1,12 @@
 /**
  * What is asked most, answered before Fastify is: answers that are kept, for a request that came before in the same
- * spelling; records that are written out, and pages of them that no filter cuts; 304 for all of them. Half of what such
- * an answer costs is the framework, and none of what the framework does can turn out otherwise for it.
+ * spelling; records that are written out, and pages of them; 304 for all of them. Half of what such an answer costs is
+ * the framework, and none of what the framework does can turn out otherwise for it.
  *
  * In: Node's request. Out: whether it has been answered. Whatever is not plain (a key that is refused or has no requests
- * left, another origin, a body that did not come at once, an answer to be compressed, a record that is not there, rates
- * that are shared) goes to Fastify as if it had not been here, and says there what is wrong. test/http/front.test.ts holds
- * both to the same answers.
+ * left, another origin, a body that did not come at once, an answer to be compressed, a record that is not there, a page
+ * whose rows DuckDB has to be asked for, rates that are shared) goes to Fastify as if it had not been here, and says there
+ * what is wrong. test/http/front.test.ts holds both to the same answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReleaseSource } from '../engine/types.ts'
@@ -15,9 +15,10 @@ import type { Area } from '../model/datasets.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
-import { type Given, writtenPage, writtenRecord } from './answer.ts'
+import { writtenPage, writtenRecord } from './answer.ts'
 import { type AnswerCache, type KeptAnswer, keepAnswer, sizeOf } from './answer-cache.ts'
-import { type Asked, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
+import { type Asked, questionOf, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
+import { isFiltered, queryReader, readPlainQuery } from './parameters.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import {
   costOf,
@@ -77,6 +78,7 @@ interface RecordDoor {
 
 interface ListDoor {
   readonly route: ListRoute
+  readonly read: ReturnType<typeof queryReader>
   readonly area: Area | 'analytics'
 }
 
@@ -102,7 +104,7 @@ export function createFront(
     if (route.kind === 'record' && before !== undefined && parameter !== undefined && area !== null)
       records.set(before, { route, area, parameter, digits: route.key[parameter]?.digits ?? 0 })
     if (route.kind === 'list' && route.pathFilter === undefined && area !== null)
-      lists.set(route.path, { route, area })
+      lists.set(route.path, { route, read: queryReader(route), area })
     if (route.kind === 'custom' && route.isKept === true && methodOf(route) === 'POST')
       questions.add(route.path)
   }
@@ -139,26 +141,36 @@ export function createFront(
       },
     }
   }
-  const findPage = (url: string, key: Key, view: ReleaseView): Found | null => {
+  const findPage = (asked: Asked, state: RequestState, key: Key, view: ReleaseView): Found | null => {
+    const { url } = asked
     const mark = url.indexOf('?')
     const door = lists.get(mark < 0 ? url : url.slice(0, mark))
     if (door === undefined || !isAllowed(door.route, key)) return null
     const { route, area } = door
-    const given = mark < 0 ? {} : readPlace(url.slice(mark + 1), route.limit.max)
-    const cursor = given?.cursor === undefined ? null : readCursor(given.cursor)
+    const query = mark < 0 ? {} : readPlainQuery(url.slice(mark + 1))
+    const given =
+      query === null || query.expected_release_id !== undefined ? null : orNull(() => door.read(query))
+    if (given === null) return null
+    const cursor = given.cursor === undefined ? null : readCursor(given.cursor)
     // A walk begun on another release goes on there.
-    if (given === null || (given.cursor !== undefined && cursor?.release !== view.id)) return null
+    if (given.cursor !== undefined && cursor?.release !== view.id) return null
     const releaseId = releaseIdOf(area, view)
     const { cursorSecret } = parts
-    return {
-      route,
-      releaseId,
-      isPinned: false,
-      read: () =>
-        readWritten(view, releaseId, () =>
-          writtenPage(route, given, { view, shelves: rows, cursor, cursorSecret }),
-        ),
+    const read = (): KeptAnswer | null =>
+      readWritten(view, releaseId, () =>
+        writtenPage(route, given, { view, shelves: rows, cursor, cursorSecret }),
+      )
+    const keep = (): KeptAnswer | null => {
+      const page = read()
+      const spelling = spellingOf(asked, state, view)
+      if (page === null || spelling === null) return page
+      const question = questionOf(route, given, view)
+      const kept = cache.put(question, page)
+      cache.note(spelling, { question, route, releaseId, isPinned: false })
+      return kept
     }
+    // Rows of a filter stand far apart: a second time, they are not looked for again.
+    return { route, releaseId, isPinned: false, read: isFiltered(route, given) ? keep : read }
   }
   const readCursor = (text: string): Cursor | null => orNull(() => decodeCursor(text, parts.cursorSecret))
   const findKept = (asked: Asked, state: RequestState, view: ReleaseView): Found | null => {
@@ -206,8 +218,9 @@ export function createFront(
     state.text = text
     const isGet = asked.method === 'GET'
     const found =
-      (isGet ? (findRecord(asked.url, key, view) ?? findPage(asked.url, key, view)) : null) ??
-      findKept(asked, state, view)
+      (isGet ? findRecord(asked.url, key, view) : null) ??
+      findKept(asked, state, view) ??
+      (isGet ? findPage(asked, state, key, view) : null)
     if (found === null) return false
     const { route } = found
     state.releaseId = found.releaseId
@@ -322,25 +335,6 @@ function readHeaders(raw: readonly string[]): ReadHeaders | null {
 
 const isAllowed = ({ capability }: Route, key: Key): boolean =>
   capability === null || capability === 'any' || key.capabilities.includes(capability)
-
-const PLACE = new Map([
-  ['limit', /^\d{1,3}$/],
-  ['cursor', /^[\w-]{1,1024}$/],
-  ['count', /^(true|false)$/],
-])
-
-/** @returns limit, cursor and count of a page; null where anything else is asked, or in another way */
-function readPlace(query: string, limitMax: number): Given | null {
-  const given: Record<string, string> = {}
-  for (const part of query.split('&')) {
-    const sign = part.indexOf('=')
-    const [name, value] = [part.slice(0, sign), part.slice(sign + 1)]
-    if (PLACE.get(name)?.test(value) !== true || given[name] !== undefined) return null
-    given[name] = value
-  }
-  const limit = Number(given.limit ?? 1)
-  return limit >= 1 && limit <= limitMax ? given : null
-}
 
 /** What is not there, or cannot be read, Fastify finds out again, and says so. */
 function orNull<T>(find: () => T | null): T | null {

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Key } from '../keys/keys.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { type Language, languageOf } from './problem.ts'
-import { VERSION } from './route.ts'
+import { methodOf, type Route, VERSION } from './route.ts'
 import type { RequestState } from './state.ts'
 
 /** Of Node.js or of Fastify. */
@@ -78,6 +78,18 @@ function numberOf(view: ReleaseView): number {
   }
   return number
 }
+/** Everything an answer depends on, however it is spelled. @param standing what it depends on besides the parameters */
+export function questionOf(
+  route: Route,
+  given: Readonly<Record<string, string>>,
+  view: ReleaseView,
+  standing: readonly string[] = [],
+): string {
+  const { expected_release_id: _pin, ...asked } = given
+  const parameters = JSON.stringify(Object.entries(asked).sort(([left], [right]) => (left < right ? -1 : 1)))
+  return [view.id, methodOf(route), route.path, parameters, ...standing].join('\n')
+}
+
 /** Longer ones are hardly asked twice. */
 export const SPELLING_MAX = 4000
 

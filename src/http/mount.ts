@@ -3,7 +3,6 @@
  * order of refusals is the same everywhere: 401, 429, 403, 400, 409, 404.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { ReportPool } from '../export/pool.ts'
@@ -12,10 +11,11 @@ import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import { componentId, latestPeriod, type ReleaseView } from '../release/view.ts'
 import type { RowStore } from '../rows/rows.ts'
-import { answerAll, answerList, answerProvenance, answerRecord, answerScoped, type Given } from './answer.ts'
+import { answerAll, answerList, answerProvenance, answerRecord, answerScoped } from './answer.ts'
 import { type AnswerCache, keepAnswer } from './answer-cache.ts'
-import { setValidators, spellingOf } from './identity.ts'
-import { describeIssues, languageOf } from './problem.ts'
+import { questionOf, setValidators, spellingOf } from './identity.ts'
+import { type Given, isFiltered, queryReader } from './parameters.ts'
+import { languageOf } from './problem.ts'
 import {
   type CustomAnswer,
   fastifyPath,
@@ -42,55 +42,8 @@ export interface MountParts {
   readonly sender: Sender
 }
 
-const PIN = z.string().min(1).max(200)
-const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
-const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
-
-/** @returns every query parameter of a route, with its schema */
-export function querySchemas(route: Route): Record<string, z.ZodType<string | undefined>> {
-  const schemas: Record<string, z.ZodType<string | undefined>> = {}
-  if (route.kind === 'custom') {
-    Object.assign(schemas, route.query)
-    if (route.method === 'GET' && route.release !== null) schemas.expected_release_id = PIN.optional()
-    return schemas
-  }
-  const filters = route.kind === 'list' || route.kind === 'all' ? (route.filters ?? []) : []
-  for (const name of filters) {
-    const filter = route.dataset.filters?.[name]
-    if (filter === undefined)
-      throw new TypeError(`${route.path}: ${route.dataset.name} declares no filter ${name}`)
-    schemas[name] = filterSchema(filter).optional()
-  }
-  if (route.kind === 'list') {
-    const { max } = route.limit
-    schemas.limit = z
-      .string()
-      .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${max}`)
-      .refine((text) => Number(text) >= 1 && Number(text) <= max, `must be a whole number from 1 to ${max}`)
-      .optional()
-    schemas.cursor = z.string().min(1).max(1024).optional()
-    schemas.count = z.enum(['true', 'false']).optional()
-  }
-  if (route.dataset.periodic)
-    schemas.reference_period = (
-      route.kind === 'record' || route.kind === 'provenance' ? ONE_PERIOD : PERIOD
-    ).optional()
-  schemas.expected_release_id = PIN.optional()
-  return schemas
-}
-
 export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts): void {
-  const schemas = querySchemas(route)
-  const names = Object.keys(schemas)
-  const query = z.strictObject(schemas)
-  const needsNone = query.safeParse({}).success
-  const readQuery = (asked: object): Given => {
-    if (needsNone && Object.keys(asked).length === 0) return NOTHING_ASKED
-    const parsed = query.safeParse(asked)
-    if (!parsed.success)
-      throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
-    return parsed.data as Given
-  }
+  const readQuery = queryReader(route)
   const { sender } = parts
   const isGet = methodOf(route) === 'GET'
   const area = releaseAreaOf(route)
@@ -138,7 +91,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: MountParts
         return sender.sendKept(request, reply, kept)
       }
       if (view !== null && isKept(route, request)) {
-        const question = questionOf(route, given, request, view)
+        const question = questionOf(route, given, view, standingOf(route, request))
         const kept = await parts.cache.get(question, async () => {
           const answer = (await ask(view)) as CustomAnswer | WrittenAnswer
           return keepAnswer(answer, { ...releaseMeta(view, state.releaseId), ...answer.meta }, VERSION)
@@ -184,7 +137,6 @@ const isShallow = (value: unknown, depth: number): boolean =>
   value === null ||
   (depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1)))
 
-const NOTHING_ASKED: Given = {}
 const JSON_NAME = 'application/json'
 
 /**
@@ -193,7 +145,7 @@ const JSON_NAME = 'application/json'
  */
 function isWritten(route: Route, given: Given, rows: RowStore | null, view: ReleaseView): boolean {
   if (rows === null || (route.kind !== 'list' && route.kind !== 'record')) return false
-  if (route.kind === 'list' && route.filters.some((name) => given[name] !== undefined)) return false
+  if (route.kind === 'list' && isFiltered(route, given)) return false
   const dataset = route.dataset.name as DatasetName
   const period = route.dataset.periodic ? latestPeriod(view, dataset) : null
   return rows.find(view, dataset, period) !== null
@@ -212,20 +164,14 @@ function preferredType(request: FastifyRequest, types: readonly string[]): strin
   return typeof found === 'string' ? found : (types[0] ?? '')
 }
 
-/** Everything an answer depends on, in one spelling. */
-function questionOf(route: Route, given: Given, request: FastifyRequest, view: ReleaseView): string {
-  const { expected_release_id: _pin, ...asked } = given
-  const isAnalytics = route.kind === 'custom'
+/** What answers of analytics depend on besides: what a key may read and its language matter for labels and metrics. */
+function standingOf(route: Route, request: FastifyRequest): readonly string[] {
+  if (route.kind !== 'custom') return []
   return [
-    view.id,
-    methodOf(route),
-    route.path,
-    JSON.stringify(Object.entries(asked).sort(([left], [right]) => (left < right ? -1 : 1))),
-    // What a key may read and its language only matter where labels and metrics are answered.
-    isAnalytics ? (stateOf(request).key?.capabilities.join() ?? '') : '',
-    isAnalytics ? languageOf(request.headers['accept-language']) : '',
-    isAnalytics && methodOf(route) === 'POST' ? JSON.stringify(request.body) : '',
-  ].join('\n')
+    stateOf(request).key?.capabilities.join() ?? '',
+    languageOf(request.headers['accept-language']),
+    methodOf(route) === 'POST' ? JSON.stringify(request.body) : '',
+  ]
 }
 
 /** Parameters of the path by our names. */

@@ -9,8 +9,8 @@ import type { Capability } from '../model/capabilities.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family, type Lineage } from '../model/lineage.ts'
-import { querySchemas } from './mount.ts'
 import { ANSWERS, PAGES } from './openapi-answers.ts'
+import { querySchemas } from './parameters.ts'
 import { methodOf, type Route, releaseAreaOf, VERSION } from './route.ts'
 
 type Json = { readonly [name: string]: unknown }

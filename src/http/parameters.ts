@@ -1,0 +1,88 @@
+/**
+ * Parameters of the address. In: what a route declares, a query as it came. Out: its values, checked against zod schemas;
+ * whatever is not declared is refused by name.
+ */
+import { z } from 'zod'
+import { AppError } from '../errors.ts'
+import { filterSchema } from '../query/filters.ts'
+import { describeIssues } from './problem.ts'
+import type { ListRoute, Route } from './route.ts'
+
+/** Texts of path and query, already valid for the route. */
+export type Given = Readonly<Record<string, string>>
+
+const PIN = z.string().min(1).max(200)
+const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
+const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
+
+/** @returns every query parameter of a route, with its schema */
+export function querySchemas(route: Route): Record<string, z.ZodType<string | undefined>> {
+  const schemas: Record<string, z.ZodType<string | undefined>> = {}
+  if (route.kind === 'custom') {
+    Object.assign(schemas, route.query)
+    if (route.method === 'GET' && route.release !== null) schemas.expected_release_id = PIN.optional()
+    return schemas
+  }
+  const filters = route.kind === 'list' || route.kind === 'all' ? (route.filters ?? []) : []
+  for (const name of filters) {
+    const filter = route.dataset.filters?.[name]
+    if (filter === undefined)
+      throw new TypeError(`${route.path}: ${route.dataset.name} declares no filter ${name}`)
+    schemas[name] = filterSchema(filter).optional()
+  }
+  if (route.kind === 'list') {
+    const { max } = route.limit
+    schemas.limit = z
+      .string()
+      .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${max}`)
+      .refine((text) => Number(text) >= 1 && Number(text) <= max, `must be a whole number from 1 to ${max}`)
+      .optional()
+    schemas.cursor = z.string().min(1).max(1024).optional()
+    schemas.count = z.enum(['true', 'false']).optional()
+  }
+  if (route.dataset.periodic)
+    schemas.reference_period = (
+      route.kind === 'record' || route.kind === 'provenance' ? ONE_PERIOD : PERIOD
+    ).optional()
+  schemas.expected_release_id = PIN.optional()
+  return schemas
+}
+
+/** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
+export function queryReader(route: Route): (asked: object) => Given {
+  const schemas = querySchemas(route)
+  const names = Object.keys(schemas)
+  const query = z.strictObject(schemas)
+  const needsNone = query.safeParse({}).success
+  return (asked) => {
+    if (needsNone && Object.keys(asked).length === 0) return NOTHING_ASKED
+    const parsed = query.safeParse(asked)
+    if (!parsed.success)
+      throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
+    return parsed.data as Given
+  }
+}
+const NOTHING_ASKED: Given = {}
+
+/** Is a list cut by anything but the place it begins at? */
+export const isFiltered = (route: ListRoute, given: Given): boolean =>
+  route.filters.some((name) => given[name] !== undefined)
+
+const NAME = /^[a-z_]+$/
+const VALUE = /^[\w.~%+-]*$/
+
+/** @returns the parameters of a query in a plain spelling, as Fastify reads them; null: it is not plain */
+export function readPlainQuery(text: string): Given | null {
+  const given = new Map<string, string>()
+  for (const part of text.split('&')) {
+    const sign = part.indexOf('=')
+    const [name, value] = [part.slice(0, sign), part.slice(sign + 1)]
+    if (sign < 0 || !NAME.test(name) || !VALUE.test(value) || given.has(name)) return null
+    try {
+      given.set(name, decodeURIComponent(value.replaceAll('+', ' ')))
+    } catch {
+      return null
+    }
+  }
+  return Object.fromEntries(given)
+}
