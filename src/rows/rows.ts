@@ -52,7 +52,7 @@ export interface RowsOptions {
   readonly folder: string | 'auto' | null
   /** Bytes of files of lines, all together. */
   readonly maxBytes: number
-  /** Bytes of sets of rows that meet a filter, all together; 4 MiB at least. */
+  /** Bytes of sets of rows that meet a filter, all together; 16 MiB at least. */
   readonly setBytes: number
   readonly engine: Engine
   readonly onShelf?: (dataset: string, rows: number, bytes: number, ms: number) => void
@@ -106,7 +106,7 @@ export const KEPT: readonly DatasetName[] = [
   'specialized_services',
 ]
 /** The rows that are open now are asked for with every page: they stay, whatever else may be kept. */
-const SET_BYTES_MIN = 4 << 20
+const SET_BYTES_MIN = 16 << 20
 const OUTPUT_MAX = 2000
 const TMPFS_MAGIC = 0x01021994
 /** No dataset's rows are longer, on average: what is not yet written is reckoned with this. */
