@@ -223,6 +223,8 @@ export function createFront(
       (isGet ? findPage(asked, state, key, view) : null)
     if (found === null) return false
     const { route } = found
+    // Who has no requests left has no work done either.
+    if (limiter.allows?.(key.id, costOf(route), key.rate_per_minute) === false) return false
     state.releaseId = found.releaseId
     state.releaseHeader = releaseHeaderOf(route)
     const id = parts.requestIdOf(asked)

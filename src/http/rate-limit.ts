@@ -26,11 +26,14 @@ export interface RateLimiter {
    * @returns at once where the bucket is in this process
    */
   take(key: string, cost?: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
+  /** Would a request pass now? Takes nothing. Buckets that are elsewhere do not say. */
+  allows?(key: string, cost?: number, perMinute?: number | null): boolean
 }
 
 /** A limiter whose buckets are in this process. */
 export interface LocalRateLimiter extends RateLimiter {
   take(key: string, cost?: number, perMinute?: number | null): RateDecision
+  allows(key: string, cost?: number, perMinute?: number | null): boolean
 }
 
 export interface RateLimiterOptions {
@@ -57,6 +60,10 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
   let newest: string | null = null
 
   return {
+    allows(key, cost = 1, perMinute = null) {
+      const limit = perMinute ?? options.perMinute
+      return refill(buckets.get(key), limit, now()) >= Math.min(cost, limit)
+    },
     take(key, cost = 1, perMinute = null) {
       const limit = perMinute ?? options.perMinute
       const atMs = now()

@@ -6,7 +6,11 @@ t.test('a burst of a minute, then as fast as it fills', async (t) => {
   let now = 0
   const limiter = createRateLimiter({ perMinute: 6, now: () => now })
   for (let left = 5; left >= 0; left -= 1)
-    t.match(limiter.take('a'), { allowed: true, limit: 6, remaining: left, retryAfterSeconds: 0 })
+    t.match(
+      [limiter.allows('a'), limiter.take('a')],
+      [true, { allowed: true, limit: 6, remaining: left, retryAfterSeconds: 0 }],
+    )
+  t.notOk(limiter.allows('a'))
   t.same(limiter.take('a'), {
     allowed: false,
     limit: 6,
@@ -28,6 +32,7 @@ t.test('cost', async (t) => {
   const limiter = createRateLimiter({ perMinute: 60, now: () => now })
   t.match(limiter.take('a', 50), { allowed: true, remaining: 10 })
   t.match(limiter.take('a', 20), { allowed: false, remaining: 10, retryAfterSeconds: 10 })
+  t.same([limiter.allows('a', 20), limiter.allows('a', 10), limiter.allows('a', 20, 90)], [false, true, true])
   t.match(limiter.take('a', 10), { allowed: true, remaining: 0 })
   now += 60_000
   t.match(limiter.take('a', 1000), { allowed: true, remaining: 0 }, 'dearer than a bucket costs a full one')
