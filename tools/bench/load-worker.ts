@@ -127,13 +127,15 @@ async function runGroup(group: Group, seconds: number): Promise<GroupResult> {
   const loop = async (index: number): Promise<void> => {
     const connection = new Connection(hostname, Number(port), recorder)
     const gap = group.perSecond === undefined ? 0 : (1000 * group.connections) / group.perSecond
-    let due = startedAt + (gap * index) / group.connections
-    for (;;) {
+    for (let turn = 0; ; turn += 1) {
       let from = performance.now()
       if (gap > 0) {
+        const dueIn = gap * (turn + index / group.connections)
+        // A timer may be early by a part of a millisecond: what is due at the end is not sent just before it.
+        if (dueIn >= seconds * 1000) break
+        const due = startedAt + dueIn
         if (due > from) await new Promise((resolve) => setTimeout(resolve, due - from))
         from = due
-        due += gap
       }
       if (performance.now() >= until) break
       const bytes = requests[next % requests.length]
