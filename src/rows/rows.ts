@@ -115,6 +115,13 @@ const ROW_BYTES_MAX = 1500
 /** Filters and their values. */
 type Conditions = Readonly<Record<string, string>>
 
+/** What conditions are met in. */
+interface Scope {
+  readonly view: ReleaseView
+  readonly dataset: Dataset
+  readonly shelf: Shelf
+}
+
 interface Kept {
   readonly viewId: string
   readonly shelf: Shelf
@@ -208,81 +215,57 @@ export function createRowStore(options: RowsOptions): RowStore {
     }
   }
 
-  const nameOf = (view: ReleaseView, dataset: Dataset, groups: readonly Conditions[]): string =>
+  const nameOf = ({ view, dataset }: Scope, groups: readonly Conditions[]): string =>
     `${view.id}/${dataset.name}/${JSON.stringify(groups)}`
-  const searchSet = (dataset: Dataset, shelf: Shelf, group: Conditions): Positions | null => {
+  /** Sets may hold on to the shelf they were found on: none stays that is found when it has gone. */
+  const keepSet = (scope: Scope, groups: readonly Conditions[], set: Positions): Positions => {
+    if (!scope.shelf.isClosed()) sets.set(nameOf(scope, groups), set)
+    return set
+  }
+  /** How the rows of one condition are found without the engine; null: they are not. */
+  const wayTo = (scope: Scope, group: Conditions): (() => Positions) | null => {
+    const known = sets.get(nameOf(scope, [group]))
+    if (known !== undefined) return () => known
+    const { dataset, shelf } = scope
     const [[name = '', text = ''] = [], ...others] = Object.entries(group)
-    return others.length === 0 && dataset.filters?.[name]?.kind === 'search'
-      ? shelf.search(foldText(text), text)
+    const { search } = shelf
+    return search !== null && others.length === 0 && dataset.filters?.[name]?.kind === 'search'
+      ? () => search(foldText(text), text)
       : null
   }
-  /** Rows that meet all conditions; null where the engine has to be asked for some. */
-  const findSet = (
-    view: ReleaseView,
-    dataset: Dataset,
-    shelf: Shelf,
-    groups: readonly Conditions[],
-  ): Positions | null => {
-    if (groups.length === 0 || shelf.rows === 0) return everyRow(shelf.rows)
-    const name = nameOf(view, dataset, groups)
-    const known = sets.get(name)
+  /** Rows that meet all conditions; null where the engine has to be asked for some: then nothing has been looked for. */
+  const findSet = (scope: Scope, groups: readonly Conditions[]): Positions | null => {
+    const { rows } = scope.shelf
+    if (groups.length === 0 || rows === 0) return everyRow(rows)
+    const known = sets.get(nameOf(scope, groups))
     if (known !== undefined) return known
-    const parts: Positions[] = []
+    const ways: (() => Positions)[] = []
     for (const group of groups) {
-      const part = sets.get(nameOf(view, dataset, [group])) ?? searchSet(dataset, shelf, group)
-      if (part === null) return null
-      parts.push(part)
+      const way = wayTo(scope, group)
+      if (way === null) return null
+      ways.push(way)
     }
-    const all = intersect(shelf.rows, parts)
-    sets.set(name, all)
-    return all
+    const parts = ways.map((way) => way())
+    return keepSet(scope, groups, intersect(rows, parts))
   }
   /** The same, whatever has to be asked. What is found is used at once: it may not stay in `sets` until the rest is. */
-  const setFor = async (
-    view: ReleaseView,
-    dataset: Dataset,
-    shelf: Shelf,
-    groups: readonly Conditions[],
-  ): Promise<Positions> => {
-    const known = findSet(view, dataset, shelf, groups)
-    if (known !== null) return known
-    const parts = await Promise.all(
-      groups.map(
-        (group) =>
-          sets.get(nameOf(view, dataset, [group])) ??
-          searchSet(dataset, shelf, group) ??
-          computeOnce(view, dataset, shelf, group),
-      ),
-    )
-    const all = intersect(shelf.rows, parts)
-    sets.set(nameOf(view, dataset, groups), all)
-    return all
+  const computeSet = async (scope: Scope, groups: readonly Conditions[]): Promise<Positions> => {
+    const parts = await Promise.all(groups.map((group) => wayTo(scope, group)?.() ?? askOnce(scope, group)))
+    return keepSet(scope, groups, intersect(scope.shelf.rows, parts))
   }
-  const computeOnce = async (
-    view: ReleaseView,
-    dataset: Dataset,
-    shelf: Shelf,
-    group: Conditions,
-  ): Promise<Positions> => {
-    const name = nameOf(view, dataset, [group])
+  const askOnce = async (scope: Scope, group: Conditions): Promise<Positions> => {
+    const name = nameOf(scope, [group])
     const running = computing.get(name)
     if (running !== undefined) return running
-    const own = computeSet(view, dataset, shelf, group)
+    const own = ask(scope, group)
     computing.set(name, own)
     try {
-      const found = await own
-      sets.set(name, found)
-      return found
+      return keepSet(scope, [group], await own)
     } finally {
       computing.delete(name)
     }
   }
-  const computeSet = async (
-    view: ReleaseView,
-    dataset: Dataset,
-    shelf: Shelf,
-    group: Conditions,
-  ): Promise<Positions> => {
+  const ask = async ({ view, dataset, shelf }: Scope, group: Conditions): Promise<Positions> => {
     const period = dataset.periodic ? latestPeriod(view, dataset.name as DatasetName) : null
     const [row] = await options.engine.run(
       sql`SELECT CAST(bitstring_agg(file_row_number, 0, ${shelf.rows - 1}) AS VARCHAR) AS bits FROM ${table(dataset.name, period)}${whereClause(filterConditions(dataset.filters ?? {}, group))}`,
@@ -309,15 +292,15 @@ export function createRowStore(options: RowsOptions): RowStore {
     },
     pageNow(view, datasetName, shelf, question) {
       const dataset = datasetOf(datasetName)
-      const set = shelf.isClosed()
-        ? null
-        : findSet(view, dataset, shelf, conditionGroups(dataset.filters ?? {}, question.filters))
+      const groups = conditionGroups(dataset.filters ?? {}, question.filters)
+      const set = shelf.isClosed() ? null : findSet({ view, dataset, shelf }, groups)
       return set === null ? null : cutPage(shelf, set, question)
     },
     async page(view, datasetName, shelf, question) {
       const dataset = datasetOf(datasetName)
       const groups = conditionGroups(dataset.filters ?? {}, question.filters)
-      const set = await setFor(view, dataset, shelf, groups)
+      const scope = { view, dataset, shelf }
+      const set = findSet(scope, groups) ?? (await computeSet(scope, groups))
       return shelf.isClosed() ? null : cutPage(shelf, set, question)
     },
     settled: () => building,

@@ -47,8 +47,8 @@ export interface Shelf {
   record(position: number): Buffer | null
   /** JSON array of rows as lists show them. */
   list(positions: readonly number[]): Bytes
-  /** Rows that hold a folded text, or whose code begins with it; null where there is no index of words. */
-  search(text: string, codePrefix: string): Positions | null
+  /** Rows that hold a folded text, or whose code begins with a prefix; null where there is no index of words. */
+  readonly search: ((text: string, codePrefix: string) => Positions) | null
   isClosed(): boolean
   close(): void
 }
@@ -86,6 +86,19 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
     if (readSync(file, bytes, 0, length, position) !== length)
       throw new RangeError('the file of rows is short')
     return bytes
+  }
+  /** Rows whose code begins with a prefix. */
+  const addCodes = (codePrefix: string, add: (position: number) => void): void => {
+    // Integer keys are padded here, so their digits begin after the zeros.
+    const prefix = index.widths[0] === null ? null : /^[\x21-\x7e]+$/.test(codePrefix) ? codePrefix : null
+    if (prefix !== null && prefix.length <= keyWidth) {
+      const to = bound(prefix, true)
+      for (let at = bound(prefix, false); at < to; at += 1) add(at)
+    } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
+      for (let at = 0; at < rows; at += 1) {
+        const digits = String(Number(keyTextAt(at).slice(0, 10)))
+        if (digits.startsWith(codePrefix)) add(at)
+      }
   }
   const writeList = (positions: readonly number[], out: Buffer, start: number): number => {
     let [at, next] = [start, 0]
@@ -164,28 +177,17 @@ export function openShelf(dataset: Dataset, index: LinesIndex, file: number): Sh
       return bytes
     },
     list: (positions) => ({
-      // A line's length counts its comma and its brace: one bracket is all there is besides, two where no row is.
+      // A row has its bytes without their comma, two braces, and a comma or bracket before it; a bracket closes them all.
       length:
         positions.reduce((sum, position) => sum + (listBytes[position] ?? 0) + 2, 1) +
         (positions.length === 0 ? 1 : 0),
       copy: (target, at) => writeList(positions, target, at),
     }),
-    search(text, codePrefix) {
-      if (words === null) return null
-      // No code holds a space.
-      return findRows(words, text, (add) => {
-        // Integer keys are padded here, so their digits begin after the zeros.
-        const prefix = index.widths[0] === null ? null : /^[\x21-\x7e]+$/.test(codePrefix) ? codePrefix : null
-        if (prefix !== null && prefix.length <= keyWidth) {
-          const to = bound(prefix, true)
-          for (let at = bound(prefix, false); at < to; at += 1) add(at)
-        } else if (index.widths[0] === null && /^\d{1,10}$/.test(codePrefix))
-          for (let at = 0; at < rows; at += 1) {
-            const digits = String(Number(keyTextAt(at).slice(0, 10)))
-            if (digits.startsWith(codePrefix)) add(at)
-          }
-      })
-    },
+    search:
+      words === null
+        ? null
+        : // No code holds a space.
+          (text, codePrefix) => findRows(words, text, (add) => addCodes(codePrefix, add)),
     isClosed: () => isClosed,
     close() {
       // Lists that were found in this turn are still to be read.
