@@ -41,7 +41,7 @@ t.test('closed loops and paced requests are counted by status', async (t) => {
   t.equal(loop?.requests, large + same)
   t.ok((loop?.bytes ?? 0) > large * 200_000)
   t.ok((loop?.p50 ?? 0) > 0 && (loop?.p50 ?? 0) <= (loop?.p99 ?? 0) && (loop?.p99 ?? 0) <= (loop?.max ?? 0))
-  t.ok((paced?.requests ?? 0) > 0 && (paced?.requests ?? 0) <= 20, 'no more than its pace')
+  t.ok((paced?.requests ?? 0) > 10 && (paced?.requests ?? 0) <= 20, 'no more than its pace')
   t.ok(seen.includes('POST /large Bearer x {"é":1}'))
   t.equal(seen.length, (loop?.requests ?? 0) + (paced?.requests ?? 0))
 })
