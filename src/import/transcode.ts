@@ -82,7 +82,7 @@ export async function transcodeFile(
   })
   const transcoder = createTranscoder()
   await pipeline(
-    createReadStream(path, { highWaterMark: 1 << 18 }),
+    createReadStream(path, { highWaterMark: 1 << 22 }),
     digest,
     transcoder.stream,
     createWriteStream(destination),
