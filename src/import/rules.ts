@@ -53,8 +53,7 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   cnpj,
   postal_code: (column) =>
     `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{8}') THEN trim(${column}) END`,
-  phone: (column) =>
-    `CASE WHEN length(regexp_replace(${column}, '[^0-9]', '', 'g')) >= 8 THEN trim(${column}) END`,
+  phone: (column) => `CASE WHEN regexp_matches(${column}, '([0-9][^0-9]*){8}') THEN trim(${column}) END`,
   house_number: (column) => withoutCpf(trimmed(column)),
   quantity: wholeNumber,
   quantity_optional: wholeNumber,
