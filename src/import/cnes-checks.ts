@@ -1,8 +1,9 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../model/lineage.ts'
+import { FACT_LINEAGE, type FactName, type Family, type Lineage } from '../model/lineage.ts'
+import { repeatedKeys } from './cnes-facts.ts'
 import type { NamedCheck } from './output.ts'
 import { applyRule } from './rules.ts'
-import { quoteName, type Session } from './session.ts'
+import { quoteName, quoteText, type Session } from './session.ts'
 
 export interface PeriodScope {
   readonly period: number
@@ -17,42 +18,63 @@ export async function checkFacilities(session: Session, { period }: PeriodScope)
     {
       name: `facility_keys_unique_${period}`,
       violations: await session.number(
-        'SELECT count(*) - count(DISTINCT cnes) FROM fac WHERE reason IS NULL',
+        'SELECT count(*) - count(DISTINCT cnes_number) FROM link WHERE reason IS NULL',
       ),
     },
     {
       name: `facilities_have_municipalities_${period}`,
       violations: await session.number(
-        'SELECT count(*) FROM fac WHERE reason IS NULL AND municipality_ibge_code IS NULL',
+        'SELECT count(*) FROM link WHERE reason IS NULL AND municipality_ibge_code IS NULL',
       ),
     },
   ]
 }
 
-/** Sums of the rows that were loaded equal those of the published cells, less the rows set aside. */
-export async function checkFact(session: Session, input: PeriodScope, fact: FactName): Promise<NamedCheck[]> {
-  const { period } = input
-  const quantities = FACT_LINEAGE[fact][input.family].filter(({ rule }) => rule === 'quantity')
-  const published = quantities.map(
-    ({ column, rule }) => `coalesce(sum(${applyRule(rule, quoteName(column))}), 0)`,
+/** Number of published rows, and sums of their quantities; a cell is read once for each spelling. */
+export async function publishedTotals(
+  session: Session,
+  input: PeriodScope,
+  fact: FactName,
+): Promise<number[]> {
+  const sums = quantitiesOf(input, fact).map(
+    ({ column, rule }) =>
+      `(SELECT coalesce(sum(cells * ${applyRule(rule, 'cell')}), 0) FROM (SELECT ${quoteName(column)} AS cell, count(*) AS cells FROM st_${fact} GROUP BY cell))`,
   )
+  return totals(session, `SELECT ${named([`(SELECT count(*) FROM st_${fact})`, ...sums])}`)
+}
+
+const quantitiesOf = ({ family }: PeriodScope, fact: FactName): readonly Lineage[] =>
+  FACT_LINEAGE[fact][family].filter(({ rule }) => rule === 'quantity')
+
+const named = (values: readonly string[]): string =>
+  values.map((value, index) => `${value} AS c${index}`).join(', ')
+
+async function totals(session: Session, sql: string): Promise<number[]> {
+  const [row] = await session.rows(sql)
+  return Object.values(row ?? {}).map(Number)
+}
+
+/**
+ * Sums of the rows that were loaded equal those of the published cells, less the rows set aside.
+ *
+ * @param before publishedTotals
+ */
+export async function checkFact(
+  session: Session,
+  input: PeriodScope,
+  fact: FactName,
+  before: readonly number[],
+): Promise<NamedCheck[]> {
+  const { period } = input
+  const quantities = quantitiesOf(input, fact)
   const loaded = quantities.map(({ attribute }) => `coalesce(sum(${attribute}), 0)`)
-  const totals = async (table: string, sums: readonly string[]): Promise<number[]> => {
-    const [row] = await session.rows(
-      `SELECT ${['count(*)', ...sums].map((sum, index) => `${sum} AS c${index}`).join(', ')} FROM ${table}`,
-    )
-    return Object.values(row ?? {}).map(Number)
-  }
-  const before = await totals(`st_${fact}`, published)
-  const after = await totals(`fact_${fact}`, loaded)
+  const after = await totals(session, `SELECT ${named(['count(*)', ...loaded])} FROM fact_${fact}`)
   const difference = (index: number): number => Math.abs((before[index] ?? 0) - (after[index] ?? 0))
   const checks: NamedCheck[] = [{ name: `${fact}_rows_equal_snapshot_${period}`, violations: difference(0) }]
   if (fact !== 'specialized_services')
     checks.push({
       name: `${fact}_keys_unique_${period}`,
-      violations: await session.number(
-        `SELECT count(*) FROM (SELECT 1 FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes, rank HAVING count(*) > 1)`,
-      ),
+      violations: await session.number(`SELECT count(*) FROM (${repeatedKeys(fact)})`),
     })
   for (const [index, { attribute }] of quantities.entries())
     checks.push({
@@ -62,25 +84,32 @@ export async function checkFact(session: Session, input: PeriodScope, fact: Fact
   return checks
 }
 
-/** What the manifest tells of the month: rows loaded, and what in them is unusual. */
-export async function countPeriod(session: Session, input: PeriodScope): Promise<Record<string, number>> {
+/**
+ * What the manifest tells of the month: rows loaded, and what in them is unusual.
+ *
+ * @param facilities path of the month's facilities, written
+ */
+export async function countPeriod(
+  session: Session,
+  input: PeriodScope,
+  facilities: string,
+): Promise<Record<string, number>> {
   const { period } = input
   const counts: Record<string, number> = {
-    [`facilities_${period}`]: await session.number('SELECT count(*) FROM fac WHERE reason IS NULL'),
+    [`facilities_${period}`]: await session.number('SELECT count(*) FROM link WHERE reason IS NULL'),
     [`facilities_closed_${period}`]: await session.number(
-      'SELECT count(*) FROM fac WHERE reason IS NULL AND NOT is_active',
+      'SELECT count(*) FROM link WHERE reason IS NULL AND NOT is_active',
     ),
     [`facilities_of_unknown_municipality_${period}`]: await session.number(
-      'SELECT count(*) FROM fac WHERE reason IS NULL AND is_unknown_municipality',
+      'SELECT count(*) FROM link WHERE reason IS NULL AND is_unknown_municipality',
     ),
   }
   if (input.family === 'base') {
-    const { column: latitude } = FACILITY_LINEAGE.base.find(({ attribute }) => attribute === 'latitude') ?? {
-      column: 'NU_LATITUDE',
-    }
-    counts[`coordinates_dropped_${period}`] = await session.number(
-      `SELECT count(*) FROM fac WHERE trim(${quoteName(latitude)}) <> '' AND (latitude IS NULL OR longitude IS NULL)`,
+    const written = await session.number(
+      `SELECT count(*) FROM read_parquet(${quoteText(facilities)}, hive_partitioning = false) WHERE latitude IS NOT NULL AND longitude IS NOT NULL`,
     )
+    counts[`coordinates_dropped_${period}`] =
+      (await session.number('SELECT count(*) FROM link WHERE reason IS NULL AND has_latitude')) - written
   }
   if (input.facts.has('bed_capacity')) {
     counts[`bed_capacity_${period}`] = await session.number(

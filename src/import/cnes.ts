@@ -4,8 +4,7 @@
  * In: discovered files and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder
  * and what the manifest says of it. A month is either national (family base) or made of files by state.
  */
-import { mkdir, readFile, rm, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import {
   CADGER_LINEAGE,
   FACILITY_LINEAGE,
@@ -15,20 +14,18 @@ import {
 } from '../model/lineage.ts'
 import { sha256Hex } from '../release/digest.ts'
 import type { Coverage, Snapshot } from '../release/manifest.ts'
-import { addBaseCatalogs, addKnownCatalogs, createCatalogs, writeCatalogs } from './cnes-catalogs.ts'
-import { buildPeriod, type PeriodInput } from './cnes-period.ts'
-import { type Extracted, extractZip } from './containers/zip.ts'
+import { PUBLISHER, stageBaseMonth } from './cnes-base.ts'
+import { addKnownCatalogs, createCatalogs, writeCatalogs } from './cnes-catalogs.ts'
+import { buildPeriod } from './cnes-period.ts'
+import type { PeriodInput } from './cnes-rows.ts'
 import type { BuiltArea } from './demography.ts'
 import type { Discovery, FoundFile } from './discover.ts'
 import { groupBy } from './group-by.ts'
 import { ImportError } from './import-error.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from './output.ts'
-import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './published-tables.ts'
 import { applyRule } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { openStateFile, type StateFile, type StateGroup } from './sources/cnes-state.ts'
-import { stageCsv } from './stage-csv.ts'
-import { transcodeFile } from './transcode.ts'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -36,7 +33,6 @@ const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   SR: 'specialized_services',
 }
 const ALL_FACTS: readonly FactName[] = ['bed_capacity', 'equipment_inventory', 'specialized_services']
-const PUBLISHER = 'DATASUS'
 
 export interface CnesBuild extends BuiltArea {
   readonly snapshots: readonly Snapshot[]
@@ -173,148 +169,6 @@ export async function buildCnes(
     snapshots,
     scope: found.base.size === 0 && states.size === 1 ? [...states].join('').toLowerCase() : 'br',
   }
-}
-
-async function stageBaseMonth(
-  session: Session,
-  period: number,
-  files: readonly FoundFile[],
-  onProgress: (step: string) => void,
-): Promise<{
-  snapshots: Snapshot[]
-  facilityColumns: readonly string[]
-  files: ReadonlyMap<string, string>
-}> {
-  const missing = PUBLISHED_TABLES.filter(
-    (table) =>
-      table.presence === 'required' &&
-      !files.some(({ name }) => tableOfFile(basename(name))?.table.name === table.name),
-  )
-  if (missing.length > 0)
-    throw new ImportError(
-      `month ${period}`,
-      `lacks ${missing.map(({ name }) => `${name}${period}.csv`).join(', ')}`,
-      'Add the missing tables; tables of another month do not count',
-    )
-  const folder = join(session.scratch, `base-${period}`)
-  await mkdir(folder, { recursive: true })
-  const extracted = await extractTables(folder, files, onProgress)
-  const snapshots: Snapshot[] = []
-  const catalogFiles = new Map<string, string>()
-  let facilityColumns: readonly string[] = []
-  const present: { table: PublishedTable; found: FoundFile; bytes: number }[] = []
-  for (const table of PUBLISHED_TABLES) {
-    const found = files.find(({ name }) => tableOfFile(basename(name))?.table.name === table.name)
-    if (found !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
-  }
-  // Small files first: the large one is read and digested while those before it are parsed.
-  present.sort((left, right) => left.bytes - right.bytes)
-  const read = (found: FoundFile | undefined): Promise<StagedFile> | undefined => {
-    if (found === undefined) return undefined
-    const started = Promise.resolve(extracted.get(basename(found.name)) ?? transcodeTable(folder, found))
-    // It may fail before it is awaited.
-    started.catch(() => undefined)
-    return started
-  }
-  let next = read(present[0]?.found)
-  try {
-    for (const [index, { table, found }] of present.entries()) {
-      const name = basename(found.name)
-      const { path, bytes, sha256, wasUtf8 } = (await next) as StagedFile
-      // The file after this one is read and digested while DuckDB parses this one.
-      next = read(present[index + 1]?.found)
-      onProgress(`month ${period}: ${table.name}`)
-      if (wasUtf8)
-        throw new ImportError(
-          found.archive === null ? name : `${found.archive.file}/${name}`,
-          'is UTF-8 where ISO-8859-1 is expected',
-          'Import the file as DATASUS publishes it, not converted',
-        )
-      const staged = await stageCsv(session, {
-        file: found.archive === null ? name : `${found.archive.file}/${name}`,
-        path,
-        table: `st_${table.name}`,
-        required: table.required,
-        optional: table.optional,
-      })
-      snapshots.push({
-        publisher: PUBLISHER,
-        file: name,
-        archive: found.archive,
-        bytes,
-        sha256,
-        rows: staged.rows,
-      })
-      catalogFiles.set(table.name, name)
-      if (staged.rejected.length > 0)
-        await session.run(
-          `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
-        )
-      if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
-      await rm(path, { force: true })
-    }
-  } finally {
-    // What is still being written must be at rest before the folder is removed.
-    await next?.catch(() => undefined)
-  }
-  // Each view names the file its rows came from: provenance is by file and row in both families.
-  const withFile = (view: string, table: string): string =>
-    `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
-  const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
-  for (const fact of ALL_FACTS) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
-  await session.run(withFile('st_fac', 'tbEstabelecimento'))
-  for (const fact of ALL_FACTS) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
-  await addBaseCatalogs(session, period, catalogFiles)
-  await session.run('DELETE FROM maintainers')
-  if (catalogFiles.has('tbMantenedora'))
-    await session.run(
-      `INSERT INTO maintainers SELECT ${applyRule('cnpj', 'NU_CNPJ_MANTENEDORA')} AS maintainer_cnpj, min(${applyRule('name', 'NO_RAZAO_SOCIAL')})
-       FROM st_tbMantenedora GROUP BY maintainer_cnpj HAVING maintainer_cnpj IS NOT NULL`,
-    )
-  await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
-  return { snapshots, facilityColumns, files: tableFiles }
-}
-
-/** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */
-async function refuseOtherMonth(session: Session, period: number, file: string): Promise<void> {
-  const limit = `make_date(${Math.floor(period / 100)}, ${period % 100}, 1) + INTERVAL 3 MONTH`
-  const [row] = await session.rows(
-    `SELECT sum(n) FILTER (${applyRule('date_dmy', 'cell')} >= ${limit}) AS late, sum(n) AS total
-     FROM (SELECT DT_ATUALIZACAO AS cell, count(*) AS n FROM st_tbEstabelecimento GROUP BY cell)`,
-  )
-  if (Number(row?.late ?? 0) * 1000 > Number(row?.total ?? 0))
-    throw new ImportError(
-      file,
-      `has rows updated more than two months after ${period}: it is a file of another month`,
-      'Give the file its own month in its name, or fetch the month again',
-    )
-}
-
-/** A table's text in UTF-8 on disk, with the digest of the published bytes. */
-type StagedFile = Extracted & { readonly path: string }
-
-async function transcodeTable(folder: string, { name, path }: FoundFile): Promise<StagedFile> {
-  const destination = join(folder, basename(name))
-  return { path: destination, ...(await transcodeFile(path, destination)) }
-}
-
-async function extractTables(
-  folder: string,
-  files: readonly FoundFile[],
-  onProgress: (step: string) => void,
-): Promise<Map<string, StagedFile>> {
-  const extracted = new Map<string, StagedFile>()
-  for (const [path, group] of groupBy(
-    files.filter(({ archive }) => archive !== null),
-    ({ path }) => path,
-  )) {
-    const wanted = new Map(group.map(({ name }) => [name, join(folder, basename(name))]))
-    const archive = group[0]?.archive?.file ?? basename(path)
-    onProgress(`${archive}: unpack`)
-    for (const [name, result] of await extractZip(path, archive, wanted, true))
-      extracted.set(basename(name), { path: join(folder, basename(name)), ...result })
-  }
-  return extracted
 }
 
 async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[]> {

@@ -60,7 +60,7 @@ export function writeDataset(
   )
 }
 
-/** 'sorted': the SELECT sorts its rows itself, by something cheaper than the key; 'sort': they are sorted here. */
+/** 'sorted': the SELECT yields its rows in the order of the key, which is checked; 'sort': they are sorted here. */
 export type RowOrder = 'sort' | 'sorted'
 
 export interface TableShape {
@@ -91,8 +91,12 @@ export async function writeParquet(
      TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   )
   const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
-  const [first] = shape.order
-  if (rowOrder === 'sorted' && first !== undefined) await checkOrder(session, target, first)
+  if (rowOrder === 'sorted') {
+    const source = `read_parquet(${quoteText(target)}, hive_partitioning = false)`
+    const wrong = await countDisorder(session, source, shape.order)
+    // A defect, never the data's fault.
+    if (wrong > 0) throw new Error(`${target}: ${wrong} rows are not in the order of their key`)
+  }
   const fields = shape.columns.map(({ name, type }) => ({ name, type }))
   return {
     name: shape.name,
@@ -101,15 +105,26 @@ export async function writeParquet(
   }
 }
 
-/** @throws Error where row groups of a written file are not in the order of their first key: a defect, never the data's fault */
-async function checkOrder(session: Session, target: string, key: string): Promise<void> {
-  const wrong = await session.number(
-    `SELECT count(*) FROM (
-       SELECT stats_min_value AS low, lag(stats_max_value) OVER (ORDER BY row_group_id) AS before
-       FROM parquet_metadata(${quoteText(target)}) WHERE path_in_schema = ${quoteText(key)}
-     ) WHERE low < before`,
+/**
+ * Rows of a Parquet file that do not come after the row before them: out of order, or with a key that is there already. Nulls
+ * are last.
+ *
+ * @param source SQL that reads the file
+ */
+export function countDisorder(session: Session, source: string, key: readonly string[]): Promise<number> {
+  const columns = key.map(quoteName)
+  const before = columns.map((_, index) => `before_${index}`)
+  const notAfter = columns.reduceRight(
+    (rest, column, index) =>
+      `${column} < ${before[index]} OR (${column} IS NOT NULL AND ${before[index]} IS NULL) OR (${column} IS NOT DISTINCT FROM ${before[index]} AND (${rest}))`,
+    'true',
   )
-  if (wrong > 0) throw new Error(`${target}: ${wrong} row groups are not in the order of ${key}`)
+  return session.number(
+    `SELECT count(*) FROM (
+       SELECT ${columns.join(', ')}, ${columns.map((column, index) => `lag(${column}) OVER () AS ${before[index]}`).join(', ')}, row_number() OVER () AS place
+       FROM ${source}
+     ) WHERE place > 1 AND (${notAfter})`,
+  )
 }
 
 /** Joins partitions of one dataset into one entry. */

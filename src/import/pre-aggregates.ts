@@ -9,6 +9,7 @@ import { type Dimension, dimensionOf } from '../model/dimensions.ts'
 import type { Condition } from '../model/metrics.ts'
 import {
   type CnesFacts,
+  factColumns,
   hasFacilityOnce,
   keyColumns,
   measuredFields,
@@ -20,6 +21,7 @@ import {
   storedMeasures,
 } from '../model/pre-aggregates.ts'
 import type { Manifest } from '../release/manifest.ts'
+import { groupBy } from './group-by.ts'
 import { type DatasetOutput, type NamedCheck, writeParquet } from './output.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 
@@ -57,24 +59,25 @@ export async function buildPreAggregates(
                SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
           ),
         )
-        for (const name of PRE_AGGREGATE_NAMES)
-          if (preAggregateOf(name).dataset === dataset)
-            outputs.push(await writePreAggregate(own, staging, name, period))
+        for (const names of groupNames(dataset))
+          outputs.push(...(await writeGroup(own, staging, names, period)))
       }
       built.set(dataset, outputs)
     }
-    await own.run('DROP TABLE IF EXISTS facts_to_add')
+    await own.run('DROP TABLE IF EXISTS facts_to_add; DROP TABLE IF EXISTS added_facilities')
     return violations.reduce((sum, count) => sum + count, 0)
   }
   // Services are about as much work as all the others.
-  const violations = await session.both(
+  const violations = await session.all<number>([
     (own) => build(own, ['specialized_services']),
     (own) => build(own, ['facilities', 'bed_capacity', 'equipment_inventory']),
-  )
+  ])
   const outputs = FACTS.flatMap((dataset) => built.get(dataset) ?? [])
   return {
     outputs,
-    checks: [{ name: 'municipality_in_one_state', violations: violations[0] + violations[1] }],
+    checks: [
+      { name: 'municipality_in_one_state', violations: violations.reduce((sum, count) => sum + count, 0) },
+    ],
   }
 }
 
@@ -102,23 +105,59 @@ async function stageFacts(session: Session, dataset: CnesFacts, file: string): P
   )
 }
 
+/** Pre-aggregates of a dataset, those together that have the same keys beside what a facility has one of. */
+function groupNames(dataset: CnesFacts): PreAggregateName[][] {
+  const mine = PRE_AGGREGATE_NAMES.filter((name) => preAggregateOf(name).dataset === dataset)
+  return [...groupBy(mine, (name) => factColumns(preAggregateOf(name)).join()).values()]
+}
+
 /**
  * First one row a facility and key, so that facilities are counted by adding; then one row a key. Where no facility has two facts
  * of a key, its facts are counted straight away.
  */
+async function writeGroup(
+  session: Session,
+  staging: string,
+  names: readonly PreAggregateName[],
+  period: number,
+): Promise<DatasetOutput[]> {
+  const group = names.map(preAggregateOf)
+  const once = group.every(hasFacilityOnce)
+  if (!once) {
+    const keys = ['cnes', ...new Set(group.flatMap(factColumns))].map(quoteName)
+    const ofFacility = new Set(group.flatMap(keyColumns).filter((key) => !keys.includes(quoteName(key))))
+    const measures = new Map(group.flatMap(storedMeasures).map((measure) => [measure.column, measure]))
+    await session.run(
+      `CREATE OR REPLACE TEMP TABLE added_facilities AS
+       SELECT ${[
+         ...keys,
+         ...[...ofFacility].map((key) => `any_value(${quoteName(key)}) AS ${quoteName(key)}`),
+         ...[...measures].map(([column, measure]) => `${measureSql(measure, false)} AS ${quoteName(column)}`),
+       ].join(', ')}
+       FROM facts_to_add GROUP BY ${keys.join(', ')}`,
+    )
+  }
+  const outputs: DatasetOutput[] = []
+  for (const name of names) outputs.push(await writePreAggregate(session, staging, name, period, once))
+  return outputs
+}
+
+/** @param once from facts_to_add; else from added_facilities */
 function writePreAggregate(
   session: Session,
   staging: string,
   name: PreAggregateName,
   period: number,
+  once: boolean,
 ): Promise<DatasetOutput> {
   const preAggregate = preAggregateOf(name)
   const stored = storedMeasures(preAggregate)
   const keys = keyColumns(preAggregate)
   const keyList = keys.map(quoteName).join(', ')
-  const once = hasFacilityOnce(preAggregate)
-  const measures = stored.map((measure) => `${measureSql(measure, once)} AS ${quoteName(measure.column)}`)
-  const outer = stored.map(({ column }) => `sum(${quoteName(column)}) AS ${quoteName(column)}`)
+  const measures = stored.map(
+    (measure) =>
+      `${once ? measureSql(measure, true) : `sum(${quoteName(measure.column)})`} AS ${quoteName(measure.column)}`,
+  )
   return writeParquet(
     session,
     staging,
@@ -135,11 +174,7 @@ function writePreAggregate(
       order: keys,
     },
     period,
-    once
-      ? `SELECT ${[keyList, ...measures].join(', ')} FROM facts_to_add GROUP BY ${keyList}`
-      : `SELECT ${[keyList, ...outer].join(', ')}
-         FROM (SELECT ${[keyList, ...measures].join(', ')} FROM facts_to_add GROUP BY ${keyList}, cnes)
-         GROUP BY ${keyList}`,
+    `SELECT ${[keyList, ...measures].join(', ')} FROM ${once ? 'facts_to_add' : 'added_facilities'} GROUP BY ${keyList}`,
   )
 }
 
@@ -159,6 +194,7 @@ function conditionSql(condition: Condition): string {
   if ('flag' in condition) return quoteName(condition.flag)
   if ('anyFlag' in condition) return `(${condition.anyFlag.map(quoteName).join(' OR ')})`
   if ('outsourced' in condition)
-    return "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0"
+    // The common characteristic of all declarations, 3 where they differ: 2 or 3 where one of them is.
+    return "characteristic_code IN ('2', '3')"
   throw new TypeError('people are in no pre-aggregate')
 }

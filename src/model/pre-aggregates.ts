@@ -170,6 +170,10 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
 /** Columns that tell rows apart, in the order of the file. */
 export const keyColumns = ({ keys }: PreAggregate): string[] => keys.map((code) => dimensionOf(code).column)
 
+/** Those a facility can have several of in a month. */
+export const factColumns = ({ keys }: PreAggregate): string[] =>
+  keys.filter((code) => !OF_THE_FACILITY.has(code)).map((code) => dimensionOf(code).column)
+
 /** @returns a word for a condition, part of column names */
 export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`

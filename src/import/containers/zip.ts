@@ -21,6 +21,11 @@ export interface Extracted {
   readonly wasUtf8: boolean
 }
 
+export interface ExtractOptions {
+  readonly isText?: boolean
+  readonly onEntry?: (name: string, extracted: Extracted) => void
+}
+
 export interface ZipEntry {
   readonly name: string
   readonly bytes: number
@@ -38,7 +43,8 @@ export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
 /**
  * Extracts some entries, one after another.
  * @param wanted entry name → destination path
- * @param isText true: ISO-8859-1 becomes UTF-8 on the way; digests are always of the published bytes
+ * @param options isText: ISO-8859-1 becomes UTF-8 on the way, digests are always of the published bytes; onEntry: called as
+ *   soon as an entry is whole
  * @returns bytes and SHA-256 by entry name
  * @throws ImportError naming archive and entry: cut, encrypted, wrong CRC-32
  */
@@ -46,7 +52,7 @@ export async function extractZip(
   path: string,
   file: string,
   wanted: ReadonlyMap<string, string>,
-  isText = false,
+  { isText = false, onEntry }: ExtractOptions = {},
 ): Promise<Map<string, Extracted>> {
   const extracted = new Map<string, Extracted>()
   await walk(path, file, async (entry, zip) => {
@@ -77,7 +83,9 @@ export async function extractZip(
     }
     if (bytes !== entry.uncompressedSize || check !== entry.crc32)
       throw new ImportError(name, 'does not have the size and CRC-32 the archive states', REMEDY)
-    extracted.set(entry.fileName, { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() })
+    const whole = { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() }
+    extracted.set(entry.fileName, whole)
+    onEntry?.(entry.fileName, whole)
   })
   return extracted
 }

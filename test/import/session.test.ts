@@ -1,0 +1,110 @@
+/** Work in lanes: what is asked of them comes back in order, and a failure leaves nothing running. */
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { countDisorder, writeParquet } from '../../src/import/output.ts'
+import { openSession, type Session } from '../../src/import/session.ts'
+import { temporaryFolder } from '../fixtures/small-release.ts'
+
+const open = (threads: number): Promise<Session> =>
+  openSession({ scratch: temporaryFolder('scratch'), threads })
+
+t.test('results stand in the order of the work, whichever ended first', async (t) => {
+  for (const threads of [1, 2, 8]) {
+    const session = await open(threads)
+    let running = 0
+    let most = 0
+    const begun: number[] = []
+    const results = await session.all(
+      [5, 1, 4, 2, 3].map((length) => async (own: Session) => {
+        begun.push(length)
+        running += 1
+        most = Math.max(most, running)
+        await wait(length * 5)
+        const found = await own.number(`SELECT ${length} * 10`)
+        running -= 1
+        return found
+      }),
+    )
+    t.same(results, [50, 10, 40, 20, 30], `${threads} threads`)
+    t.same(begun, [5, 1, 4, 2, 3], 'begun in the order given')
+    t.equal(most, Math.min(threads, 3), 'as many at once as there are lanes')
+    t.same(await session.all([]), [])
+    session.close()
+  }
+})
+
+t.test('lanes see the same tables, and each its own temporary ones', async (t) => {
+  const session = await open(2)
+  await session.run('CREATE TABLE shared (lane INTEGER)')
+  const lane = (number: number) => async (own: Session) => {
+    await own.run(`CREATE TEMP TABLE mine AS SELECT ${number} AS lane; INSERT INTO shared FROM mine`)
+    await wait(10)
+    return own.number('SELECT min(lane) + max(lane) FROM mine')
+  }
+  t.same(await session.all([lane(1), lane(2)]), [2, 4])
+  t.equal(await session.number('SELECT sum(lane) FROM shared'), 3)
+  session.close()
+})
+
+t.test('the first failure is thrown; what runs ends before, what has not begun never does', async (t) => {
+  const session = await open(2)
+  const ended: string[] = []
+  const work = session.all([
+    async () => {
+      await wait(5)
+      throw new Error('first')
+    },
+    async (own) => {
+      await wait(30)
+      await own.run('CREATE TABLE late AS SELECT 1')
+      ended.push('second')
+      throw new Error('second')
+    },
+    async () => {
+      ended.push('third')
+    },
+  ])
+  await t.rejects(work, { message: 'first' })
+  t.same(ended, ['second'], 'at rest, and no more begun')
+  t.equal(await session.number('SELECT count(*) FROM late'), 1)
+  session.close()
+})
+
+t.test('rows that are out of order are counted: after, equal, nulls', async (t) => {
+  const session = await open(1)
+  const disorder = (values: string, key: readonly string[] = ['a', 'b']): Promise<number> =>
+    countDisorder(session, `(VALUES ${values}) AS given(a, b)`, key)
+  t.equal(await disorder("('1', 1), ('1', 2), ('2', 1), ('2', 3)"), 0)
+  t.equal(await disorder("('1', 1), ('1', 1), ('2', 1)"), 1, 'a key that is there already')
+  t.equal(await disorder("('1', 2), ('1', 1), ('2', 1)"), 1, 'the second of the key')
+  t.equal(await disorder("('2', 1), ('1', 9), ('10', 1)"), 1, 'texts by byte: 10 is after 1')
+  t.equal(await disorder("('1', 1), ('1', NULL), (NULL, 1), (NULL, NULL)"), 0, 'nulls are last')
+  t.equal(await disorder("(NULL, 1), ('1', 1), ('1', NULL), ('1', 2)"), 2, 'and never before')
+  t.equal(await disorder("('1', NULL), ('1', NULL)"), 1, 'two nulls are one key')
+  t.equal(await disorder("('1', 1), ('1', 2)", ['a']), 1, 'of the columns asked for')
+  session.close()
+})
+
+t.test('a table that is said to be in order and is not is not written', async (t) => {
+  const session = await open(1)
+  const shape = {
+    name: 'numbers',
+    key: ['n'],
+    columns: [{ name: 'n', type: 'INTEGER' }],
+    order: ['n'],
+  }
+  const staging = temporaryFolder('staging')
+  await t.rejects(
+    writeParquet(session, staging, shape, null, 'SELECT * FROM (VALUES (1), (3), (2)) AS given(n)', 'sorted'),
+    { message: /1 rows are not in the order of their key/ },
+  )
+  const written = await writeParquet(
+    session,
+    staging,
+    shape,
+    null,
+    'SELECT * FROM (VALUES (1), (3), (2)) AS given(n)',
+  )
+  t.equal(written.entry.rows, 3, 'sorted where it is not')
+  session.close()
+})
