@@ -4,9 +4,10 @@
  * ReleaseRefused that names the first file and reason.
  */
 import { join } from 'node:path'
-import type { Manifest } from '../release/manifest.ts'
+import type { Manifest, ManifestFile } from '../release/manifest.ts'
 import { ReleaseRefused, verifyRelease } from '../release/verify.ts'
-import { openSession, quoteName, quoteText } from './session.ts'
+import { countDisorder } from './output.ts'
+import { openSession, quoteText, type Session } from './session.ts'
 
 /** @throws ReleaseRefused */
 export async function checkRelease(releasesDir: string, id: string, scratch: string): Promise<Manifest> {
@@ -17,37 +18,41 @@ export async function checkRelease(releasesDir: string, id: string, scratch: str
     throw new ReleaseRefused(id, 'manifest.json', `records the failed check ${failed.name}`)
   const session = await openSession({ scratch })
   try {
-    for (const file of manifest.files) {
-      const dataset = file.path.split('/')[0] ?? ''
-      const declared = manifest.datasets[dataset]
-      if (declared === undefined)
-        throw new ReleaseRefused(id, file.path, 'belongs to no dataset of the manifest')
-      const source = `read_parquet(${quoteText(join(releasesDir, id, file.path))}, hive_partitioning = false)`
-      const columns = (await session.rows(`DESCRIBE SELECT * FROM ${source}`)).map((row) =>
-        String(row.column_name),
-      )
-      const unknown = columns.find((column) => !declared.fields.some(({ name }) => name === column))
-      if (unknown !== undefined)
-        throw new ReleaseRefused(
-          id,
-          file.path,
-          `has the column ${unknown}, which the manifest does not declare`,
-        )
-      const rows = await session.number(`SELECT count(*) FROM ${source}`)
-      if (rows !== file.rows)
-        throw new ReleaseRefused(id, file.path, `has ${rows} rows where the manifest says ${file.rows}`)
-      // Provenance lists every row of a key; all other tables have a key once.
-      if (dataset.endsWith('_provenance') || dataset === 'set_aside') continue
-      const key = declared.key.map(quoteName).join(', ')
-      if (
-        (await session.number(
-          `SELECT count(*) FROM (SELECT 1 FROM ${source} GROUP BY ${key} HAVING count(*) > 1)`,
-        )) > 0
-      )
-        throw new ReleaseRefused(id, file.path, 'holds a key twice')
-    }
+    // All are looked at, so that the first file that fails is named whichever is read first.
+    const problems = await session.all(
+      manifest.files.map((file) => (own: Session) => findProblem(own, releasesDir, manifest, file)),
+    )
+    for (const [index, problem] of problems.entries())
+      if (problem !== null) throw new ReleaseRefused(id, manifest.files[index]?.path ?? '', problem)
     return manifest
   } finally {
     session.close()
   }
+}
+
+/** @returns what is wrong with a file; null where it is as its manifest says */
+async function findProblem(
+  session: Session,
+  releasesDir: string,
+  manifest: Manifest,
+  file: ManifestFile,
+): Promise<string | null> {
+  const dataset = file.path.split('/')[0] ?? ''
+  const declared = manifest.datasets[dataset]
+  if (declared === undefined) return 'belongs to no dataset of the manifest'
+  const source = `read_parquet(${quoteText(join(releasesDir, manifest.release_id, file.path))}, hive_partitioning = false)`
+  const columns = (await session.rows(`DESCRIBE SELECT * FROM ${source}`)).map((row) =>
+    String(row.column_name),
+  )
+  const unknown = columns.find((column) => !declared.fields.some(({ name }) => name === column))
+  if (unknown !== undefined) return `has the column ${unknown}, which the manifest does not declare`
+  const rows = await session.number(`SELECT count(*) FROM ${source}`)
+  if (rows !== file.rows) return `has ${rows} rows where the manifest says ${file.rows}`
+  if (dataset === 'set_aside') return null
+  // Provenance lists every row of a key; all other tables have a key once.
+  const order = dataset.endsWith('_provenance')
+    ? [...declared.key, 'source_file', 'source_row']
+    : declared.key
+  const wrong = await countDisorder(session, source, order)
+  return wrong > 0 ? `has ${wrong} rows that are out of the order of their key, or repeat it` : null
 }
