@@ -10,7 +10,7 @@ import { checkFacilities, checkFact, countPeriod, publishedTotals } from './cnes
 import { makeLinks, writeFacilities, writeFacilityProvenance } from './cnes-facilities.ts'
 import { makeCodes, makeFact, writeFact, writeFactProvenance } from './cnes-facts.ts'
 import type { PeriodInput } from './cnes-rows.ts'
-import type { DatasetOutput, NamedCheck } from './output.ts'
+import { type DatasetOutput, type NamedCheck, partOf } from './output.ts'
 import type { Session } from './session.ts'
 
 export interface PeriodOutput {
@@ -41,30 +41,39 @@ export async function buildPeriod(
   ])
   const checks = new Map<string, readonly NamedCheck[]>()
   const outputs: DatasetOutput[] = []
+  const counts: Record<string, number> = {}
   const write = async (output: Promise<DatasetOutput>): Promise<void> => void outputs.push(await output)
+  // Work that other work waits for: it is begun before it, by whichever lane.
   const made: Promise<void>[] = []
-  const make = (fact: FactName) => (own: Session) => {
-    const making = makeFact(own, input, fact)
-    made.push(making)
-    return making
+  let facilities: Promise<void> | undefined
+  const begin = (work: Promise<void>, keep: (work: Promise<void>) => void): Promise<void> => {
+    keep(work)
+    return work
   }
   await session.all<void>([
-    ...facts.map(make),
+    ...facts.map(
+      (fact) => (own: Session) => begin(makeFact(own, input, fact), (making) => made.push(making)),
+    ),
     (own) => write(writeFacilityProvenance(own, staging, input)),
-    async (own) => {
-      // Begun before this, by whichever lane; what a facility has is known when they end.
-      await Promise.all(made)
-      await write(writeFacilities(own, staging, input))
-    },
+    (own) =>
+      begin(
+        // What a facility has is known when its facts are made.
+        Promise.all(made).then(() => write(writeFacilities(own, staging, input))),
+        (writing) => {
+          facilities = writing
+        },
+      ),
     ...facts.map((fact) => (own: Session) => write(writeFact(own, staging, input, fact))),
     ...facts.map((fact) => async (own: Session) => {
       checks.set(fact, await checkFact(own, input, fact, published.get(fact) ?? []))
       await write(writeFactProvenance(own, staging, input, fact))
     }),
+    async (own) => {
+      await facilities
+      checks.set('facilities', await checkFacilities(own, input))
+      Object.assign(counts, await countPeriod(own, input, join(staging, partOf('facilities', input.period))))
+    },
   ])
-  const [facilities = ''] = outputs.find(({ name }) => name === 'facilities')?.files.keys() ?? []
-  const counts = await countPeriod(session, input, join(staging, facilities))
-  checks.set('facilities', await checkFacilities(session, input))
   const tables = [
     ...['link', 'repeated'],
     ...FACTS.flatMap((fact) => ['fact', 'code', 'key', 'flags'].map((kind) => `${kind}_${fact}`)),

@@ -71,6 +71,10 @@ export interface TableShape {
   readonly order: readonly string[]
 }
 
+/** @returns where a table, or its partition of a month, is in a release */
+export const partOf = (table: string, period: number | null): string =>
+  `${table}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
+
 /** Writes any table of a release: datasets, and the provenance tables beside them. */
 export async function writeParquet(
   session: Session,
@@ -80,7 +84,7 @@ export async function writeParquet(
   select: string,
   rowOrder: RowOrder = 'sort',
 ): Promise<DatasetOutput> {
-  const path = `${shape.name}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
+  const path = partOf(shape.name, period)
   const target = join(staging, path)
   await mkdir(dirname(target), { recursive: true })
   const columns = shape.columns.map(
