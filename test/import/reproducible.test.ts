@@ -38,7 +38,7 @@ const digests = (folder: string): Record<string, string> =>
 const bytes = digests(small.releasesDir)
 t.ok(Object.keys(bytes).length > 20, `${Object.keys(bytes).length} files`)
 
-for (const threads of [1, 2])
+for (const threads of [1, 2, 6])
   t.test(`${threads} thread${threads > 1 ? 's' : ''}`, async (t) => {
     const releasesDir = join(temporaryFolder('threads'), 'releases')
     t.same(ids(await importInto(releasesDir, [snapshots], threads)), expected)
