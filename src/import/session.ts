@@ -7,7 +7,13 @@
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBResultReader,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import { ImportError } from './import-error.ts'
 
 export interface Session {
   readonly connection: DuckDBConnection
@@ -30,6 +36,8 @@ export interface SessionOptions {
   readonly scratch: string
   /** Cores to use, 1 or more; all of them where absent. */
   readonly threads?: number | undefined
+  /** MB DuckDB may use; half of the machine, at most 2,200, where absent. */
+  readonly memoryMb?: number
 }
 
 /** Statements run on Node's pool of four threads, which also reads and writes files: one is left for that. */
@@ -48,8 +56,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   await mkdir(options.scratch, { recursive: true })
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
-  // Half of the machine, at most 2.2 GB: with less a national month spills to disk, with this it stays under 3 GB in all.
-  const memoryMb = Math.min(2200, Math.floor(totalmem() / 2 / 1024 / 1024))
+  // With less a national month spills to disk (under 900 MB it fails), with this it stays under 3 GB in all.
+  const { memoryMb = Math.min(2200, Math.floor(totalmem() / 2 / 1024 / 1024)) } = options
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     // The thread that asks counts as one, however many ask at once.
@@ -62,19 +70,31 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   })
   const connect = async (): Promise<Session> => {
     const connection = await instance.connect()
+    const read = async (sql: string): Promise<DuckDBResultReader> => {
+      try {
+        return await connection.runAndReadAll(sql)
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('Out of Memory Error'))) throw error
+        throw new ImportError(
+          'import',
+          `needs more than the ${memoryMb} MB of memory it may use, which are half of this machine's, at most 2,200`,
+          'Import on a machine with more memory: a national month needs one of 2 GB',
+        )
+      }
+    }
     return {
       connection,
       scratch: options.scratch,
       async run(sql) {
-        await connection.run(sql)
+        await read(sql)
       },
-      rows: async (sql) => (await connection.runAndReadAll(sql)).getRowObjects(),
+      rows: async (sql) => (await read(sql)).getRowObjects(),
       async number(sql) {
-        const [row] = (await connection.runAndReadAll(sql)).getRows()
+        const [row] = (await read(sql)).getRows()
         return Number(row?.[0] ?? 0)
       },
       async version() {
-        return String((await connection.runAndReadAll('SELECT version()')).getRows()[0]?.[0])
+        return String((await read('SELECT version()')).getRows()[0]?.[0])
       },
       all: (work) => inLanes(work, lanes, connect),
       close: () => connection.closeSync(),

@@ -70,6 +70,22 @@ t.test('the first failure is thrown; what runs ends before, what has not begun n
   session.close()
 })
 
+t.test('too little memory is said, with what would do', async (t) => {
+  const session = await openSession({ scratch: temporaryFolder('scratch'), threads: 1, memoryMb: 30 })
+  await t.rejects(session.number('SELECT len(list(n)) FROM range(20000000) AS numbers(n)'), {
+    name: 'ImportError',
+    message:
+      /^import: needs more than the 30 MB of memory .* Import on a machine with more memory: .*2 GB\.$/,
+  })
+  await t.rejects(
+    session.run('SELECT * FROM nowhere'),
+    { message: /nowhere/ },
+    'other errors stay as they are',
+  )
+  t.equal(await session.number('SELECT 1'), 1, 'and the session goes on')
+  session.close()
+})
+
 t.test('rows that are out of order are counted: after, equal, nulls', async (t) => {
   const session = await open(1)
   const disorder = (values: string, key: readonly string[] = ['a', 'b']): Promise<number> =>
