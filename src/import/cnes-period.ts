@@ -43,28 +43,27 @@ export async function buildPeriod(
   const outputs: DatasetOutput[] = []
   const counts: Record<string, number> = {}
   const write = async (output: Promise<DatasetOutput>): Promise<void> => void outputs.push(await output)
-  // Work that other work waits for: it is begun before it, by whichever lane.
-  const made: Promise<void>[] = []
+  // What other work waits for. It is begun before it, so a lane that waits never waits for itself.
+  const made = new Map<FactName, Promise<void>>()
   let facilities: Promise<void> | undefined
-  const begin = (work: Promise<void>, keep: (work: Promise<void>) => void): Promise<void> => {
-    keep(work)
-    return work
-  }
   await session.all<void>([
-    ...facts.map(
-      (fact) => (own: Session) => begin(makeFact(own, input, fact), (making) => made.push(making)),
-    ),
+    ...facts.map((fact) => (own: Session) => {
+      const making = makeFact(own, input, fact)
+      made.set(fact, making)
+      return making
+    }),
     (own) => write(writeFacilityProvenance(own, staging, input)),
-    (own) =>
-      begin(
-        // What a facility has is known when its facts are made.
-        Promise.all(made).then(() => write(writeFacilities(own, staging, input))),
-        (writing) => {
-          facilities = writing
-        },
-      ),
-    ...facts.map((fact) => (own: Session) => write(writeFact(own, staging, input, fact))),
+    (own) => {
+      // What a facility has is known when its facts are made.
+      facilities = Promise.all(made.values()).then(() => write(writeFacilities(own, staging, input)))
+      return facilities
+    },
     ...facts.map((fact) => async (own: Session) => {
+      await made.get(fact)
+      await write(writeFact(own, staging, input, fact))
+    }),
+    ...facts.map((fact) => async (own: Session) => {
+      await made.get(fact)
       checks.set(fact, await checkFact(own, input, fact, published.get(fact) ?? []))
       await write(writeFactProvenance(own, staging, input, fact))
     }),
