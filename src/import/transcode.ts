@@ -82,7 +82,7 @@ export async function transcodeFile(
   })
   const transcoder = createTranscoder()
   await pipeline(
-    createReadStream(path, { highWaterMark: 1 << 22 }),
+    createReadStream(path, { highWaterMark: 1 << 20 }),
     digest,
     transcoder.stream,
     createWriteStream(destination),
