@@ -59,7 +59,9 @@ export async function discover(paths: readonly string[], scratch: string): Promi
 
   const addBase = (period: number, file: FoundFile): void => {
     const month = base.get(period) ?? []
-    const twice = month.find(({ name }) => name.toLowerCase() === file.name.toLowerCase())
+    // By table: inside an archive it may stand in two folders.
+    const tableOf = ({ name }: FoundFile): string | undefined => tableOfFile(basename(name))?.table.name
+    const twice = month.find((other) => tableOf(other) === tableOf(file))
     if (twice !== undefined)
       throw new ImportError(file.name, 'is there twice', 'Import one copy of each table')
     base.set(period, [...month, file])

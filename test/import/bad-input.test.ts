@@ -1,8 +1,19 @@
 /** Bad input: one clear error that names the file and the remedy, and no release touched. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  cpSync,
+  createWriteStream,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { ZipFile } from 'yazl'
 import { writeDemonstration } from '../../src/demo/demonstration.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
@@ -130,6 +141,16 @@ t.test('an archive under the name of another month', async (t) => {
 t.test('one table twice', (t) =>
   refuses(t, [ibge, zip, join(csv, 'tbLeito202605.csv')], /tbLeito202605\.csv/, /twice/),
 )
+t.test('one table in two folders of an archive', async (t) => {
+  const path = join(folder, 'nested', 'BASE_DE_DADOS_CNES_202605.ZIP')
+  mkdirSync(dirname(path))
+  const archive = new ZipFile()
+  for (const [name, bytes] of await readZip(zip)) archive.addBuffer(bytes, `a/${name}`)
+  archive.addBuffer(readFileSync(join(csv, 'tbLeito202605.csv')), 'b/tbLeito202605.csv')
+  archive.end()
+  await pipeline(archive.outputStream, createWriteStream(path))
+  await refuses(t, [ibge, path], /b\/tbLeito202605\.csv/, /twice/)
+})
 t.test('a path that is not there', (t) =>
   refuses(t, [ibge, join(folder, 'nowhere')], /nowhere/, /does not exist/),
 )
