@@ -7,8 +7,9 @@
  */
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
+import { usableMemory } from './machine.ts'
 
 /** What computed defaults and limits are taken from. */
 export interface Machine {
@@ -312,12 +313,7 @@ export function readSettings(env: Environment = process.env, machine: Machine = 
   return Object.fromEntries(values) as Settings
 }
 
-function thisMachine(): Machine {
-  // A container's limit, where there is one; "no limit" is a number larger than any machine.
-  const constrained = process.constrainedMemory() ?? 0
-  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
-  return { cores: availableParallelism(), memoryBytes }
-}
+const thisMachine = (): Machine => ({ cores: availableParallelism(), memoryBytes: usableMemory() })
 
 /** @returns a parser of decimal whole numbers in a range: digits only, no sign, no space, no exponent */
 function whole(min: number, max: number): (text: string) => number | undefined {

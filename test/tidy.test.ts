@@ -27,7 +27,8 @@ const SERVED = [
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
-  'settings.ts': [],
+  'machine.ts': [],
+  'settings.ts': ['machine.ts'],
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts'],
   engine: ['release', 'model', 'sql.ts', 'errors.ts'],
@@ -43,7 +44,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   export: ['model', 'query', 'release', 'sql.ts', 'errors.ts', 'engine/types.ts'],
   gate: ['model', 'query', 'release', 'engine/types.ts'],
-  import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts'],
+  import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts', 'machine.ts'],
   demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'programs.ts', 'sql.ts', 'engine/types.ts'],

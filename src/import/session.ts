@@ -5,7 +5,7 @@
  * locked away from it.
  */
 import { mkdir } from 'node:fs/promises'
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
   type DuckDBConnection,
@@ -13,6 +13,7 @@ import {
   type DuckDBResultReader,
   type DuckDBValue,
 } from '@duckdb/node-api'
+import { usableMemory } from '../machine.ts'
 import { ImportError } from './import-error.ts'
 
 export interface Session {
@@ -58,7 +59,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
   // With less a national month spills to disk (under 900 MB it fails), with this it stays under 3 GB in all.
-  const { memoryMb = Math.min(2200, Math.floor(totalmem() / 2 / 1024 / 1024)) } = options
+  const { memoryMb = Math.min(2200, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     // The thread that asks counts as one, however many ask at once.
@@ -77,9 +78,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       } catch (error) {
         if (!(error instanceof Error && error.message.startsWith('Out of Memory Error'))) throw error
         throw new ImportError(
-          'import',
-          `needs more than the ${memoryMb} MB of memory it may use, which are half of this machine's, at most 2,200`,
-          'Import on a machine with more memory: a national month needs one of 2 GB',
+          'memory',
+          `this takes more than the ${memoryMb} MB that DuckDB may use here, half of what there is and at most 2,200`,
+          'Do it on a machine, or in a container, with more memory: a national month needs 2 GB',
         )
       }
     }
@@ -120,8 +121,9 @@ async function inLanes<Result>(
   const failures: unknown[] = []
   const waiting = [...work.entries()]
   const runLane = async (): Promise<void> => {
-    const session = await connect()
+    let session: Session | undefined
     try {
+      session = await connect()
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
         results[next[0]] = await next[1](session)
     } catch (error) {
@@ -129,7 +131,7 @@ async function inLanes<Result>(
       // What has not begun never will.
       waiting.length = 0
     } finally {
-      session.close()
+      session?.close()
     }
   }
   await Promise.all(Array.from({ length: Math.min(lanes, work.length) }, runLane))

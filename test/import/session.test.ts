@@ -75,7 +75,7 @@ t.test('too little memory is said, with what would do', async (t) => {
   await t.rejects(session.number('SELECT len(list(n)) FROM range(20000000) AS numbers(n)'), {
     name: 'ImportError',
     message:
-      /^import: needs more than the 30 MB of memory .* Import on a machine with more memory: .*2 GB\.$/,
+      /^memory: this takes more than the 30 MB .* Do it on a machine, or in a container, with more memory: .*2 GB\.$/,
   })
   await t.rejects(
     session.run('SELECT * FROM nowhere'),
