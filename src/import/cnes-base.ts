@@ -1,10 +1,11 @@
 /**
- * One month of the national base (CSV, in a zip or a folder) → staged tables st_<table>, with views st_fac and st_<fact>, and
- * its catalogs.
+ * One month of the national base → staged tables. In: its CSV files, in a zip or a folder. Out: st_<table> with the views st_fac
+ * and st_<fact>, its catalogs, what the manifest says of the files. Refuses a month that lacks a table, a text that is UTF-8
+ * already, and rows of another month.
  */
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { FACT_LINEAGE, type FactName } from '../model/lineage.ts'
+import { FACT_NAMES } from '../model/lineage.ts'
 import type { Snapshot } from '../release/manifest.ts'
 import { addBaseCatalogs } from './cnes-catalogs.ts'
 import { type Extracted, extractZip } from './containers/zip.ts'
@@ -19,12 +20,9 @@ import { transcodeFile } from './transcode.ts'
 
 export const PUBLISHER = 'DATASUS'
 
-const FACTS = Object.keys(FACT_LINEAGE) as FactName[]
-
 /**
- * Reads a month's tables, and from where their rows came.
- *
  * @returns facilityColumns: published columns of the facility table; files: the file of each staged table
+ * @throws ImportError
  */
 export async function stageBaseMonth(
   session: Session,
@@ -105,9 +103,9 @@ export async function stageBaseMonth(
   const withFile = (view: string, table: string): string =>
     `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
   const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
-  for (const fact of FACTS) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
+  for (const fact of FACT_NAMES) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
   await session.run(withFile('st_fac', 'tbEstabelecimento'))
-  for (const fact of FACTS) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
+  for (const fact of FACT_NAMES) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
   await addBaseCatalogs(session, period, catalogFiles)
   await session.run('DELETE FROM maintainers')
   if (catalogFiles.has('tbMantenedora'))

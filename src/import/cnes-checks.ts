@@ -1,16 +1,10 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-import { FACT_LINEAGE, type FactName, type Family, type Lineage } from '../model/lineage.ts'
+import { FACT_LINEAGE, type FactName, type Lineage } from '../model/lineage.ts'
 import { repeatedKeys } from './cnes-facts.ts'
+import type { PeriodScope } from './cnes-rows.ts'
 import type { NamedCheck } from './output.ts'
 import { applyRule } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
-
-export interface PeriodScope {
-  readonly period: number
-  readonly family: Family
-  /** Facts this month has rows of. */
-  readonly facts: ReadonlySet<FactName>
-}
 
 /** Every facility stands once and in a municipality that is known. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {

@@ -5,7 +5,7 @@
  * link (what a facility is to its facts), Parquet.
  */
 import { datasetOf, storedColumns } from '../model/datasets.ts'
-import { CADGER_LINEAGE, FACILITY_LINEAGE, type FactName } from '../model/lineage.ts'
+import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../model/lineage.ts'
 import {
   enumerate,
   fileOf,
@@ -52,6 +52,7 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
   const lineage = FACILITY_LINEAGE[input.family]
   const rule = (attribute: string): string => ruleOf(lineage, attribute, 'holds_cpf')
   const file = fileOf(input, 'fac')
+  const latitude = lineage.find(({ attribute }) => attribute === 'latitude')
   const active = input.family === 'base' ? `${rule('deactivation_reason_code')} IS NULL` : 'true'
   await session.run(
     `CREATE TABLE link AS
@@ -59,7 +60,7 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
        SELECT ${placeIn(file)}, ${rowHoldsCpf(lineage, (column) => `s.${quoteName(column)}`)} AS holds_cpf, ${rule('unit_code')} AS unit_code,
          ${rule('cnes_code')} AS cnes_code, ${rule('legal_name')} AS legal_name, ${rule('trade_name')} AS trade_name, ${active} AS is_active,
          ${rule('facility_type_code')} AS facility_type_code, ${rule('management_type')} AS management_type, ${rule('legal_nature_code')} AS legal_nature_code,
-         ${input.family === 'base' ? `trim(s.${quoteName('NU_LATITUDE')}) <> ''` : 'false'} AS has_latitude, left(${rule('municipality6')}, 6) AS published6, CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6,
+         ${latitude === undefined ? 'false' : `trim(s.${quoteName(latitude.column)}) <> ''`} AS has_latitude, left(${rule('municipality6')}, 6) AS published6, CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6,
          CASE WHEN regexp_full_match(cnes_code, '[0-9]{7}') THEN CAST(cnes_code AS INTEGER) END AS cnes_number
        FROM st_fac s
      )
@@ -98,7 +99,6 @@ function facilityRows(input: PeriodInput): string {
      JOIN link ON ${place.map((column) => `link.${column} = s.${column}`).join(' AND ')} WHERE link.reason IS NULL`
 }
 
-const FLAGS = ['has_beds', 'has_equipment', 'has_services', 'offers_any_sus'] as const
 const FLAG_OF: Readonly<Record<FactName, string>> = {
   bed_capacity: 'has_beds',
   equipment_inventory: 'has_equipment',
@@ -107,14 +107,13 @@ const FLAG_OF: Readonly<Record<FactName, string>> = {
 
 /** What a facility has, from its facts; null where the month did not collect them. */
 function flags(input: PeriodInput): string {
-  const facts = Object.entries(FLAG_OF) as [FactName, string][]
-  const own = facts.filter(([fact]) => input.facts.has(fact))
-  const flag = ([fact, name]: [FactName, string]): string =>
-    `${input.facts.has(fact) ? `coalesce(flags_${fact}.has, false)` : 'NULL::BOOLEAN'} AS ${name}`
-  const sus = own.map(([fact]) => `coalesce(flags_${fact}.has_sus, false)`).join(' OR ') || 'false'
+  const own = FACT_NAMES.filter((fact) => input.facts.has(fact))
+  const flag = (fact: FactName): string =>
+    `${input.facts.has(fact) ? `coalesce(flags_${fact}.has, false)` : 'NULL::BOOLEAN'} AS ${FLAG_OF[fact]}`
+  const sus = own.map((fact) => `coalesce(flags_${fact}.has_sus, false)`).join(' OR ') || 'false'
   // Not known where a fact was not collected, unless one that was says yes.
-  const offers = own.length === facts.length ? sus : `CASE WHEN ${sus} THEN true END`
-  return [...facts.map(flag), `${offers} AS offers_any_sus`].join(', ')
+  const offers = own.length === FACT_NAMES.length ? sus : `CASE WHEN ${sus} THEN true END`
+  return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
 }
 
 /** The dataset: each rule runs once and before the sort, as most values are smaller than their text. */
@@ -124,10 +123,12 @@ export async function writeFacilities(
   input: PeriodInput,
 ): Promise<DatasetOutput> {
   const lineage = FACILITY_LINEAGE[input.family]
-  const cadger = input.hasCadger ? CADGER_LINEAGE.map(({ attribute }) => attribute) : []
+  const cadger: ReadonlySet<string> = new Set(
+    input.hasCadger ? CADGER_LINEAGE.map(({ attribute }) => attribute) : [],
+  )
   const value = (attribute: string): string => {
     const rule = ruleOf(lineage, attribute, 's.holds_cpf')
-    return cadger.includes(attribute as never) ? `coalesce(cad.${quoteName(attribute)}, ${rule})` : rule
+    return cadger.has(attribute) ? `coalesce(cad.${quoteName(attribute)}, ${rule})` : rule
   }
   const name = (attribute: 'legal_name' | 'trade_name'): string =>
     input.hasCadger ? `cad.${attribute}` : value(attribute)
@@ -138,7 +139,11 @@ export async function writeFacilities(
     search_text: foldText(`coalesce(legal_name, '') || ' ' || coalesce(trade_name, '')`),
   }
   const linked: readonly string[] = ['cnes_code', ...CONTEXT]
-  const joined: readonly string[] = [...NAMED.map(([, named]) => named), ...FLAGS]
+  const joined: readonly string[] = [
+    ...NAMED.map(([, named]) => named),
+    ...Object.values(FLAG_OF),
+    'offers_any_sus',
+  ]
   const values = [
     ...stored.filter((field) => after[field] === undefined),
     ...ADDRESS.map((part) => `address.${part}`),
@@ -149,7 +154,7 @@ export async function writeFacilities(
       const sql = field === 'legal_name' || field === 'trade_name' ? name(field) : value(field)
       return `${sql} AS ${quoteName(field)}`
     })
-  const facts = Object.keys(FLAG_OF).filter((fact) => input.facts.has(fact as FactName))
+  const facts = FACT_NAMES.filter((fact) => input.facts.has(fact))
   return writeDataset(
     session,
     staging,

@@ -1,11 +1,18 @@
 /**
- * What facilities and facts of a month share: the place of a published row, the rule of an attribute, its published cell, and
- * rows set aside. SQL text only; every expression comes from model/lineage.ts, so that provenance tells what was done.
+ * What facilities and facts of a month share: what a month is made of, the place of a published row, the rule of an attribute
+ * and its published cell as SQL, and the few statements over tables of either: repeated keys, rows set aside, ENUMs. Every
+ * expression comes from model/lineage.ts, so that provenance tells what was done.
  */
-import { GUARDED_RULES, type Lineage } from '../model/lineage.ts'
-import type { PeriodScope } from './cnes-checks.ts'
+import { type FactName, type Family, GUARDED_RULES, type Lineage } from '../model/lineage.ts'
 import { applyGuardedRule, applyRule, cnpjChecks, holdsCpf } from './rules.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
+
+export interface PeriodScope {
+  readonly period: number
+  readonly family: Family
+  /** Facts this month has rows of. */
+  readonly facts: ReadonlySet<FactName>
+}
 
 export interface PeriodInput extends PeriodScope {
   /** Is there a table of names beside the files by state? */

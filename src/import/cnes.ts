@@ -9,6 +9,7 @@ import {
   CADGER_LINEAGE,
   FACILITY_LINEAGE,
   FACT_LINEAGE,
+  FACT_NAMES,
   type FactName,
   REPEATED_FACILITY_LINEAGE,
 } from '../model/lineage.ts'
@@ -32,7 +33,6 @@ const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   EQ: 'equipment_inventory',
   SR: 'specialized_services',
 }
-const ALL_FACTS: readonly FactName[] = ['bed_capacity', 'equipment_inventory', 'specialized_services']
 
 export interface CnesBuild extends BuiltArea {
   readonly snapshots: readonly Snapshot[]
@@ -109,12 +109,12 @@ export async function buildCnes(
       {
         period,
         family: 'base',
-        facts: new Set(ALL_FACTS),
+        facts: new Set(FACT_NAMES),
         hasCadger: false,
         facilityColumns: staged.facilityColumns,
         files: staged.files,
       },
-      new Map(['facilities', ...ALL_FACTS].map((dataset) => [dataset, national])),
+      new Map(['facilities', ...FACT_NAMES].map((dataset) => [dataset, national])),
     )
     await dropStaged(session)
   }
@@ -217,7 +217,7 @@ async function stageStateMonth(session: Session, files: readonly OpenedState[]):
   for (const opened of files.filter(({ file }) => file.group === 'ST'))
     await appendRows(session, 'st_fac', opened, facilityColumns)
   const code = applyRule('code7', 'CNES')
-  for (const fact of ALL_FACTS)
+  for (const fact of FACT_NAMES)
     await session.run(
       `INSERT INTO st_fac BY NAME
        SELECT DISTINCT ON (${code}) source_file, source_row, ${repeated.map(quoteName).join(', ')}

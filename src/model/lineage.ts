@@ -140,6 +140,8 @@ export const CADGER_LINEAGE: readonly Lineage[] = [
 
 export type FactName = 'bed_capacity' | 'equipment_inventory' | 'specialized_services'
 
+export const FACT_NAMES: readonly FactName[] = ['bed_capacity', 'equipment_inventory', 'specialized_services']
+
 /** Facts. In files by state a row also repeats its facility's attributes: see STATE_FACILITY above. */
 export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, readonly Lineage[]>>>> = {
   bed_capacity: {
