@@ -8,22 +8,21 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { putMainThreadFirst } from './background.ts'
-import { createEngine } from './engine/engine.ts'
-import { createReportPool } from './export/pool.ts'
+import { createEngine } from './engine/duckdb/engine.ts'
 import { createAnswerCache } from './http/answer-cache.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, mountMetrics } from './http/metrics.ts'
-import { createRateLimiter } from './http/rate-limit.ts'
 import { keepTickShape } from './http/tick-shape.ts'
 import { openKeyStore } from './keys/keys.ts'
+import { createRateLimiter } from './keys/rate-limit.ts'
 import { readPublicKey } from './keys/signing.ts'
-import { REPORT_WORKER } from './programs.ts'
-import { keptRelations } from './query/kept.ts'
+import { keptRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
+import { createReportPool } from './report/pool.ts'
 import { createRowStore } from './rows/rows.ts'
 import type { Settings } from './settings.ts'
-import { tryRelease } from './trial.ts'
+import { tryRelease } from './workers/check-release.ts'
 
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
@@ -120,7 +119,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       timeoutMs: settings.reportTimeoutMs,
       signingKeyFile: settings.signingKeyFile,
     },
-    entry: REPORT_WORKER,
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
@@ -130,7 +128,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     settings.redisUrl === null
       ? null
       : // Loaded where it is wanted: its client takes a quarter of a second to start with.
-        (await import('./http/shared-rate-limit.ts')).createSharedRateLimiter({
+        (await import('./keys/shared-rate-limit.ts')).createSharedRateLimiter({
           perMinute,
           url: settings.redisUrl,
           onDown: (address, reason) =>

@@ -15,7 +15,7 @@ import {
   FACILITY_TYPES,
   LEGAL_NATURES,
   OPENING_HOURS,
-} from '../model/cnes-codes/index.ts'
+} from '../model/cnes/codes/index.ts'
 import { STATES } from '../model/codelists.ts'
 import { digestFile } from '../release/digest.ts'
 import { type DemoCatalogs, makeCatalogs } from './catalogs.ts'

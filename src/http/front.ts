@@ -11,6 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReleaseSource } from '../engine/types.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
+import type { RateLimiter } from '../keys/rate-limit.ts'
 import type { Area } from '../model/datasets.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
@@ -19,7 +20,6 @@ import { writtenPage, writtenRecord } from './answer.ts'
 import { type AnswerCache, type KeptAnswer, keepAnswer, sizeOf } from './answer-cache.ts'
 import { type Asked, questionOf, SPELLING_MAX, setValidators, spellingOf } from './identity.ts'
 import { isFiltered, queryReader, readPlainQuery } from './parameters.ts'
-import type { RateLimiter } from './rate-limit.ts'
 import {
   costOf,
   fastifyPath,

@@ -7,12 +7,12 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
-import type { ReportPool } from '../export/pool.ts'
 import type { Key } from '../keys/keys.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
+import type { ReportPool } from '../report/pool.ts'
 import type { RowStore } from '../rows/rows.ts'
 import type { Bytes } from '../rows/shelf.ts'
 

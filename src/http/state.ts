@@ -1,7 +1,7 @@
 /** What is known of a request so far: left by the hooks of app.ts and by mount.ts, read by headers, log and metrics. */
 import type { FastifyRequest } from 'fastify'
 import type { Key } from '../keys/keys.ts'
-import type { RateDecision } from './rate-limit.ts'
+import type { RateDecision } from '../keys/rate-limit.ts'
 
 export interface RequestState {
   key: Key | null

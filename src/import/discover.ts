@@ -7,11 +7,11 @@
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { digestFile } from '../release/digest.ts'
-import { extractZip, listZip } from './containers/zip.ts'
+import { tableOfFile } from './cnes/published-tables.ts'
+import { recogniseStateFile } from './cnes/state-files.ts'
+import { recogniseIbge } from './demography/files.ts'
 import { ImportError } from './import-error.ts'
-import { tableOfFile } from './published-tables.ts'
-import { recogniseStateFile } from './sources/cnes-state.ts'
-import { recogniseIbge } from './sources/ibge/index.ts'
+import { extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
   readonly file: string

@@ -19,14 +19,14 @@ import {
   type PreparedRelease,
   prepareRelease,
 } from '../release/writer.ts'
-import { buildCnes } from './cnes.ts'
-import { type BuiltArea, buildDemography, type IbgeSource } from './demography.ts'
+import { buildCnes } from './cnes/import-cnes.ts'
+import { type IbgeTable, readIbge } from './demography/files.ts'
+import { type BuiltArea, buildDemography, type IbgeSource } from './demography/import-demography.ts'
 import { type Discovery, discover } from './discover.ts'
 import { ImportError, UnknownContent } from './import-error.ts'
 import { mergeOutputs } from './output.ts'
 import { buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
-import { type IbgeTable, readIbge } from './sources/ibge/index.ts'
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
 export const IMPORTER_VERSION = '0.1.0'

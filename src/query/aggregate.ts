@@ -33,8 +33,8 @@ import {
   latestPeriod,
   type ReleaseView,
 } from '../release/view.ts'
-import { type PopulationYears, populationYears } from './kept.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import { type PopulationYears, populationYears } from './resident-relations.ts'
 
 /** One sub-query: the measures of one dataset. */
 export interface DatasetPlan {

@@ -12,11 +12,11 @@ import { FACT_LINEAGE, type FactName } from '../model/lineage.ts'
 import { CATALOG_VERSION, type Measure, type MetricCode } from '../model/metrics.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
-import { type AnswerParts, componentsOf, optionsOf, prepareQuery } from './answer.ts'
 import { decimalsOf, type GroupKey, printAggregate } from './dialect/duckdb.ts'
 import { printContributions, printSources, recordKeyOf } from './dialect/duckdb-records.ts'
 import { type ProvenanceSource, sourceOf } from './provenance.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
+import { type AnswerParts, componentsOf, optionsOf, prepareQuery } from './result.ts'
 
 export const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]

@@ -12,6 +12,9 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import { decimalsOf } from './dialect/duckdb.ts'
+import { CAUSES, type Cause, printCauses } from './dialect/duckdb-records.ts'
+import { bodySchema, parseBody, resolveQuery } from './request.ts'
 import {
   type AnswerParts,
   componentsOf,
@@ -20,10 +23,7 @@ import {
   type PreparedQuery,
   prepareQuery,
   printQuery,
-} from './answer.ts'
-import { decimalsOf } from './dialect/duckdb.ts'
-import { CAUSES, type Cause, printCauses } from './dialect/duckdb-records.ts'
-import { bodySchema, parseBody, resolveQuery } from './request.ts'
+} from './result.ts'
 
 /** Groups of one question that are compared; the differences themselves are paged. */
 const GROUPS_MAX = 200_000

@@ -14,9 +14,9 @@ import type { Manifest } from '../release/manifest.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
-import { type AnswerParts, componentsOf, prepareQuery } from './answer.ts'
 import { printAggregate } from './dialect/duckdb.ts'
 import { parseQuery } from './request.ts'
+import { type AnswerParts, componentsOf, prepareQuery } from './result.ts'
 
 export interface Explanation {
   readonly data: JsonValue

@@ -11,15 +11,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, openSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import type { Engine, Row } from '../engine/types.ts'
 import { type Dataset, type DatasetName, datasetOf, type Filter } from '../model/datasets.ts'
-import { ROWS_PROGRAM } from '../programs.ts'
 import { filterConditions, foldText, whereClause } from '../query/filters.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import { latestPeriod, type ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
+import { workerEntry } from '../workers/entry.ts'
 import { readIndex } from './index-file.ts'
 import {
   bytesOf,
@@ -159,7 +158,8 @@ export function createRowStore(options: RowsOptions): RowStore {
   const build = (job: BuildJob): Promise<void> =>
     new Promise((resolvePromise, reject) => {
       // No environment: settings and secrets of the server are not the child's.
-      const started = spawn(process.execPath, [fileURLToPath(ROWS_PROGRAM), JSON.stringify(job)], {
+      const { file, execArgv } = workerEntry('rows')
+      const started = spawn(process.execPath, [...execArgv, file, JSON.stringify(job)], {
         stdio: ['ignore', 'ignore', 'pipe'],
         env: {},
       })

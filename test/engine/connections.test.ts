@@ -1,6 +1,6 @@
 /** Connections in turn: points before aggregations, owners one after another, and a bounded line. */
 import t from 'tap'
-import { shareConnections } from '../../src/engine/connections.ts'
+import { shareConnections } from '../../src/engine/duckdb/connections.ts'
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { decodeDbc } from '../../src/import/containers/dbc.ts'
-import { openDbf } from '../../src/import/containers/dbf.ts'
-import { openStateFile } from '../../src/import/sources/cnes-state.ts'
+import { openStateFile } from '../../src/import/cnes/state-files.ts'
+import { decodeDbc } from '../../src/import/readers/dbc.ts'
+import { openDbf } from '../../src/import/readers/dbf.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 
 interface Facts {

@@ -34,7 +34,7 @@ import { openClient, type Reply } from '../fixtures/client.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
-const program = fileURLToPath(new URL('../../src/rows-program.js', import.meta.url))
+const program = fileURLToPath(new URL('../../dist/workers/rows.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const plain = await openClient(small.releasesDir)
 const written = await openClient(small.releasesDir, 1, { rows: true })

@@ -18,11 +18,11 @@ import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { ANALYTICS } from './analytics.ts'
 import { endAll, endOnSignals, type Server, settle, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
+import { makeWorld, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
 import { OPERATIONS } from './operations.ts'
 import { findPostgres, startRival } from './rival.ts'
 import { ROUTES } from './routes.ts'
-import { makeWorld, openDirect } from './world.ts'
 
 const SCENARIOS: readonly Scenario[] = [...ROUTES, ...ANALYTICS, ...OPERATIONS]
 

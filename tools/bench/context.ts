@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Server } from './children.ts'
+import type { Direct, World } from './fixture.ts'
 import { type Answer, ask, type GroupResult, groupOf, type Load, type Request } from './load.ts'
-import type { Direct, World } from './world.ts'
 
 /** One line of the table. */
 export interface Row {

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { extractZip, listZip } from '../../src/import/containers/zip.ts'
 import { importPaths } from '../../src/import/import.ts'
+import { extractZip, listZip } from '../../src/import/readers/zip.ts'
 import { openSession, quoteText } from '../../src/import/session.ts'
 
 export interface ImportRun {

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DATASETS, type DatasetName } from '../../src/model/datasets.ts'
 import { launch, run, type Server, startApp } from './children.ts'
-import type { Direct, World } from './world.ts'
+import type { Direct, World } from './fixture.ts'
 
 /** Where distributions put PostgreSQL's programs, newest version first. @returns null where there are none */
 export function findPostgres(): string | null {

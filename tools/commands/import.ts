@@ -1,11 +1,11 @@
 /** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
 import { resolve } from 'node:path'
-import { reportLines } from '../../src/gate/expectations.ts'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
+import { reportLines } from '../../src/promotion/checks.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
-import { expectationsOf } from '../expectations.ts'
 import { createProgress } from '../progress.ts'
+import { expectationsOf } from '../promotion-checks.ts'
 
 export const command: Command = {
   name: 'import',

@@ -2,12 +2,12 @@
  * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and meets what is expected of it
  * beside the one in service. --force with a reason promotes one that does not; the reason stands in promotions.log.
  */
-import { reportLines } from '../../src/gate/expectations.ts'
+import { reportLines } from '../../src/promotion/checks.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
-import { expectationsOf } from '../expectations.ts'
+import { expectationsOf } from '../promotion-checks.ts'
 
 export const command: Command = {
   name: 'promote',

@@ -4,11 +4,11 @@
  * Needs no server. Prints `reproduced` and exits 0, or prints the first difference and exits 1. Where the release is not
  * in the folder, the content is checked and the answer is `whole, not replayed`.
  */
-import { createEngine } from '../../src/engine/engine.ts'
-import { readReport } from '../../src/export/read.ts'
-import { checkContent, replay } from '../../src/export/verify.ts'
+import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
 import { openStore } from '../../src/release/store.ts'
+import { readReport } from '../../src/report/read.ts'
+import { checkContent, replay } from '../../src/report/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 

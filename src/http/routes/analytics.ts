@@ -3,23 +3,23 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
-import { csvHeader, csvLine } from '../../export/csv.ts'
-import { REPORT_FORMATS } from '../../export/formats.ts'
-import { type Cell, cellsOf, columnsOf } from '../../export/table.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
-import {
-  type AnswerParts,
-  answerPage,
-  answerQuery,
-  readPin,
-  widenMunicipalities,
-} from '../../query/answer.ts'
 import { listCatalog } from '../../query/catalog.ts'
 import { answerLineage, lineageSchema } from '../../query/cell-lineage.ts'
 import { compareReleases, compareSchema } from '../../query/compare.ts'
 import { countFacts, listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
 import { explainQuery } from '../../query/explain.ts'
 import { bodySchema, parseFilters } from '../../query/request.ts'
+import {
+  type AnswerParts,
+  answerPage,
+  answerQuery,
+  readPin,
+  widenMunicipalities,
+} from '../../query/result.ts'
+import { csvHeader, csvLine } from '../../report/csv.ts'
+import { REPORT_FORMATS } from '../../report/formats.ts'
+import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import type { CustomAnswer, CustomRequest, Route, StreamAnswer } from '../route.ts'
 
 const wholeNumber = (low: number, high: number) =>
@@ -127,7 +127,7 @@ async function answerTable(request: CustomRequest, type: string): Promise<Stream
   }
   async function* arrow(): AsyncGenerator<Uint8Array> {
     // Loaded when somebody asks for it, not when the server starts.
-    const { ArrowEncoder } = await import('../../export/arrow.ts')
+    const { ArrowEncoder } = await import('../../report/arrow.ts')
     const encoder = new ArrowEncoder(columns)
     if (rows.length === 0) yield encoder.encode([])
     for (const cells of batches()) yield encoder.encode(cells)

@@ -2,11 +2,11 @@
 import { createReadStream, openSync, unlinkSync } from 'node:fs'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import type { BuiltReport } from '../../export/build.ts'
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../export/formats.ts'
-import { readPin } from '../../query/answer.ts'
 import { reportSchema } from '../../query/request.ts'
+import { readPin } from '../../query/result.ts'
 import { formatPeriod } from '../../release/view.ts'
+import type { BuiltReport } from '../../report/build.ts'
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../report/formats.ts'
 import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
 
 /** Requests of the rate a report counts for. */

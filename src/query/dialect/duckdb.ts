@@ -17,6 +17,7 @@ import type { Condition, Measure } from '../../model/metrics.ts'
 import { type PreAggregateName, preAggregateOf, sourceOf } from '../../model/pre-aggregates.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../aggregate.ts'
+import type { QueryFilter } from '../request.ts'
 import {
   factsAsStored,
   factsOf,
@@ -26,8 +27,7 @@ import {
   peopleOf,
   preAggregateRows,
   standingOf,
-} from '../kept.ts'
-import type { QueryFilter } from '../request.ts'
+} from '../resident-relations.ts'
 import { quotientSql, rankSql, valueText } from './quotients.ts'
 
 /** The member of each grouped dimension that a cell belongs to; null is the member without a code. */

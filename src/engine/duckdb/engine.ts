@@ -1,0 +1,341 @@
+/**
+ * DuckDB in-process: a bounded pool of connections over the views of open releases.
+ *
+ * In: statements as values and verified releases. Out: JSON rows. DuckDB has no statement time-out, so each run is
+ * interrupted when its time is over or its client has left. The instance may read the releases folder and nothing else:
+ * no other file, no network, no extension, and its configuration is locked before the first request.
+ */
+import { resolve } from 'node:path'
+import {
+  BIGINT,
+  BOOLEAN,
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBType,
+  type DuckDBValue,
+  INTEGER,
+  LIST,
+  listValue,
+  VARCHAR,
+} from '@duckdb/node-api'
+import { AppError } from '../../errors.ts'
+import type { ReleaseView } from '../../release/view.ts'
+import { print, type Sql, type SqlValue } from '../../sql.ts'
+import type { Engine, KeepableRelation, Row, RunOptions } from '../types.ts'
+import { shareConnections } from './connections.ts'
+import { decodeRows } from './decode.ts'
+import { createHotTables, type HotTables } from './resident-tables.ts'
+import { createViewStatements, viewName } from './views.ts'
+
+export interface EngineOptions {
+  readonly releasesDir: string
+  /** DuckDB's memory_limit, e.g. '1GB'. */
+  readonly memory: string
+  readonly threads: number
+  readonly timeoutMs: number
+  /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
+  readonly concurrency: number
+  readonly queue: number
+  /** What is worth holding in memory of the release in service, and for how many bytes; nothing without it. */
+  readonly hot?: {
+    readonly bytes: number
+    readonly relations: (release: ReleaseView) => readonly KeepableRelation[]
+  }
+}
+
+/** A schema of views, and the statements that need it. */
+interface OpenRelease {
+  readonly schema: Promise<string>
+  /** Tables in memory; null until they are asked for. */
+  hot: HotTables | null
+  users: number
+  isLeaving: boolean
+}
+
+const isHeavy = ({ heavyFor }: RunOptions): boolean => heavyFor !== undefined
+
+/** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
+function refuseOther(text: string): void {
+  if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
+    throw new TypeError('only a single SELECT is run')
+}
+
+/** @returns an engine with nothing open; @throws when DuckDB cannot start */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const releasesDir = resolve(options.releasesDir)
+  const instance = await DuckDBInstance.create(':memory:', {
+    memory_limit: options.memory,
+    threads: String(options.threads),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    temp_directory: '',
+  })
+  const setup = await instance.connect()
+  await setup.run(`SET allowed_directories = ['${releasesDir.replaceAll("'", "''")}/']`)
+  await setup.run('SET enable_external_access = false')
+  await setup.run('SET lock_configuration = true')
+
+  const connections: DuckDBConnection[] = []
+  for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
+  const shared = shareConnections(connections, options.queue)
+  const loader = options.hot === undefined ? null : await instance.connect()
+  const schemas = new Map<string, OpenRelease>()
+  let opened = 0
+
+  const dropSchema = (schema: string) => setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+  const openSchema = async (release: ReleaseView): Promise<string> => {
+    opened += 1
+    const schema = `r${opened}`
+    // DDL runs on the setup connection one statement after another: schemas never race each other.
+    for (const { sql, reads } of createViewStatements(schema, release, releasesDir))
+      try {
+        await setup.run(sql)
+      } catch (error) {
+        await dropSchema(schema)
+        throw new Error(`${reads}: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        })
+      }
+    return schema
+  }
+  const openOf = (release: ReleaseView): OpenRelease => {
+    let open = schemas.get(release.id)
+    if (open === undefined) {
+      open = { schema: openSchema(release), hot: null, users: 0, isLeaving: false }
+      schemas.set(release.id, open)
+      open.schema.catch(() => schemas.delete(release.id))
+    }
+    return open
+  }
+  /** Drops a schema that nobody may use any more, once nobody does. */
+  const dropUnused = async (open: OpenRelease): Promise<void> => {
+    if (!open.isLeaving || open.users > 0) return
+    const schema = await open.schema
+    // Loading ends before its tables go.
+    await open.hot?.stop()
+    await dropSchema(schema)
+  }
+  /** Gives the memory of a release back that is no longer in service. */
+  const cool = async (open: OpenRelease): Promise<void> => {
+    const { hot } = open
+    open.hot = null
+    await hot?.drop()
+  }
+  let warmed = 0
+  const warm = async (release: ReleaseView): Promise<void> => {
+    const { hot } = options
+    if (hot === undefined || loader === null || hot.bytes === 0) return
+    const open = openOf(release)
+    const schema = await open.schema
+    if (open.isLeaving) return
+    if (open.hot !== null) return open.hot.load([])
+    warmed += 1
+    const tables = createHotTables(loader, { schema, prefix: `hot${warmed}_`, bytesMax: hot.bytes })
+    open.hot = tables
+    // One release is held at a time: the one in service.
+    await Promise.all([...schemas.values()].filter((other) => other !== open).map(cool))
+    await tables.load(
+      hot.relations(release).map((relation) => ({
+        ...relation,
+        select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
+      })),
+    )
+  }
+  /** Statements that wait or run keep the schemas they were printed for. */
+  const withSchemas = async <Value>(
+    releases: readonly ReleaseView[],
+    use: (names: readonly string[], hot: HotTables | null) => Promise<Value>,
+  ): Promise<Value> => {
+    const used = releases.map(openOf)
+    for (const open of used) open.users += 1
+    try {
+      const names = await Promise.all(used.map(({ schema }) => schema))
+      return await use(names, used[0]?.hot ?? null)
+    } finally {
+      for (const open of used) {
+        open.users -= 1
+        await dropUnused(open)
+      }
+    }
+  }
+
+  /**
+   * A connection with one statement on it: interrupted when its time is over or its client has left.
+   * @param isAlone no other heavy statement runs meanwhile
+   */
+  const withResult = async <Value>(
+    statement: Sql,
+    release: ReleaseView,
+    { signal, other, heavyFor }: RunOptions,
+    isAlone: boolean,
+    execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
+  ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
+    withSchemas(
+      other === undefined ? [release] : [release, other],
+      async ([schema = '', otherSchema], hot) => {
+        const { text, values } = print(
+          statement,
+          (dataset, period, isOther) => {
+            if (isOther && otherSchema === undefined)
+              throw new TypeError('the statement needs another release')
+            return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
+          },
+          (name) => hot?.find(name) ?? null,
+        )
+        refuseOther(text)
+        const leave = hot?.enter()
+        const connection = await shared.acquire(heavyFor ?? null, isAlone).catch((error: unknown) => {
+          leave?.()
+          throw error
+        })
+        let timedOut = false
+        const interrupt = (): void => connection.interrupt()
+        const timer = setTimeout(() => {
+          timedOut = true
+          interrupt()
+        }, options.timeoutMs)
+        try {
+          if (signal?.aborted === true)
+            throw new AppError('query_timeout', { detail: 'The client has left.' })
+          signal?.addEventListener('abort', interrupt, { once: true })
+          return { value: await execute(connection, text, values), connection }
+        } catch (error) {
+          shared.release(connection, heavyFor !== undefined)
+          if (timedOut) throw new AppError('query_timeout', { cause: error })
+          if (signal?.aborted === true)
+            throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
+          throw toAppError(error)
+        } finally {
+          leave?.()
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', interrupt)
+        }
+      },
+    )
+
+  const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
+    let hadCompany = false
+    const ask = async (isAlone: boolean): Promise<Row[]> => {
+      const { value, connection } = await withResult(
+        statement,
+        release,
+        runOptions,
+        isAlone,
+        async (taken, text, values) => {
+          try {
+            const reader = await taken.runAndReadAll(
+              text,
+              boundTo(values, bindValue),
+              boundTo(values, bindType),
+            )
+            return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
+          } finally {
+            hadCompany = shared.hadCompany(taken)
+          }
+        },
+      )
+      shared.release(connection, isHeavy(runOptions))
+      return value
+    }
+    try {
+      return await ask(false)
+    } catch (error) {
+      // What did not fit beside others may fit alone; what had no others beside it is too large.
+      if (!(hadCompany && error instanceof AppError && error.code === 'query_too_large')) throw error
+      return await ask(true)
+    }
+  }
+
+  async function* runInBatches(
+    statement: Sql,
+    release: ReleaseView,
+    runOptions: RunOptions = {},
+  ): AsyncGenerator<Row[], void, void> {
+    const { value: result, connection } = await withResult(
+      statement,
+      release,
+      runOptions,
+      false,
+      (taken, text, values) => taken.run(text, boundTo(values, bindValue), boundTo(values, bindType)),
+    )
+    try {
+      const names = result.deduplicatedColumnNames()
+      for (;;) {
+        const chunk = await result.fetchChunk().catch((error: unknown) => {
+          throw toAppError(error)
+        })
+        if (chunk === null || chunk.rowCount === 0) return
+        if (runOptions.signal?.aborted === true)
+          throw new AppError('query_timeout', { detail: 'The client has left.' })
+        yield decodeRows(names, chunk.getRows())
+      }
+    } finally {
+      shared.release(connection, isHeavy(runOptions))
+    }
+  }
+
+  return {
+    run,
+    runInBatches,
+    async open(release) {
+      await openOf(release).schema
+    },
+    warm,
+    async release(id) {
+      const open = schemas.get(id)
+      if (open === undefined) return
+      schemas.delete(id)
+      open.isLeaving = true
+      void open.hot?.stop()
+      await dropUnused(open)
+    },
+    stats: () => ({
+      running: shared.running(),
+      waiting: shared.waiting(),
+      open: schemas.size,
+    }),
+    async memoryBytes() {
+      const reader = await setup.runAndReadAll('SELECT sum(memory_usage_bytes) FROM duckdb_memory()')
+      return Number(reader.getRows()[0]?.[0] ?? 0)
+    },
+    async close() {
+      await Promise.all([...schemas.values()].map(({ hot }) => hot?.stop()))
+      loader?.closeSync()
+      for (const connection of [...connections, setup]) connection.closeSync()
+      instance.closeSync()
+    },
+  }
+}
+
+/**
+ * What is bound to a statement; undefined for one without values. That is not prepared first: its plan, and all the memory
+ * it holds, is freed where it ran, while a prepared one is freed on the main thread.
+ */
+const boundTo = <Bound>(
+  values: readonly SqlValue[],
+  bind: (value: SqlValue) => Bound,
+): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))
+
+/** A statement that wants more memory than there is fails alone, and is told why. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const isMemory = error instanceof Error && /\bOut of Memory Error\b/.test(error.message)
+  return new AppError(isMemory ? 'query_too_large' : 'internal', { cause: error })
+}
+
+/** Statements carry exact values only: text, integers, flags and lists of them. */
+function bindValue(value: SqlValue): DuckDBValue {
+  if (typeof value === 'number' && !Number.isInteger(value)) throw new TypeError('parameters are integers')
+  if (Array.isArray(value)) return listValue([...(value as readonly (string | number)[])])
+  return value as DuckDBValue
+}
+
+function bindType(value: SqlValue): DuckDBType {
+  if (typeof value === 'string') return VARCHAR
+  if (typeof value === 'boolean') return BOOLEAN
+  // INTEGER where it fits: a wider parameter would cast the column and lose the row-group statistics.
+  if (typeof value === 'number') return Math.abs(value) < 2 ** 31 ? INTEGER : BIGINT
+  if (typeof value === 'bigint') return BIGINT
+  if (value === null) return VARCHAR
+  return LIST(typeof value[0] === 'number' ? INTEGER : VARCHAR)
+}

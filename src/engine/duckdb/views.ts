@@ -1,0 +1,67 @@
+/**
+ * The datasets of a release as views over their Parquet files. In: a verified release and where releases stand on disk.
+ * Out: CREATE statements for one schema. Every partition has a view of its own beside the whole, so that a statement on
+ * one period never opens the others.
+ */
+import { join } from 'node:path'
+import type { Manifest } from '../../release/manifest.ts'
+import type { ReleaseView } from '../../release/view.ts'
+
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+export const viewName = (schema: string, dataset: string, period: number | null): string =>
+  `${quoteName(schema)}.${quoteName(period === null ? dataset : `${dataset}__${period}`)}`
+
+export interface ViewStatement {
+  readonly sql: string
+  /** What the statement reads, for the message when DuckDB cannot: release/dataset. */
+  readonly reads: string
+}
+
+/** @returns statements that make the schema and its views, in order */
+export function createViewStatements(
+  schema: string,
+  release: ReleaseView,
+  releasesDir: string,
+): ViewStatement[] {
+  const statements: ViewStatement[] = [{ sql: `CREATE SCHEMA ${quoteName(schema)}`, reads: release.id }]
+  for (const manifest of [release.components.demography, release.components.cnes, release.analytics]) {
+    if (manifest === null) continue
+    for (const [dataset, entry] of Object.entries(manifest.datasets)) {
+      const reads = `${manifest.release_id}/${dataset}`
+      const files = filesOf(manifest, dataset, releasesDir)
+      if (entry.periods.length === 0) {
+        statements.push({ sql: createView(schema, dataset, null, files, false), reads })
+        continue
+      }
+      statements.push({ sql: createView(schema, dataset, null, files, true), reads })
+      for (const period of entry.periods) {
+        const own = files.filter((file) => file.includes(`reference_period=${period}`))
+        statements.push({ sql: createView(schema, dataset, period, own, true), reads })
+      }
+    }
+  }
+  return statements
+}
+
+function filesOf(manifest: Manifest, dataset: string, releasesDir: string): string[] {
+  return manifest.files
+    .filter((file) => file.path.startsWith(`${dataset}/`))
+    .map((file) => join(releasesDir, manifest.release_id, file.path))
+}
+
+function createView(
+  schema: string,
+  dataset: string,
+  period: number | null,
+  files: string[],
+  periodic: boolean,
+): string {
+  // Provenance tables keep the published columns, which differ between file families: union by name.
+  // file_row_number is a row's place in its partition, which is in key order.
+  const options = periodic
+    ? "file_row_number = true, hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
+    : 'file_row_number = true, hive_partitioning = false'
+  return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT * FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
+}

@@ -1,0 +1,207 @@
+/**
+ * One month of the national base → staged tables. In: its CSV files, in a zip or a folder. Out: st_<table> with the views st_fac
+ * and st_<fact>, its catalogs, what the manifest says of the files. Refuses a month that lacks a table, a text that is UTF-8
+ * already, and rows of another month.
+ */
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { FACT_NAMES } from '../../model/lineage.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { FoundFile } from '../discover.ts'
+import { groupBy } from '../group-by.ts'
+import { ImportError } from '../import-error.ts'
+import { stageCsv } from '../readers/stage-csv.ts'
+import { transcodeFile } from '../readers/transcode.ts'
+import { type Extracted, extractZip } from '../readers/zip.ts'
+import { applyRule } from '../rules.ts'
+import { quoteText, type Session } from '../session.ts'
+import { addBaseCatalogs } from './catalogs.ts'
+import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './published-tables.ts'
+
+export const PUBLISHER = 'DATASUS'
+
+/**
+ * @returns facilityColumns: published columns of the facility table; files: the file of each staged table
+ * @throws ImportError
+ */
+export async function stageBaseMonth(
+  session: Session,
+  period: number,
+  files: readonly FoundFile[],
+  onProgress: (step: string) => void,
+): Promise<{
+  snapshots: Snapshot[]
+  facilityColumns: readonly string[]
+  files: ReadonlyMap<string, string>
+}> {
+  const missing = PUBLISHED_TABLES.filter(
+    (table) =>
+      table.presence === 'required' &&
+      !files.some(({ name }) => tableOfFile(basename(name))?.table.name === table.name),
+  )
+  if (missing.length > 0)
+    throw new ImportError(
+      `month ${period}`,
+      `lacks ${missing.map(({ name }) => `${name}${period}.csv`).join(', ')}`,
+      'Add the missing tables; tables of another month do not count',
+    )
+  const folder = join(session.scratch, `base-${period}`)
+  await mkdir(folder, { recursive: true })
+  const snapshots: Snapshot[] = []
+  const catalogFiles = new Map<string, string>()
+  let facilityColumns: readonly string[] = []
+  const present: PresentTable[] = []
+  for (const found of files) {
+    const table = tableOfFile(basename(found.name))?.table
+    if (table !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
+  }
+  // What is long is begun early; tables of an archive stay in its order, in which they are unpacked.
+  present.sort((left, right) => right.bytes - left.bytes)
+  const reading = readTexts(folder, present, onProgress)
+  try {
+    await session.all(
+      present.map(({ table, found }) => async (own: Session) => {
+        const name = basename(found.name)
+        const shown = found.archive === null ? name : `${found.archive.file}/${name}`
+        const { path, bytes, sha256, wasUtf8 } = await (reading.texts.get(found) as Promise<StagedFile>)
+        onProgress(`month ${period}: ${table.name}`)
+        if (wasUtf8)
+          throw new ImportError(
+            shown,
+            'is UTF-8 where ISO-8859-1 is expected',
+            'Import the file as DATASUS publishes it, not converted',
+          )
+        const staged = await stageCsv(own, {
+          file: shown,
+          path,
+          table: `st_${table.name}`,
+          required: table.required,
+          optional: table.optional,
+        })
+        snapshots.push({
+          publisher: PUBLISHER,
+          file: name,
+          archive: found.archive,
+          bytes,
+          sha256,
+          rows: staged.rows,
+        })
+        catalogFiles.set(table.name, name)
+        if (staged.rejected.length > 0)
+          await own.run(
+            `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
+          )
+        if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
+        await rm(path, { force: true })
+      }),
+    )
+  } finally {
+    // What is still being written must be at rest before the folder is removed.
+    await reading.stop()
+  }
+  // Each view names the file its rows came from: provenance is by file and row in both families.
+  const withFile = (view: string, table: string): string =>
+    `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
+  const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
+  for (const fact of FACT_NAMES) tableFiles.set(fact, catalogFiles.get(FACT_TABLES[fact]) ?? '')
+  await session.run(withFile('st_fac', 'tbEstabelecimento'))
+  for (const fact of FACT_NAMES) await session.run(withFile(`st_${fact}`, FACT_TABLES[fact]))
+  await addBaseCatalogs(session, period, catalogFiles)
+  await session.run('DELETE FROM maintainers')
+  if (catalogFiles.has('tbMantenedora'))
+    await session.run(
+      `INSERT INTO maintainers SELECT ${applyRule('cnpj', 'NU_CNPJ_MANTENEDORA')} AS maintainer_cnpj, min(${applyRule('name', 'NO_RAZAO_SOCIAL')})
+       FROM st_tbMantenedora GROUP BY maintainer_cnpj HAVING maintainer_cnpj IS NOT NULL`,
+    )
+  await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
+  return { snapshots, facilityColumns, files: tableFiles }
+}
+
+/** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */
+async function refuseOtherMonth(session: Session, period: number, file: string): Promise<void> {
+  const limit = `make_date(${Math.floor(period / 100)}, ${period % 100}, 1) + INTERVAL 3 MONTH`
+  const [row] = await session.rows(
+    `SELECT sum(n) FILTER (${applyRule('date_dmy', 'cell')} >= ${limit}) AS late, sum(n) AS total
+     FROM (SELECT DT_ATUALIZACAO AS cell, count(*) AS n FROM st_tbEstabelecimento GROUP BY cell)`,
+  )
+  if (Number(row?.late ?? 0) * 1000 > Number(row?.total ?? 0))
+    throw new ImportError(
+      file,
+      `has rows updated more than two months after ${period}: it is a file of another month`,
+      'Give the file its own month in its name, or fetch the month again',
+    )
+}
+
+/** A table's text in UTF-8 on disk, with the digest of the published bytes. */
+type StagedFile = Extracted & { readonly path: string }
+
+interface PresentTable {
+  readonly table: PublishedTable
+  readonly found: FoundFile
+  /** Of the file, or of the archive it is in. */
+  readonly bytes: number
+}
+
+interface Reading {
+  readonly texts: ReadonlyMap<FoundFile, Promise<StagedFile>>
+  /** Begins no other text. Resolves when the one being read is at rest. */
+  stop(): Promise<void>
+}
+
+/** Reads texts one after the other, ahead of the tables that are made of them; each can be awaited by itself. */
+function readTexts(
+  folder: string,
+  present: readonly PresentTable[],
+  onProgress: (step: string) => void,
+): Reading {
+  const waiting = new Map<FoundFile, { done(text: StagedFile): void; failed(error: unknown): void }>()
+  const texts = new Map<FoundFile, Promise<StagedFile>>()
+  for (const { found } of present) {
+    const text = new Promise<StagedFile>((done, failed) => waiting.set(found, { done, failed }))
+    // It may fail before it is awaited.
+    text.catch(() => undefined)
+    texts.set(found, text)
+  }
+  let stopped = false
+  const read = async (): Promise<void> => {
+    for (const [path, group] of groupBy(
+      present.map(({ found }) => found),
+      ({ path }) => path,
+    )) {
+      if (stopped) return
+      const [first] = group
+      const destination = ({ name }: FoundFile): string => join(folder, basename(name))
+      if (first?.archive === null)
+        waiting
+          .get(first)
+          ?.done({ path: destination(first), ...(await transcodeFile(path, destination(first))) })
+      else {
+        const archive = first?.archive?.file ?? basename(path)
+        onProgress(`${archive}: unpack`)
+        await extractZip(path, archive, new Map(group.map((found) => [found.name, destination(found)])), {
+          isText: true,
+          onEntry(name, text) {
+            const found = group.find((other) => other.name === name)
+            if (found !== undefined) waiting.get(found)?.done({ path: destination(found), ...text })
+          },
+        })
+      }
+    }
+  }
+  const atRest = read()
+    .then(
+      () => new ImportError(basename(folder), 'changed while it was read', 'Import it again'),
+      (error: unknown) => error,
+    )
+    .then((reason) => {
+      // Those that are there already stay as they are.
+      for (const { failed } of waiting.values()) failed(reason)
+    })
+  return {
+    texts,
+    stop() {
+      stopped = true
+      return atRest
+    },
+  }
+}

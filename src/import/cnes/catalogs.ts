@@ -1,0 +1,215 @@
+/**
+ * Code lists of a release: from the national base's own tables where a month has them, else the lists the project knows.
+ *
+ * Every catalog is one staged table `cat_<dataset>` with rank (newer months win), so that a release of many months shows
+ * each code once, with its newest text. Names inside fact rows come from `now_<dataset>`, the catalog of their own month.
+ */
+import * as known from '../../model/cnes/codes/index.ts'
+import { type DatasetName, datasetOf } from '../../model/datasets.ts'
+import { type DatasetOutput, writeDataset } from '../output.ts'
+import { applyRule } from '../rules.ts'
+import { quoteName, quoteText, type Session } from '../session.ts'
+
+/** [stored column, published column, rule] of each catalog of the national base. */
+interface CatalogSource {
+  readonly dataset: DatasetName
+  readonly table: string
+  readonly columns: readonly (readonly [column: string, expression: string])[]
+}
+
+const code = (width: 1 | 2 | 3 | 4, column: string): string => applyRule(`code${width}`, quoteName(column))
+const text = (column: string): string => applyRule('text', quoteName(column))
+
+const BASE: readonly CatalogSource[] = [
+  {
+    dataset: 'facility_types',
+    table: 'tbTipoUnidade',
+    columns: [
+      ['facility_type_code', code(2, 'CO_TIPO_UNIDADE')],
+      ['facility_type_name', text('DS_TIPO_UNIDADE')],
+    ],
+  },
+  {
+    dataset: 'legal_natures',
+    table: 'tbNaturezaJuridica',
+    columns: [
+      ['legal_nature_code', code(4, 'CO_NATUREZA_JUR')],
+      ['legal_nature_name', text('DS_NATUREZA_JUR')],
+    ],
+  },
+  {
+    dataset: 'deactivation_reasons',
+    table: 'tbMotivoDesativacao',
+    columns: [
+      ['deactivation_reason_code', `coalesce(${code(2, 'CO_MOTIVO_DESAB')}, ${code(2, 'CD_MOTIVO_DESAB')})`],
+      ['deactivation_reason_name', text('DS_MOTIVO_DESAB')],
+    ],
+  },
+  {
+    dataset: 'opening_hours',
+    table: 'tbTurnoAtendimento',
+    columns: [
+      ['opening_hours_code', code(2, 'CO_TURNO_ATENDIMENTO')],
+      ['opening_hours_name', text('DS_TURNO_ATENDIMENTO')],
+    ],
+  },
+  {
+    dataset: 'bed_categories',
+    table: 'tbTipoLeito',
+    columns: [
+      ['bed_category_code', code(1, 'CO_TIPO_LEITO')],
+      ['bed_category_name', text('DS_TIPO_LEITO')],
+    ],
+  },
+  {
+    dataset: 'bed_types',
+    table: 'tbLeito',
+    columns: [
+      ['bed_type_code', code(2, 'CO_LEITO')],
+      ['bed_type_name', text('DS_LEITO')],
+      ['bed_category_code', `coalesce(${code(1, 'TP_LEITO')}, ${code(1, 'CO_TIPO_LEITO')})`],
+    ],
+  },
+  {
+    dataset: 'equipment_categories',
+    table: 'tbTipoEquipamento',
+    columns: [
+      ['category_code', code(2, 'CO_TIPO_EQUIPAMENTO')],
+      ['category_name', text('DS_TIPO_EQUIPAMENTO')],
+    ],
+  },
+  {
+    dataset: 'equipment_types',
+    table: 'tbEquipamento',
+    columns: [
+      ['category_code', code(2, 'CO_TIPO_EQUIPAMENTO')],
+      ['equipment_code', code(2, 'CO_EQUIPAMENTO')],
+      ['equipment_name', text('DS_EQUIPAMENTO')],
+      ['renem_code', text('CO_RENEM')],
+    ],
+  },
+  {
+    dataset: 'specialized_service_types',
+    table: 'tbServicoEspecializado',
+    columns: [
+      ['service_code', code(3, 'CO_SERVICO_ESPECIALIZADO')],
+      ['service_name', text('DS_SERVICO_ESPECIALIZADO')],
+    ],
+  },
+  {
+    dataset: 'specialized_service_classifications',
+    table: 'tbClassificacaoServico',
+    columns: [
+      ['service_code', code(3, 'CO_SERVICO_ESPECIALIZADO')],
+      ['classification_code', code(3, 'CO_CLASSIFICACAO_SERVICO')],
+      ['classification_name', text('DS_CLASSIFICACAO_SERVICO')],
+    ],
+  },
+]
+
+const LISTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  facility_types: known.FACILITY_TYPES,
+  legal_natures: known.LEGAL_NATURES,
+  deactivation_reasons: known.DEACTIVATION_REASONS,
+  opening_hours: known.OPENING_HOURS,
+  bed_categories: known.BED_CATEGORIES,
+  bed_types: known.BED_TYPES,
+  equipment_categories: known.EQUIPMENT_CATEGORIES,
+  equipment_types: known.EQUIPMENT_TYPES,
+}
+
+/** Months from which services have the coding of today. */
+const NEW_SERVICES_FROM = 200803
+
+export const CATALOGS: readonly DatasetName[] = BASE.map(({ dataset }) => dataset)
+
+/** Makes the empty cat_ tables that collect every month. */
+export async function createCatalogs(session: Session): Promise<void> {
+  for (const { dataset, columns } of BASE)
+    await session.run(
+      `CREATE TABLE cat_${dataset} (rank INTEGER, ${columns.map(([column]) => `${column} VARCHAR`).join(', ')}, source_file VARCHAR, source_row INTEGER)`,
+    )
+}
+
+/** Adds the catalogs of a month of the national base (staged as st_<table>) and makes now_<dataset>. */
+export async function addBaseCatalogs(
+  session: Session,
+  period: number,
+  files: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const { dataset, table, columns } of BASE) {
+    const file = files.get(table)
+    if (file === undefined) await insertList(session, dataset, period)
+    else
+      await session.run(
+        `INSERT INTO cat_${dataset} SELECT ${period}, ${columns.map(([, expression]) => expression).join(', ')}, ${quoteText(file)}, source_row FROM st_${table}`,
+      )
+    await makeNow(session, dataset, period)
+  }
+}
+
+/** The same for a month known from files by state, which carry no catalogs. */
+export async function addKnownCatalogs(session: Session, period: number): Promise<void> {
+  for (const { dataset } of BASE) {
+    // Rank below every published catalog, the older coding below the newer.
+    const rank = period < NEW_SERVICES_FROM && dataset.startsWith('specialized') ? 1 : 2
+    if ((await session.number(`SELECT count(*) FROM cat_${dataset} WHERE rank = ${rank}`)) === 0)
+      await insertList(session, dataset, rank, period)
+    await makeNow(session, dataset, rank)
+  }
+}
+
+async function insertList(
+  session: Session,
+  dataset: DatasetName,
+  rank: number,
+  period = rank,
+): Promise<void> {
+  const old = period < NEW_SERVICES_FROM
+  const rows =
+    dataset === 'specialized_service_types'
+      ? old
+        ? known.SERVICE_TYPES_BEFORE_200803
+        : known.SERVICE_TYPES
+      : dataset === 'specialized_service_classifications'
+        ? old
+          ? known.SERVICE_CLASSIFICATIONS_BEFORE_200803
+          : known.SERVICE_CLASSIFICATIONS
+        : (LISTS[dataset] ?? [])
+  const width = BASE.find((source) => source.dataset === dataset)?.columns.length ?? 0
+  const values = rows.map((cells) => {
+    const padded = Array.from({ length: width }, (_, index) =>
+      cells[index] ? quoteText(cells[index]) : 'NULL',
+    )
+    return `(${rank}, ${padded.join(', ')}, NULL, NULL)`
+  })
+  if (values.length > 0) await session.run(`INSERT INTO cat_${dataset} VALUES ${values.join(', ')}`)
+}
+
+async function makeNow(session: Session, dataset: DatasetName, rank: number): Promise<void> {
+  const key = datasetOf(dataset).key.map(quoteName).join(', ')
+  await session.run(
+    `CREATE OR REPLACE TABLE now_${dataset} AS SELECT DISTINCT ON (${key}) * FROM cat_${dataset} WHERE rank = ${rank} ORDER BY ${key}, source_row`,
+  )
+}
+
+/** Writes every catalog: one row a code, its newest text. Names of parents (category, service) are joined in. */
+export async function writeCatalogs(session: Session, staging: string): Promise<DatasetOutput[]> {
+  const outputs: DatasetOutput[] = []
+  const newest = (dataset: DatasetName): string => {
+    const key = datasetOf(dataset).key.map(quoteName)
+    return `(SELECT DISTINCT ON (${key.join(', ')}) * FROM cat_${dataset} WHERE ${key.map((column) => `${column} IS NOT NULL`).join(' AND ')} ORDER BY ${key.join(', ')}, rank DESC, source_row)`
+  }
+  for (const dataset of CATALOGS) {
+    const select =
+      dataset === 'bed_types'
+        ? `SELECT own.*, parent.bed_category_name FROM ${newest(dataset)} own LEFT JOIN ${newest('bed_categories')} parent USING (bed_category_code)`
+        : dataset === 'equipment_types'
+          ? `SELECT own.*, category_code || ':' || equipment_code AS equipment_type_key, parent.category_name FROM ${newest(dataset)} own LEFT JOIN ${newest('equipment_categories')} parent USING (category_code)`
+          : dataset === 'specialized_service_classifications'
+            ? `SELECT own.*, service_code || ':' || classification_code AS classification_key, parent.service_name FROM ${newest(dataset)} own LEFT JOIN ${newest('specialized_service_types')} parent USING (service_code)`
+            : `SELECT * FROM ${newest(dataset)}`
+    outputs.push(await writeDataset(session, staging, dataset, null, select))
+  }
+  return outputs
+}

@@ -1,0 +1,208 @@
+/**
+ * The facilities of one month → their partition of the dataset and of its provenance.
+ *
+ * In: st_fac (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>. Out:
+ * link (what a facility is to its facts), Parquet.
+ */
+import { datasetOf, storedColumns } from '../../model/datasets.ts'
+import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/lineage.ts'
+import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
+import { foldText, rowHoldsCpf } from '../rules.ts'
+import { quoteName, type Session } from '../session.ts'
+import {
+  enumerate,
+  fileOf,
+  markDuplicates,
+  type PeriodInput,
+  placeIn,
+  published,
+  rawColumn,
+  ruleOf,
+  setAside,
+} from './rows.ts'
+
+const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
+/** Attributes named by a catalog: [code, name, table of the names]. */
+const NAMED = [
+  ['deactivation_reason_code', 'deactivation_reason_name', 'now_deactivation_reasons'],
+  ['facility_type_code', 'facility_type_name', 'now_facility_types'],
+  ['legal_nature_code', 'legal_nature_name', 'now_legal_natures'],
+  ['opening_hours_code', 'opening_hours_name', 'now_opening_hours'],
+  ['maintainer_cnpj', 'maintainer_name', 'maintainers'],
+] as const
+
+/** What facts repeat of their facility. */
+export const CONTEXT = [
+  'facility_name',
+  'uf',
+  'municipality_ibge_code',
+  'municipality_name',
+  'is_active',
+  'facility_type_code',
+  'management_type',
+  'legal_nature_code',
+] as const
+
+/**
+ * link: one row a published row: its place, what facts need of it, and reason where it is set aside.
+ *
+ * @returns types to drop after it
+ */
+export async function makeLinks(session: Session, input: PeriodInput): Promise<string[]> {
+  const lineage = FACILITY_LINEAGE[input.family]
+  const rule = (attribute: string): string => ruleOf(lineage, attribute, 'holds_cpf')
+  const file = fileOf(input, 'fac')
+  const latitude = lineage.find(({ attribute }) => attribute === 'latitude')
+  const active = input.family === 'base' ? `${rule('deactivation_reason_code')} IS NULL` : 'true'
+  await session.run(
+    `CREATE TABLE link AS
+     WITH coded AS (
+       SELECT ${placeIn(file)}, ${rowHoldsCpf(lineage, (column) => `s.${quoteName(column)}`)} AS holds_cpf, ${rule('unit_code')} AS unit_code,
+         ${rule('cnes_code')} AS cnes_code, ${rule('legal_name')} AS legal_name, ${rule('trade_name')} AS trade_name, ${active} AS is_active,
+         ${rule('facility_type_code')} AS facility_type_code, ${rule('management_type')} AS management_type, ${rule('legal_nature_code')} AS legal_nature_code,
+         ${latitude === undefined ? 'false' : `trim(s.${quoteName(latitude.column)}) <> ''`} AS has_latitude, left(${rule('municipality6')}, 6) AS published6, CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6,
+         CASE WHEN regexp_full_match(cnes_code, '[0-9]{7}') THEN CAST(cnes_code AS INTEGER) END AS cnes_number
+       FROM st_fac s
+     )
+     SELECT coded.* EXCLUDE (legal_name, trade_name, published6, code6),
+       ${input.hasCadger ? 'coalesce(cad.trade_name, cad.legal_name)' : 'coalesce(coded.trade_name, coded.legal_name)'} AS facility_name,
+       coalesce(mun.ibge_code, ignored.ibge_code) AS municipality_ibge_code,
+       coalesce(mun.name, ignored.name) AS municipality_name, coalesce(mun.uf, ignored.uf) AS uf, mun.ibge_code IS NULL AS is_unknown_municipality,
+       CASE WHEN cnes_number IS NULL THEN 'invalid_cnes_code' WHEN municipality_ibge_code IS NULL THEN 'unknown_municipality' END AS reason
+     FROM coded
+     LEFT JOIN mun ON mun.code6 = coded.code6
+     LEFT JOIN mun AS ignored ON ignored.code6 = left(coded.code6, 2) || '0000'
+     ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = coded.cnes_code' : ''}`,
+  )
+  await markDuplicates(
+    session,
+    file,
+    'link',
+    ['cnes_number'],
+    'SELECT cnes_number FROM link WHERE reason IS NULL GROUP BY cnes_number HAVING count(*) > 1',
+    CONTEXT.filter((column) => column !== 'uf' && column !== 'municipality_name'),
+  )
+  await setAside(session, file, 'link', 'facilities')
+  return enumerate(session, 'link', [
+    'uf',
+    'municipality_name',
+    'facility_type_code',
+    'management_type',
+    'legal_nature_code',
+  ])
+}
+
+/** SELECT of the rows that become facilities: published cells and what makeLinks made of them. */
+function facilityRows(input: PeriodInput): string {
+  const place = placeIn(fileOf(input, 'fac')).split(', ')
+  return `SELECT s.*, link.* EXCLUDE (${[...place, 'reason'].join(', ')}) FROM st_fac AS s
+     JOIN link ON ${place.map((column) => `link.${column} = s.${column}`).join(' AND ')} WHERE link.reason IS NULL`
+}
+
+const FLAG_OF: Readonly<Record<FactName, string>> = {
+  bed_capacity: 'has_beds',
+  equipment_inventory: 'has_equipment',
+  specialized_services: 'has_services',
+}
+
+/** What a facility has, from its facts; null where the month did not collect them. */
+function flags(input: PeriodInput): string {
+  const own = FACT_NAMES.filter((fact) => input.facts.has(fact))
+  const flag = (fact: FactName): string =>
+    `${input.facts.has(fact) ? `coalesce(flags_${fact}.has, false)` : 'NULL::BOOLEAN'} AS ${FLAG_OF[fact]}`
+  const sus = own.map((fact) => `coalesce(flags_${fact}.has_sus, false)`).join(' OR ') || 'false'
+  // Not known where a fact was not collected, unless one that was says yes.
+  const offers = own.length === FACT_NAMES.length ? sus : `CASE WHEN ${sus} THEN true END`
+  return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
+}
+
+/** The dataset: each rule runs once and before the sort, as most values are smaller than their text. */
+export async function writeFacilities(
+  session: Session,
+  staging: string,
+  input: PeriodInput,
+): Promise<DatasetOutput> {
+  const lineage = FACILITY_LINEAGE[input.family]
+  const cadger: ReadonlySet<string> = new Set(
+    input.hasCadger ? CADGER_LINEAGE.map(({ attribute }) => attribute) : [],
+  )
+  const value = (attribute: string): string => {
+    const rule = ruleOf(lineage, attribute, 's.holds_cpf')
+    return cadger.has(attribute) ? `coalesce(cad.${quoteName(attribute)}, ${rule})` : rule
+  }
+  const name = (attribute: 'legal_name' | 'trade_name'): string =>
+    input.hasCadger ? `cad.${attribute}` : value(attribute)
+  const stored = storedColumns(datasetOf('facilities'))
+  const parts = ADDRESS.map((part) => quoteName(`address.${part}`))
+  const after: Record<string, string> = {
+    address: `CASE WHEN ${parts.map((part) => `${part} IS NOT NULL`).join(' OR ')} THEN struct_pack(${ADDRESS.map((part) => `${quoteName(part)} := CAST(${quoteName(`address.${part}`)} AS VARCHAR)`).join(', ')}) END`,
+    search_text: foldText(`coalesce(legal_name, '') || ' ' || coalesce(trade_name, '')`),
+  }
+  const linked: readonly string[] = ['cnes_code', ...CONTEXT]
+  const joined: readonly string[] = [
+    ...NAMED.map(([, named]) => named),
+    ...Object.values(FLAG_OF),
+    'offers_any_sus',
+  ]
+  const values = [
+    ...stored.filter((field) => after[field] === undefined),
+    ...ADDRESS.map((part) => `address.${part}`),
+  ]
+    .filter((field) => !joined.includes(field))
+    .map((field) => {
+      if (linked.includes(field)) return `s.${field}`
+      const sql = field === 'legal_name' || field === 'trade_name' ? name(field) : value(field)
+      return `${sql} AS ${quoteName(field)}`
+    })
+  const facts = FACT_NAMES.filter((fact) => input.facts.has(fact))
+  return writeDataset(
+    session,
+    staging,
+    'facilities',
+    input.period,
+    `SELECT *, ${Object.entries(after)
+      .map(([field, sql]) => `${sql} AS ${field}`)
+      .join(', ')}
+     FROM (
+       SELECT f.*, ${NAMED.map(([, named, table]) => `${table}.${named}`).join(', ')}, ${flags(input)}
+       FROM (
+         SELECT s.cnes_number, ${values.join(', ')} FROM (${facilityRows(input)}) AS s
+         ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = s.cnes_code' : ''}
+       ) AS f
+       ${NAMED.map(([code, , table]) => `LEFT JOIN ${table} ON ${table}.${code} = f.${code}`).join(' ')}
+       ${facts.map((fact) => `LEFT JOIN flags_${fact} ON flags_${fact}.cnes_number = f.cnes_number`).join(' ')}
+       ORDER BY f.cnes_number
+     )`,
+    'sorted',
+  )
+}
+
+export async function writeFacilityProvenance(
+  session: Session,
+  staging: string,
+  input: PeriodInput,
+): Promise<DatasetOutput> {
+  const lineage = published(FACILITY_LINEAGE[input.family]).filter(({ column }) =>
+    input.facilityColumns.includes(column),
+  )
+  const shape = {
+    name: 'facilities_provenance',
+    key: ['cnes_code'],
+    order: ['cnes_code'],
+    columns: [
+      { name: 'cnes_code', type: 'VARCHAR' },
+      { name: 'source_file', type: 'VARCHAR' },
+      { name: 'source_row', type: 'INTEGER' },
+      ...lineage.map(({ column }) => ({ name: column, type: 'VARCHAR' })),
+    ],
+  }
+  return writeParquet(
+    session,
+    staging,
+    shape,
+    input.period,
+    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
+     FROM (${facilityRows(input)} ORDER BY link.cnes_number) AS s`,
+    'sorted',
+  )
+}

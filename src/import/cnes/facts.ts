@@ -1,0 +1,282 @@
+/**
+ * The facts of one month → their partitions of the datasets and of their provenance.
+ *
+ * In: st_<fact> (rows as published, with source_file and source_row), link and fac (cnes-facilities.ts), now_<catalog>.
+ * Out: fact_<fact>, flags_<fact>, Parquet. Rows that cannot be loaded go to set_aside.
+ */
+import { datasetOf } from '../../model/datasets.ts'
+import { FACT_LINEAGE, type FactName, type Lineage } from '../../model/lineage.ts'
+import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
+import { applyRule, cnpjChecks } from '../rules.ts'
+import { quoteName, type Session } from '../session.ts'
+import { CONTEXT } from './facilities.ts'
+import {
+  enumerate,
+  fileOf,
+  markDuplicates,
+  type PeriodInput,
+  placeIn,
+  published,
+  rawColumn,
+  ruleOf,
+  setAside,
+} from './rows.ts'
+
+/** Attributes of a fact's key beside the facility. */
+const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>
+  lineage.filter(
+    ({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute),
+  )
+
+/** Names of the codes of a key: [catalog of the month, its columns]. */
+const KEY_NAMES: Readonly<Record<FactName, readonly (readonly [string, readonly string[]])[]>> = {
+  bed_capacity: [['now_bed_types', ['bed_type_name']]],
+  equipment_inventory: [
+    ['now_equipment_types', ['equipment_name', 'renem_code']],
+    ['now_equipment_categories', ['category_name']],
+  ],
+  specialized_services: [
+    ['now_specialized_service_types', ['service_name']],
+    ['now_specialized_service_classifications', ['classification_name']],
+  ],
+}
+/** Columns by which a catalog is joined. */
+const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
+  now_bed_types: ['bed_type_code'],
+  now_equipment_types: ['category_code', 'equipment_code'],
+  now_equipment_categories: ['category_code'],
+  now_specialized_service_types: ['service_code'],
+  now_specialized_service_classifications: ['service_code', 'classification_code'],
+}
+
+/**
+ * code_<fact>: the codes of a key, read once for each spelling, with a rank among themselves: rows are sorted by whole
+ * numbers, faster than by text. key_<fact>: the names of each rank.
+ *
+ * @returns types to drop after them
+ */
+export async function makeCodes(session: Session, input: PeriodInput, fact: FactName): Promise<string[]> {
+  const codes = codesOf(fact, FACT_LINEAGE[fact][input.family])
+  const attributes = codes.map(({ attribute }) => attribute)
+  const spelled = codes.map(({ column }) => quoteName(column))
+  const catalogs = KEY_NAMES[fact]
+  const names = catalogs.flatMap(([, columns]) => columns)
+  await session.run(
+    `CREATE TABLE code_${fact} AS
+     SELECT *, CAST(dense_rank() OVER (ORDER BY ${attributes.join(', ')}) AS INTEGER) AS rank
+     FROM (SELECT s.*, ${codes.map(({ attribute, column, rule }) => `${applyRule(rule, `s.${quoteName(column)}`)} AS ${attribute}`).join(', ')}
+       FROM (SELECT DISTINCT ${spelled.join(', ')} FROM st_${fact}) AS s);
+     CREATE TABLE key_${fact} AS
+     SELECT codes.rank, ${names.join(', ')}
+     FROM (SELECT DISTINCT ${['rank', ...attributes].join(', ')} FROM code_${fact}) AS codes
+     ${catalogs.map(([table]) => `LEFT JOIN ${table} ON ${(CATALOG_KEY[table] ?? []).map((column) => `${table}.${column} = codes.${column}`).join(' AND ')}`).join(' ')}`,
+  )
+  return [
+    ...(await enumerate(session, `code_${fact}`, attributes)),
+    ...(await enumerate(session, `key_${fact}`, names)),
+  ]
+}
+
+/** SELECT of published rows with the facility and the codes they name. @param join LEFT keeps rows of unknown facilities */
+function linkedRows(input: PeriodInput, fact: FactName, join: 'LEFT' | 'INNER'): string {
+  const lineage = FACT_LINEAGE[fact][input.family]
+  const codes = codesOf(fact, lineage)
+  const linked = input.family === 'base' ? 'unit_code' : 'cnes_code'
+  return `SELECT s.*, link.cnes_code, link.cnes_number, code.rank, ${codes.map(({ attribute }) => `code.${attribute}`).join(', ')}
+       FROM st_${fact} AS s
+       JOIN code_${fact} AS code ON ${codes.map(({ column }) => `code.${quoteName(column)} IS NOT DISTINCT FROM s.${quoteName(column)}`).join(' AND ')}
+       ${join} JOIN (SELECT unit_code, cnes_code, cnes_number FROM link WHERE reason IS NULL) AS link ON link.${linked} = ${ruleOf(lineage, linked)}`
+}
+
+/**
+ * fact_<fact>: one row a published row: its place, facility, rank of the codes, measures, and reason where it is set aside.
+ * Published cells stay where they are. flags_<fact> with it.
+ */
+export async function makeFact(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
+  const lineage = FACT_LINEAGE[fact][input.family]
+  const file = fileOf(input, fact)
+  const codes = codesOf(fact, lineage)
+  const others = lineage.filter(
+    (line) => !['unit_code', 'cnes_code', 'provider_code'].includes(line.attribute) && !codes.includes(line),
+  )
+  const measures = [
+    ...others.map(({ attribute }) => attribute),
+    ...(fact === 'specialized_services' ? PROVIDER : []),
+  ]
+  const names = codes.map(({ attribute }) => attribute)
+  const required = [...names, ...(fact === 'bed_capacity' ? ['bed_category_code'] : [])]
+  const quantities = others.filter(({ rule }) => rule === 'quantity').map(({ attribute }) => attribute)
+  await session.run(
+    `CREATE TABLE fact_${fact} AS
+     SELECT ${[placeIn(file), 'cnes_number', 'rank', ...names, ...new Set(measures)].join(', ')}, CASE
+         WHEN cnes_code IS NULL THEN 'unknown_facility'
+         ${required.map((attribute) => `WHEN ${attribute} IS NULL THEN 'missing_${attribute}'`).join(' ')}
+         ${quantities.map((attribute) => `WHEN ${attribute} IS NULL THEN 'invalid_${attribute}'`).join(' ')}
+       END AS reason
+     FROM (
+       SELECT s.*, ${others.map(({ attribute, column, rule }) => `${applyRule(rule, `s.${quoteName(column)}`)} AS ${attribute}`).join(', ')}
+         ${fact === 'specialized_services' ? `, ${providerColumns(input)}` : ''}
+       FROM (${linkedRows(input, fact, 'LEFT')}) AS s
+     )`,
+  )
+  if (fact !== 'specialized_services')
+    await markDuplicates(
+      session,
+      file,
+      `fact_${fact}`,
+      ['cnes_number', 'rank'],
+      repeatedKeys(fact),
+      others.map(({ attribute }) => attribute),
+    )
+  await setAside(session, file, `fact_${fact}`, fact)
+  await makeFlags(session, input, fact)
+}
+
+/** SELECT of the keys that stand more than once among the rows that are not set aside. */
+export const repeatedKeys = (fact: FactName): string =>
+  `SELECT cnes_number, rank FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number, rank HAVING count(*) > 1`
+
+const PROVIDER = ['provider_kind', 'provider_code', 'address_code'] as const
+
+/** What the code of the third-party provider is; only CNES codes and CNPJs are kept. */
+function providerColumns(input: PeriodInput): string {
+  const code = ruleOf(FACT_LINEAGE.specialized_services[input.family], 'provider_code')
+  const kind =
+    input.family === 'base'
+      ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN 'NOT_INFORMED'
+           WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
+           WHEN regexp_full_match(published_provider, '[0-9]{14}') AND published_provider <> '00000000000000' AND ${cnpjChecks('published_provider')} THEN 'CNPJ'
+           WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN 'NOT_INFORMED'
+           WHEN strip_accents(upper(published_provider)) = 'NAO SE APLICA' THEN 'NOT_APPLICABLE'
+           ELSE 'OTHER_SENTINEL' END`
+      : `CASE WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
+           WHEN published_provider IS NULL AND characteristic_code = '1' THEN 'NOT_APPLICABLE'
+           WHEN published_provider IS NULL THEN 'NOT_INFORMED' ELSE 'OTHER_SENTINEL' END`
+  return `${code} AS published_provider, ${kind} AS provider_kind,
+    CASE WHEN provider_kind IN ('CNES', 'CNPJ') THEN published_provider END AS provider_code${input.family === 'base' ? '' : ', NULL::VARCHAR AS address_code'}`
+}
+
+/** flags_<fact>: does a facility have any, and for SUS? */
+async function makeFlags(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
+  const conditions: Readonly<Record<FactName, readonly [has: string, hasSus: string]>> = {
+    bed_capacity: ['beds_existing > 0', 'beds_sus > 0'],
+    equipment_inventory: ['quantity_existing > 0', `${equipmentSus(input)} > 0`],
+    specialized_services: ['true', 'has_ambulatory_sus OR has_hospital_sus'],
+  }
+  const [has, hasSus] = conditions[fact]
+  await session.run(
+    `CREATE TABLE flags_${fact} AS SELECT cnes_number, bool_or(${has}) AS has, bool_or(${hasSus}) AS has_sus
+     FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number`,
+  )
+}
+
+const equipmentSus = (input: PeriodInput): string => {
+  const flag = `CASE WHEN tp_sus_code = '1' THEN quantity_existing ELSE 0 END`
+  return input.family === 'base' ? `coalesce(quantity_sus_published, ${flag})` : flag
+}
+
+export async function writeFact(
+  session: Session,
+  staging: string,
+  input: PeriodInput,
+  fact: FactName,
+): Promise<DatasetOutput> {
+  const key = `key_${fact}`
+  const columns = [
+    'f.cnes_number',
+    'f.rank',
+    'link.cnes_code',
+    ...codesOf(fact, FACT_LINEAGE[fact][input.family]).map(({ attribute }) => `f.${attribute}`),
+    ...CONTEXT.map((column) => `link.${column}`),
+    ...KEY_NAMES[fact].flatMap(([, names]) => names.map((name) => `${key}.${name}`)),
+  ].join(', ')
+  const from = `fact_${fact} AS f JOIN (SELECT * FROM link WHERE reason IS NULL) AS link ON link.cnes_number = f.cnes_number JOIN ${key} ON ${key}.rank = f.rank`
+  const order = 'ORDER BY f.cnes_number, f.rank'
+  // What is sorted is as narrow as can be; texts are put together after it.
+  const select: Readonly<Record<FactName, string>> = {
+    bed_capacity: `SELECT ${columns}, f.bed_category_code, f.beds_existing, f.beds_sus, f.beds_existing - f.beds_sus AS beds_non_sus, now_bed_categories.bed_category_name
+      FROM ${from}
+      LEFT JOIN now_bed_categories ON now_bed_categories.bed_category_code = f.bed_category_code
+      WHERE f.reason IS NULL ${order}`,
+    equipment_inventory: `SELECT *, category_code || ':' || equipment_code AS equipment_type_key, ${equipmentSus(input)} AS quantity_sus,
+        ${input.family === 'base' ? "CASE WHEN quantity_sus_published IS NULL THEN 'flag' ELSE 'published' END" : "'flag'"} AS quantity_sus_basis
+      FROM (
+        SELECT ${columns}, f.quantity_existing, f.quantity_in_use, f.tp_sus_code${input.family === 'base' ? ', f.quantity_sus_published' : ''}
+        FROM ${from} WHERE f.reason IS NULL ${order}
+      )`,
+    specialized_services: servicesSelect(columns, from, order, fileOf(input, fact)),
+  }
+  if (fact === 'specialized_services') await groupOfferings(session, fileOf(input, fact))
+  return writeDataset(session, staging, fact, input.period, select[fact], 'sorted')
+}
+
+const DECLARED = ['characteristic_code', 'provider_kind', 'provider_code', 'address_code'] as const
+const DECLARED_FLAGS = ['has_ambulatory', 'has_ambulatory_sus', 'has_hospital', 'has_hospital_sus'] as const
+const CONSOLIDATED = ['characteristic_code', 'provider_kind', ...DECLARED_FLAGS] as const
+const declaration = `struct_pack(${[...DECLARED, ...DECLARED_FLAGS].map((member) => `${member} := ${member}`).join(', ')})`
+
+/** repeated: the offerings that are declared more than once, which are few; only they go through the costly grouping. */
+async function groupOfferings(session: Session, file: string): Promise<void> {
+  const kinds = `['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL']`
+  await session.run(
+    `CREATE TABLE repeated AS
+     SELECT cnes_number, rank, min(struct_pack(file := ${file}, place := source_row)) AS first_place,
+       CASE count(DISTINCT characteristic_code) WHEN 0 THEN NULL WHEN 1 THEN min(characteristic_code) ELSE '3' END AS characteristic_code,
+       ${kinds}[min(list_position(${kinds}, provider_kind))] AS provider_kind,
+       ${DECLARED_FLAGS.map((flag) => `bool_or(${flag}) AS ${flag}`).join(', ')},
+       list(${declaration} ORDER BY ${placeIn(file)}) AS declarations
+     FROM fact_specialized_services SEMI JOIN (${repeatedKeys('specialized_services')}) USING (cnes_number, rank)
+     WHERE reason IS NULL GROUP BY cnes_number, rank`,
+  )
+}
+
+/** An offering stands where its first declaration does. Lists are made after the sort, which is slow with them. */
+function servicesSelect(columns: string, from: string, order: string, file: string): string {
+  const place = file === 'source_file' ? 'f.source_file' : file
+  return `SELECT * EXCLUDE (declarations, ${CONSOLIDATED.join(', ')}), service_code || ':' || classification_code AS classification_key,
+        all_has_ambulatory_sus OR all_has_hospital_sus AS offers_any_sus, ${CONSOLIDATED.map((member) => `all_${member} AS ${member}`).join(', ')},
+        CASE WHEN declarations IS NULL THEN [${declaration}] ELSE declarations END AS declarations
+      FROM (
+        SELECT ${columns}, ${[...DECLARED, ...DECLARED_FLAGS].map((member) => `f.${member}`).join(', ')},
+          ${CONSOLIDATED.map((member) => `CASE WHEN r.cnes_number IS NULL THEN f.${member} ELSE r.${member} END AS all_${member}`).join(', ')}, r.declarations
+        FROM ${from}
+        LEFT JOIN repeated AS r ON r.cnes_number = f.cnes_number AND r.rank = f.rank
+        WHERE f.reason IS NULL AND (r.cnes_number IS NULL OR (${place} = r.first_place.file AND f.source_row = r.first_place.place))
+        ${order}
+      )`
+}
+
+export async function writeFactProvenance(
+  session: Session,
+  staging: string,
+  input: PeriodInput,
+  fact: FactName,
+): Promise<DatasetOutput> {
+  const lineage = published(FACT_LINEAGE[fact][input.family])
+  const key = datasetOf(fact).key
+  const file = fileOf(input, fact)
+  const shape = {
+    name: `${fact}_provenance`,
+    key: [...key],
+    order: [...key, 'source_file', 'source_row'],
+    columns: [
+      ...key.map((name) => ({ name, type: 'VARCHAR' })),
+      { name: 'source_file', type: 'VARCHAR' },
+      { name: 'source_row', type: 'INTEGER' },
+      ...lineage.map(({ column }) => ({ name: column, type: 'VARCHAR' })),
+    ],
+  }
+  return writeParquet(
+    session,
+    staging,
+    shape,
+    input.period,
+    `SELECT ${key.map((column) => `s.${column}`).join(', ')}, ${file} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
+     FROM (
+       SELECT * FROM (${linkedRows(input, fact, 'INNER')})
+       ANTI JOIN (SELECT ${placeIn(file)} FROM fact_${fact} WHERE reason IS NOT NULL) USING (${placeIn(file)})
+       ORDER BY cnes_number, rank, ${placeIn(file)}
+     ) AS s`,
+    'sorted',
+  )
+}

@@ -1,0 +1,311 @@
+/**
+ * CNES snapshots of any number of months and states → the datasets of one cnes release.
+ *
+ * In: discovered files and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder
+ * and what the manifest says of it. A month is either national (family base) or made of files by state.
+ */
+import { readFile } from 'node:fs/promises'
+import {
+  CADGER_LINEAGE,
+  FACILITY_LINEAGE,
+  FACT_LINEAGE,
+  FACT_NAMES,
+  type FactName,
+  REPEATED_FACILITY_LINEAGE,
+} from '../../model/lineage.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { Coverage, Snapshot } from '../../release/manifest.ts'
+import type { BuiltArea } from '../demography/import-demography.ts'
+import type { Discovery, FoundFile } from '../discover.ts'
+import { groupBy } from '../group-by.ts'
+import { ImportError } from '../import-error.ts'
+import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../output.ts'
+import { applyRule } from '../rules.ts'
+import { quoteName, quoteText, type Session } from '../session.ts'
+import { PUBLISHER, stageBaseMonth } from './base.ts'
+import { addKnownCatalogs, createCatalogs, writeCatalogs } from './catalogs.ts'
+import { buildPeriod } from './period.ts'
+import type { PeriodInput } from './rows.ts'
+import { openStateFile, type StateFile, type StateGroup } from './state-files.ts'
+
+const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
+  LT: 'bed_capacity',
+  EQ: 'equipment_inventory',
+  SR: 'specialized_services',
+}
+
+export interface CnesBuild extends BuiltArea {
+  readonly snapshots: readonly Snapshot[]
+  /** The state where there is just one, else br. */
+  readonly scope: string
+}
+
+interface OpenedState {
+  readonly file: StateFile
+  readonly name: string
+  readonly snapshot: Snapshot
+}
+
+/**
+ * @param municipalities Parquet file of the municipality list
+ * @param onProgress one line a step
+ */
+export async function buildCnes(
+  session: Session,
+  staging: string,
+  found: Discovery,
+  municipalities: string,
+  onProgress: (step: string) => void,
+): Promise<CnesBuild> {
+  await session.run(
+    `CREATE TABLE mun AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
+       FROM read_parquet(${quoteText(municipalities)}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
+     CREATE TABLE set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
+     CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR)`,
+  )
+  await createCatalogs(session)
+  const outputs: DatasetOutput[] = []
+  const checks: NamedCheck[] = []
+  const counts: Record<string, number> = {}
+  const snapshots: Snapshot[] = []
+  const coverage: Record<string, Record<string, Coverage>> = {}
+  const periods: number[] = []
+  let read = 0
+  const finishPeriod = async (input: PeriodInput, covered: ReadonlyMap<string, Coverage>): Promise<void> => {
+    onProgress(`month ${input.period}: write`)
+    const built = await buildPeriod(session, staging, input)
+    outputs.push(...built.outputs)
+    checks.push(...built.checks)
+    Object.assign(counts, built.counts)
+    for (const [dataset, entry] of covered)
+      coverage[dataset] = { ...coverage[dataset], [String(input.period)]: entry }
+    periods.push(input.period)
+  }
+
+  const opened = await openStateFiles(found.state)
+  const byPeriod = groupBy(
+    opened.filter(({ file }) => file.period !== null),
+    ({ file }) => file.period as number,
+  )
+  for (const period of byPeriod.keys())
+    if (found.base.has(period))
+      throw new ImportError(
+        `month ${period}`,
+        'comes as a national base and as files by state',
+        'Import one of the two',
+      )
+
+  const cadger = opened.filter(({ file }) => file.group === 'CADGER')
+  for (const { snapshot } of opened) {
+    snapshots.push(snapshot)
+    read += snapshot.rows
+  }
+  for (const [period, files] of [...found.base].sort(([left], [right]) => left - right)) {
+    const staged = await stageBaseMonth(session, period, files, onProgress)
+    snapshots.push(...staged.snapshots)
+    read += staged.snapshots.reduce((sum, { rows }) => sum + rows, 0)
+    const national: Coverage = { family: 'base', states: 'all' }
+    await finishPeriod(
+      {
+        period,
+        family: 'base',
+        facts: new Set(FACT_NAMES),
+        hasCadger: false,
+        facilityColumns: staged.facilityColumns,
+        files: staged.files,
+      },
+      new Map(['facilities', ...FACT_NAMES].map((dataset) => [dataset, national])),
+    )
+    await dropStaged(session)
+  }
+  if (cadger.length > 0) await stageCadger(session, cadger)
+  for (const [period, files] of [...byPeriod].sort(([left], [right]) => left - right)) {
+    onProgress(`month ${period}: ${files.length} files by state`)
+    const facts = await stageStateMonth(session, files)
+    await addKnownCatalogs(session, period)
+    await finishPeriod(
+      {
+        period,
+        family: 'state',
+        facts,
+        hasCadger: cadger.length > 0,
+        facilityColumns: FACILITY_LINEAGE.state.map(({ column }) => column),
+        files: null,
+      },
+      coverStates(files),
+    )
+    await dropStaged(session)
+  }
+  onProgress('catalogs')
+  outputs.push(...(await writeCatalogs(session, staging)))
+  outputs.push(await writeSetAside(session, staging))
+  const { datasets, rowsByFile } = mergeOutputs(outputs)
+  const aside = await session.rows(
+    'SELECT source_file AS file, reason, count(*) AS n FROM set_aside GROUP BY ALL ORDER BY ALL',
+  )
+  const setAside = aside.map((row) => ({
+    file: String(row.file),
+    reason: String(row.reason),
+    rows: Number(row.n),
+  }))
+  const states = new Set(opened.map(({ file }) => file.uf))
+  for (const [dataset, entry] of Object.entries(datasets))
+    if (entry.periods.length > 0 && !dataset.endsWith('_provenance')) counts[dataset] = entry.rows
+  return {
+    datasets,
+    rowsByFile,
+    counts,
+    setAside,
+    // A row that repeats another whole loses nothing, so it does not count against the share.
+    rejected: setAside.reduce(
+      (sum, { reason, rows }) => sum + (reason === 'duplicate_identical' ? 0 : rows),
+      0,
+    ),
+    read,
+    checks,
+    coverage,
+    month: Math.max(...periods),
+    censusYear: null,
+    snapshots,
+    scope: found.base.size === 0 && states.size === 1 ? [...states].join('').toLowerCase() : 'br',
+  }
+}
+
+async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[]> {
+  const opened: OpenedState[] = []
+  for (const { name, path, archive } of files) {
+    const bytes = await readFile(path)
+    const file = await openStateFile(name, bytes)
+    const twice = opened.find(
+      ({ file: other }) => other.group === file.group && other.uf === file.uf && other.period === file.period,
+    )
+    if (twice !== undefined)
+      throw new ImportError(
+        name,
+        `is the same month and state as ${twice.name}`,
+        'Import one copy of each file',
+      )
+    opened.push({
+      file,
+      name,
+      snapshot: {
+        publisher: PUBLISHER,
+        file: name,
+        archive,
+        bytes: bytes.length,
+        sha256: sha256Hex(bytes),
+        rows: file.rows,
+      },
+    })
+  }
+  return opened
+}
+
+/** Stages the files of one month; facilities no ST file knows are taken from the rows that repeat their attributes. */
+async function stageStateMonth(session: Session, files: readonly OpenedState[]): Promise<Set<FactName>> {
+  const facts = new Set<FactName>()
+  const facilityColumns = FACILITY_LINEAGE.state.map(({ column }) => column)
+  const repeated = REPEATED_FACILITY_LINEAGE.map(({ column }) => column)
+  await createTextTable(session, 'st_fac', facilityColumns)
+  for (const [group, fact] of Object.entries(GROUP_FACT)) {
+    const own = files.filter(({ file }) => file.group === group)
+    const columns = [...new Set([...FACT_LINEAGE[fact].state.map(({ column }) => column), ...repeated])]
+    await createTextTable(session, `st_${fact}`, columns)
+    for (const opened of own) await appendRows(session, `st_${fact}`, opened, columns)
+    if (own.length > 0) facts.add(fact)
+  }
+  for (const opened of files.filter(({ file }) => file.group === 'ST'))
+    await appendRows(session, 'st_fac', opened, facilityColumns)
+  const code = applyRule('code7', 'CNES')
+  for (const fact of FACT_NAMES)
+    await session.run(
+      `INSERT INTO st_fac BY NAME
+       SELECT DISTINCT ON (${code}) source_file, source_row, ${repeated.map(quoteName).join(', ')}
+       FROM st_${fact} WHERE ${code} NOT IN (SELECT ${code} FROM st_fac) ORDER BY ${code}, source_file, source_row`,
+    )
+  return facts
+}
+
+function coverStates(files: readonly OpenedState[]): Map<string, Coverage> {
+  const covered = new Map<string, Coverage>()
+  const statesOf = (group: StateGroup): string[] =>
+    files
+      .filter(({ file }) => file.group === group)
+      .map(({ file }) => file.uf)
+      .sort()
+  for (const [group, fact] of Object.entries(GROUP_FACT)) {
+    const states = statesOf(group as StateGroup)
+    if (states.length > 0) covered.set(fact, { family: 'state', states })
+  }
+  const registry = statesOf('ST')
+  covered.set(
+    'facilities',
+    registry.length > 0
+      ? { family: 'state', states: registry }
+      : { family: 'derived', states: [...new Set(files.map(({ file }) => file.uf))].sort() },
+  )
+  return covered
+}
+
+async function stageCadger(session: Session, files: readonly OpenedState[]): Promise<void> {
+  const columns = CADGER_LINEAGE.map(({ column }) => column)
+  await createTextTable(session, 'st_cadger', columns)
+  for (const opened of files) await appendRows(session, 'st_cadger', opened, columns)
+  await session.run(
+    `CREATE TABLE cad AS SELECT DISTINCT ON (cnes_code) * FROM (
+       SELECT source_file, source_row, ${CADGER_LINEAGE.map(({ attribute, column, rule }) => `${applyRule(rule, quoteName(column))} AS ${quoteName(attribute)}`).join(', ')} FROM st_cadger
+     ) ORDER BY cnes_code, source_file, source_row;
+     DROP TABLE st_cadger`,
+  )
+}
+
+const createTextTable = (session: Session, table: string, columns: readonly string[]): Promise<void> =>
+  session.run(
+    `CREATE TABLE ${table} (source_file VARCHAR, source_row INTEGER, ${columns.map((column) => `${quoteName(column)} VARCHAR`).join(', ')})`,
+  )
+
+async function appendRows(
+  session: Session,
+  table: string,
+  { file, name }: OpenedState,
+  columns: readonly string[],
+): Promise<void> {
+  const appender = await session.connection.createAppender(table)
+  for (const { row, values } of file.read(columns)) {
+    appender.appendVarchar(name)
+    appender.appendInteger(row)
+    for (const value of values) appender.appendVarchar(value)
+    appender.endRow()
+  }
+  appender.closeSync()
+}
+
+/** Staged tables of a month go before the next comes: memory holds one month. */
+async function dropStaged(session: Session): Promise<void> {
+  const tables = await session.rows(
+    `SELECT table_name AS name, table_type AS kind FROM information_schema.tables WHERE starts_with(table_name, 'st_') ORDER BY table_type DESC`,
+  )
+  for (const { name, kind } of tables.sort((left, right) =>
+    String(left.kind) === 'VIEW' ? -1 : String(right.kind) === 'VIEW' ? 1 : 0,
+  ))
+    await session.run(`DROP ${String(kind) === 'VIEW' ? 'VIEW' : 'TABLE'} ${quoteName(String(name))}`)
+}
+
+const writeSetAside = (session: Session, staging: string): Promise<DatasetOutput> =>
+  writeParquet(
+    session,
+    staging,
+    {
+      name: 'set_aside',
+      key: ['source_file', 'source_row', 'dataset'],
+      order: ['source_file', 'source_row', 'dataset', 'reason'],
+      columns: [
+        { name: 'dataset', type: 'VARCHAR' },
+        { name: 'source_file', type: 'VARCHAR' },
+        { name: 'source_row', type: 'INTEGER' },
+        { name: 'reason', type: 'VARCHAR' },
+      ],
+    },
+    null,
+    'SELECT * FROM set_aside',
+  )

@@ -1,0 +1,217 @@
+/**
+ * Monthly CNES files of one state (ST, LT, EQ, SR; .dbc, .dbf, gzip around either) and CADGER, the name table.
+ *
+ * In: file name and bytes. Out: raw cells of the columns asked for, by row of the file (header = 1, first record = 2).
+ * The name is no proof: state and month are compared with every row. Personal data stops here: columns outside the lists
+ * below cannot be asked for, and CPF_CNPJ is empty where it holds a CPF.
+ */
+import { gunzipSync } from 'node:zlib'
+import { STATES } from '../../model/codelists.ts'
+import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE, type Lineage } from '../../model/lineage.ts'
+import { ImportError } from '../import-error.ts'
+import { decodeDbc } from '../readers/dbc.ts'
+import { type DbfColumn, openDbf } from '../readers/dbf.ts'
+
+export type StateGroup = 'ST' | 'LT' | 'EQ' | 'SR' | 'CADGER'
+
+export interface StateRow {
+  readonly row: number
+  readonly values: readonly string[]
+}
+
+export interface StateFile {
+  readonly group: StateGroup
+  readonly uf: string
+  /** YYYYMM; null for CADGER, which has no month. */
+  readonly period: number | null
+  /** Columns of the file that may be read. */
+  readonly columns: readonly string[]
+  /** Records published, deleted ones not counted. */
+  readonly rows: number
+  /** @param columns a column the file lacks reads as '' */
+  read(columns: readonly string[]): Iterable<StateRow>
+}
+
+interface RawTable {
+  readonly columns: readonly string[]
+  readonly records: Iterable<{ row: number; cell: (column: string) => string }>
+  readonly rows: number
+}
+
+const names = (lineage: readonly Lineage[]): string[] => lineage.map(({ column }) => column)
+const COMMON = [...names(FACILITY_LINEAGE.state), 'COMPETEN', 'CODUFMUN', 'PF_PJ']
+const GROUPS: Readonly<
+  Record<StateGroup, { readonly own: readonly string[]; readonly required: readonly string[] }>
+> = {
+  ST: {
+    own: names(FACILITY_LINEAGE.state),
+    required: ['CNES', 'CODUFMUN', 'TP_UNID', 'TPGESTAO', 'COMPETEN', 'VINC_SUS'],
+  },
+  LT: {
+    own: names(FACT_LINEAGE.bed_capacity.state),
+    required: ['CNES', 'CODUFMUN', 'COMPETEN', 'CODLEITO', 'TP_LEITO', 'QT_EXIST', 'QT_SUS'],
+  },
+  EQ: {
+    own: names(FACT_LINEAGE.equipment_inventory.state),
+    required: ['CNES', 'CODUFMUN', 'COMPETEN', 'TIPEQUIP', 'CODEQUIP', 'QT_EXIST', 'QT_USO', 'IND_SUS'],
+  },
+  SR: {
+    own: names(FACT_LINEAGE.specialized_services.state),
+    required: ['CNES', 'CODUFMUN', 'COMPETEN', 'SERV_ESP', 'CLASS_SR', 'CARACTER', 'AMB_SUS', 'HOSP_SUS'],
+  },
+  CADGER: {
+    own: [...names(CADGER_LINEAGE), 'CODUFMUN', 'EXCLUIDO'],
+    required: ['CNES', 'FANTASIA', 'RAZ_SOCI', 'CODUFMUN'],
+  },
+}
+
+const FILE_NAME = /^(ST|LT|EQ|SR)([A-Z]{2})(\d{2})(\d{2})\.(dbc|dbf)(\.gz)?$/i
+const CADGER_NAME = /^cadger_?([A-Z]{2})?.*\.(dbc|dbf|csv)(\.gz)?$/i
+
+/** @returns what a file name promises, or null when it is no file of this family */
+export function recogniseStateFile(
+  fileName: string,
+): { group: StateGroup; uf: string | null; period: number | null } | null {
+  const match = FILE_NAME.exec(fileName)
+  if (match !== null) {
+    const [, group, uf, year, month] = match as unknown as [string, string, string, string, string]
+    return {
+      group: group.toUpperCase() as StateGroup,
+      uf: uf.toUpperCase(),
+      period: 200000 + Number(year) * 100 + Number(month),
+    }
+  }
+  const cadger = CADGER_NAME.exec(fileName)
+  return cadger === null ? null : { group: 'CADGER', uf: cadger[1]?.toUpperCase() ?? null, period: null }
+}
+
+/**
+ * @param fileName as published: it promises group, state and month
+ * @throws ImportError when a column is missing or the rows are of another state or month
+ */
+export async function openStateFile(fileName: string, bytes: Buffer): Promise<StateFile> {
+  const promise = recogniseStateFile(fileName)
+  if (promise === null)
+    throw new ImportError(
+      fileName,
+      'is not named like a CNES file by state',
+      'Keep the published name, e.g. LTSP2307.dbc',
+    )
+  if (bytes.length === 0) throw new ImportError(fileName, 'is empty', 'Fetch the file again')
+  const table = await openRaw(fileName, bytes)
+  const { own, required } = GROUPS[promise.group]
+  const missing = required.filter((column) => !table.columns.includes(column))
+  if (missing.length > 0)
+    throw new ImportError(
+      fileName,
+      `lacks the column ${missing.join(', ')} of a ${promise.group} file`,
+      'Check that the file has its published name, or fetch it again',
+    )
+  const allowed = new Set(promise.group === 'CADGER' ? own : [...COMMON, ...own])
+  const uf = checkRows(fileName, table, promise)
+  return {
+    group: promise.group,
+    uf,
+    period: promise.period,
+    columns: table.columns.filter((column) => allowed.has(column)),
+    rows: table.rows,
+    *read(columns) {
+      const refused = columns.find((column) => !allowed.has(column))
+      if (refused !== undefined) throw new TypeError(`${refused} is not read from CNES files`)
+      const present = columns.map((column) => table.columns.includes(column))
+      for (const { row, cell } of table.records) {
+        const values = columns.map((column, index) => {
+          if (present[index] !== true) return ''
+          return column === 'CPF_CNPJ' && cell('PF_PJ').trim() === '1' ? '' : cell(column)
+        })
+        yield { row, values }
+      }
+    },
+  }
+}
+
+/** @returns the state all rows belong to */
+function checkRows(
+  fileName: string,
+  table: RawTable,
+  promise: { group: StateGroup; uf: string | null; period: number | null },
+): string {
+  let state = promise.uf === null ? null : STATES.find(({ uf }) => uf === promise.uf)
+  if (promise.uf !== null && state === undefined)
+    throw new ImportError(fileName, `names no state (${promise.uf})`, 'Keep the published name')
+  for (const { row, cell } of table.records) {
+    const code = cell('CODUFMUN').slice(0, 2)
+    state ??= STATES.find(({ ibge_code }) => String(ibge_code) === code)
+    if (state === undefined || String(state?.ibge_code) !== code)
+      throw new ImportError(
+        fileName,
+        `has a row (${row}) of another state than its name says`,
+        'Keep the published name of the file',
+      )
+    if (promise.period !== null && cell('COMPETEN').trim() !== String(promise.period))
+      throw new ImportError(
+        fileName,
+        `has a row (${row}) of another month than its name says`,
+        'Keep the published name of the file',
+      )
+  }
+  if (state === null || state === undefined)
+    throw new ImportError(fileName, 'has no row to tell its state', 'Fetch the file again')
+  return state.uf
+}
+
+async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
+  let bytes = published
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
+    try {
+      bytes = gunzipSync(bytes, { maxOutputLength: 2 ** 31 - 1 })
+    } catch {
+      throw new ImportError(fileName, 'is not a whole gzip file', 'Fetch the file again')
+    }
+  }
+  const plainName = fileName.replace(/\.gz$/i, '')
+  if (/\.csv$/i.test(plainName)) return openCsv(bytes)
+  return openDbfTable(/\.dbc$/i.test(plainName) ? await decodeDbc(bytes, fileName) : bytes, fileName)
+}
+
+function openDbfTable(bytes: Buffer, fileName: string): RawTable {
+  const dbf = openDbf(bytes, fileName)
+  const byName = new Map<string, DbfColumn>(dbf.columns.map((column) => [column.name, column]))
+  const kept: number[] = []
+  for (let record = 0; record < dbf.records; record += 1) if (!dbf.isDeleted(record)) kept.push(record)
+  return {
+    columns: dbf.columns.map(({ name }) => name),
+    rows: kept.length,
+    records: {
+      *[Symbol.iterator]() {
+        for (const record of kept)
+          yield {
+            row: record + 2,
+            cell: (column: string) => {
+              const found = byName.get(column)
+              return found === undefined ? '' : dbf.text(record, found)
+            },
+          }
+      },
+    },
+  }
+}
+
+/** CADGER as text: `;` separated UTF-8, one record a line, no quotes. */
+function openCsv(bytes: Buffer): RawTable {
+  const lines = bytes.toString('utf8').split(/\r?\n/)
+  const columns = (lines[0] ?? '').split(';')
+  const last = lines.at(-1) === '' ? lines.length - 1 : lines.length
+  return {
+    columns,
+    rows: Math.max(last - 1, 0),
+    records: {
+      *[Symbol.iterator]() {
+        for (let index = 1; index < last; index += 1) {
+          const cells = (lines[index] ?? '').split(';')
+          yield { row: index + 1, cell: (column: string) => cells[columns.indexOf(column)] ?? '' }
+        }
+      },
+    },
+  }
+}

@@ -1,0 +1,65 @@
+/** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
+import { STATES } from '../../model/codelists.ts'
+import { ImportError } from '../import-error.ts'
+import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './types.ts'
+
+const TITLES = ['uf', 'cod. uf', 'cod. munic', 'nome do municipio'] as const
+
+/** @returns the header's row index of a municipal sheet, or -1 */
+export const findEstimatesHeader = (grid: Grid): number =>
+  grid.findIndex(
+    (row, index) => index < 10 && TITLES.every((title, at) => foldTitle(row[at] ?? '') === title),
+  )
+
+/**
+ * Code = two digits of the state and five of the municipality. The year stands in the title line of an estimate, and in
+ * the title of the population column of the census.
+ */
+export function readEstimates(file: string, grid: Grid, national: Grid | null): IbgeTable {
+  const header = findEstimatesHeader(grid)
+  const titles = grid[header] ?? []
+  const column = (titles[4] ?? '').replaceAll(/\s+/g, ' ').trim()
+  if (!foldTitle(column).startsWith('populacao'))
+    throw new ImportError(file, 'lacks the column of the population', 'Fetch the file again')
+  const titleText = grid
+    .slice(0, header + 1)
+    .flat()
+    .join(' ')
+  // The census sent to the audit court names two years: its own, and that of the boundaries.
+  const year = Number(/censo demogr\S* (\d{4})/i.exec(titleText)?.[1] ?? /20\d\d|19\d\d/.exec(titleText)?.[0])
+  if (!Number.isInteger(year))
+    throw new ImportError(file, 'does not say the year in its title', 'Fetch the file again')
+  const census = /censo/i.test(titleText)
+  const table = new TableBuilder(file)
+  for (let index = header + 1; index < grid.length; index += 1) {
+    const [, state = '', municipality = '', name = '', value = ''] = grid[index] ?? []
+    // Source and footnotes stand in the first column alone; anything else is a row of the table.
+    if ([state, municipality, name, value].every((cell) => cell.trim() === '')) continue
+    if (!/^\d{1,2}$/.test(state.trim()) || !/^\d{1,5}$/.test(municipality.trim()))
+      throw new ImportError(
+        file,
+        `has a municipality without a code (row ${index + 1})`,
+        'Fetch the file again',
+      )
+    table.addPopulation(
+      index + 1,
+      column,
+      state.trim().padStart(2, '0') + municipality.trim().padStart(5, '0'),
+      year,
+      value,
+    )
+  }
+  for (const row of national ?? []) addTotal(table, row, year)
+  return table.finish(census ? 'ibge-tcu' : 'ibge-estimates', false)
+}
+
+function addTotal(table: TableBuilder, row: readonly string[], year: number): void {
+  // Names may carry a footnote too. Regions are not read: their states are.
+  const label = foldTitle((row[0] ?? '').split('(')[0] ?? '')
+  const population = readPopulationCell(row[1] ?? '')
+  if (typeof population !== 'number') return
+  const state = STATES.find(({ name }) => foldTitle(name) === label)
+  if (label === 'brasil') table.totals.push({ level: 'BR', code: '0', reference_year: year, population })
+  else if (state !== undefined)
+    table.totals.push({ level: 'UF', code: String(state.ibge_code), reference_year: year, population })
+}

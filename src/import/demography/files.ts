@@ -1,0 +1,132 @@
+/**
+ * IBGE's published forms, recognised by content. In: file name and bytes. Out: municipalities and populations with the
+ * cell each came from. Whether a municipality exists is not known here: the importer has the list.
+ */
+import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
+import { ImportError, UnknownContent } from '../import-error.ts'
+import { findEstimatesHeader, readEstimates } from './estimates.ts'
+import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
+import { findDtbHeader, readDtb, readLocalidades } from './territorial.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './types.ts'
+
+export type { IbgeTable } from './types.ts'
+
+const isXls = (head: Buffer): boolean => head.readUInt32BE(0) === 0xd0cf11e0
+const isZip = (head: Buffer): boolean => head.readUInt32BE(0) === 0x504b0304
+
+/** @param head first bytes of the file; @returns whether readIbge should be asked */
+export function recogniseIbge(fileName: string, head: Buffer): boolean {
+  if (head.length < 8) return false
+  if (/\.xlsx?$/i.test(fileName)) return isXls(head) || isZip(head)
+  const text = head.toString('utf8').replace(/^\uFEFF/, '')
+  if (/\.csv$/i.test(fileName))
+    return text.startsWith('code_muni;') || /^"?UF"?,.*Munic/i.test(text.split('\n')[0] ?? '')
+  if (/\.json$/i.test(fileName))
+    return /^\s*\[\s*\{/.test(text) && /"(D1C|resultados|microrregiao|regiao-imediata)"/.test(text)
+  return false
+}
+
+/** @throws ImportError naming file, what is wrong and what to do */
+export function readIbge(file: string, bytes: Buffer): IbgeTable {
+  if (bytes.length === 0) throw new ImportError(file, 'is empty', 'Fetch the file again')
+  if (/\.xlsx?$/i.test(file)) return readWorkbook(file, bytes)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
+  }
+  if (/\.json$/i.test(file)) return readJson(file, text)
+  // A number cut in two is still a number: only the missing line break tells.
+  if (!text.endsWith('\n'))
+    throw new ImportError(
+      file,
+      'ends in the middle of a line',
+      'Fetch the file again; when it is whole, end its last line with a line break',
+    )
+  const wide = text.startsWith('code_muni;')
+  const grid = splitCsv(text, wide ? ';' : ',')
+  const columns = grid[0]?.length ?? 0
+  grid.forEach((cells, index) => {
+    if (cells.length !== columns && cells.some((cell) => cell !== ''))
+      throw new ImportError(
+        file,
+        `has ${cells.length} values under ${columns} columns (row ${index + 1})`,
+        'Fetch the file again',
+      )
+  })
+  return wide ? readSidraWide(file, grid) : readDtb(file, grid)
+}
+
+function readJson(file: string, text: string): IbgeTable {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new ImportError(file, 'is not whole JSON', 'Fetch the file again')
+  }
+  const first: unknown = Array.isArray(value) ? value[0] : undefined
+  if (!isRecord(first))
+    throw new ImportError(file, 'is not an answer of the IBGE API', 'Fetch the file again')
+  if ('resultados' in first) return readAggregates(file, value as unknown[])
+  if ('D1C' in first) return readSidraValues(file, value as unknown[])
+  return readLocalidades(file, value as unknown[])
+}
+
+function readWorkbook(file: string, bytes: Buffer): IbgeTable {
+  const sheets = new Map<string, Grid>()
+  try {
+    const workbook = read(bytes, {
+      type: 'buffer',
+      dense: true,
+      cellHTML: false,
+      cellFormula: false,
+      cellText: false,
+    })
+    for (const name of workbook.SheetNames) sheets.set(foldTitle(name), toGrid(workbook.Sheets[name]))
+  } catch {
+    throw new ImportError(file, 'is not a whole spreadsheet', 'Fetch the file again')
+  }
+  const table = sheets.get('tabela')
+  if (table !== undefined) return readSidraTable(file, table)
+  for (const grid of sheets.values()) {
+    if (findEstimatesHeader(grid) >= 0) return readEstimates(file, grid, sheets.get('brasil e ufs') ?? null)
+    if (findDtbHeader(grid) >= 0) return readDtb(file, grid)
+  }
+  throw new UnknownContent(
+    file,
+    'has no sheet this importer knows',
+    'Import a municipality list, an estimate or a SIDRA table',
+  )
+}
+
+/** Cells as text: numbers by their value, never by their display format. */
+function toGrid(sheet: WorkSheet | undefined): Grid {
+  const rows = (sheet?.['!data'] ?? []) as (CellObject | undefined)[][]
+  return Array.from(rows, (row) => Array.from(row ?? [], cellText))
+}
+
+function cellText(cell: CellObject | undefined): string {
+  if (cell?.v === undefined || cell.v === null) return ''
+  // The value of an error cell (#N/A) is its number in the file format: 42 is not a population.
+  if (cell.t === 'e') return '#'
+  return typeof cell.v === 'number' ? numberAsText(cell.v) : String(cell.v)
+}
+
+/** Quoted cells may hold the separator; none of these files has a line break inside a cell. */
+function splitCsv(text: string, separator: string): Grid {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((line) => {
+      if (!line.includes('"')) return line.split(separator)
+      const cells =
+        line.match(separator === ',' ? /("([^"]|"")*"|[^,]*)(,|$)/g : /("([^"]|"")*"|[^;]*)(;|$)/g) ?? []
+      return cells.slice(0, line.endsWith(separator) ? undefined : -1).map((cell) =>
+        cell
+          .replace(/[,;]$/, '')
+          .replace(/^"(.*)"$/s, '$1')
+          .replaceAll('""', '"'),
+      )
+    })
+}

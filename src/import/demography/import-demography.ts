@@ -1,0 +1,282 @@
+/**
+ * IBGE tables → the demography datasets of one release: states, municipalities, population.
+ *
+ * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
+ * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
+ */
+import { STATES } from '../../model/codelists.ts'
+import type { Manifest, Snapshot } from '../../release/manifest.ts'
+import { ImportError } from '../import-error.ts'
+import { type DatasetOutput, type NamedCheck, writeDataset } from '../output.ts'
+import { foldText } from '../rules.ts'
+import { quoteName, quoteText, type Session } from '../session.ts'
+import type { IbgeTable } from './files.ts'
+
+export interface IbgeSource {
+  readonly snapshot: Snapshot
+  readonly table: IbgeTable
+}
+
+/** Which family speaks for a year when several do: the publisher's own tables before excerpts and reshaped copies. */
+const PRECEDENCE = [
+  'sidra-table',
+  'sidra-values',
+  'ibge-aggregates',
+  'ibge-estimates',
+  'sidra-wide',
+  'ibge-tcu',
+]
+/** Codes that official tables carry although they are no municipality. */
+const BRASILIA = 5300108
+const REGION_COUNT = 19
+
+export interface BuiltArea {
+  readonly datasets: Manifest['datasets']
+  readonly rowsByFile: ReadonlyMap<string, number>
+  readonly counts: Record<string, number>
+  readonly setAside: Manifest['set_aside']
+  /** Rows set aside because they could not be loaded, of `read` rows: what --max-rejected bounds. */
+  readonly rejected: number
+  readonly read: number
+  readonly checks: readonly NamedCheck[]
+  readonly coverage: Manifest['coverage']
+  readonly month: number
+  readonly censusYear: number | null
+}
+
+/**
+ * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
+ */
+export async function buildDemography(
+  session: Session,
+  staging: string,
+  sources: readonly IbgeSource[],
+): Promise<BuiltArea> {
+  const list = pickList(sources)
+  const setAside = new Map<string, number>()
+  const note = (file: string, reason: string, rows = 1): void => {
+    const key = `${file}\u0000${reason}`
+    setAside.set(key, (setAside.get(key) ?? 0) + rows)
+  }
+  for (const { snapshot, table } of sources)
+    if (table.municipalities.length > 0 && snapshot !== list.snapshot)
+      note(snapshot.file, 'superseded', table.municipalities.length)
+
+  await session.run(
+    `CREATE TABLE list_in (ibge_code INTEGER, name VARCHAR, source_row INTEGER);
+     CREATE TABLE states_in (ibge_code INTEGER, uf VARCHAR, name VARCHAR, region_code INTEGER, region_name VARCHAR);
+     CREATE TABLE population_in (municipality_code VARCHAR, reference_year INTEGER, population_type VARCHAR, population INTEGER,
+       source_file VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR)`,
+  )
+  await insert(
+    session,
+    'list_in',
+    list.table.municipalities.map(({ ibge_code, name, row }) => [ibge_code, name, row]),
+  )
+  await insert(
+    session,
+    'states_in',
+    STATES.map(({ ibge_code, uf, name, region_code, region_name }) => [
+      ibge_code,
+      uf,
+      name,
+      region_code,
+      region_name,
+    ]),
+  )
+
+  const known = new Set(list.table.municipalities.map(({ ibge_code }) => String(ibge_code)))
+  let rejected = 0
+  let read = 0
+  for (const { snapshot, table } of sources) {
+    for (const { reason } of table.set_aside) note(snapshot.file, reason)
+    read += table.published
+  }
+  const years = new Map<string, IbgeSource>()
+  for (const source of [...sources].sort(comparePrecedence))
+    for (const { reference_year, population_type } of source.table.population) {
+      const key = `${population_type} ${reference_year}`
+      if (!years.has(key)) years.set(key, source)
+    }
+  for (const source of sources) {
+    const { snapshot, table } = source
+    const rows: (string | number)[][] = []
+    for (const cell of table.population) {
+      if (years.get(`${cell.population_type} ${cell.reference_year}`) !== source)
+        note(snapshot.file, 'superseded')
+      else if (!known.has(cell.municipality_code)) {
+        note(snapshot.file, 'unknown_municipality')
+        rejected += 1
+      } else
+        rows.push([
+          cell.municipality_code,
+          cell.reference_year,
+          cell.population_type,
+          cell.population,
+          snapshot.file,
+          cell.row,
+          cell.column,
+          cell.raw,
+        ])
+    }
+    await insert(session, 'population_in', rows)
+    checkTotals(source, known)
+  }
+
+  const file = quoteText(list.snapshot.file)
+  await session.run(
+    `CREATE TABLE municipalities_out AS
+     WITH members AS (
+       SELECT ibge_code, name, ibge_code // 100000 AS state_ibge_code, 'MUNICIPALITY' AS territorial_type, ${file} AS source_file, source_row FROM list_in
+       UNION ALL
+       SELECT ibge_code * 100000, 'Município ignorado - ' || uf, ibge_code, 'IGNORED', NULL, NULL FROM states_in WHERE uf <> 'DF'
+       UNION ALL
+       SELECT (530000 + 10 * n) * 10, 'Região administrativa ' || (530000 + 10 * n), 53, 'ADMINISTRATIVE_REGION', NULL, NULL FROM range(2, ${REGION_COUNT + 1}) AS regions(n)
+     )
+     SELECT CAST(members.ibge_code AS INTEGER) AS ibge_code, members.name, uf, CAST(state_ibge_code AS INTEGER) AS state_ibge_code,
+       states_in.name AS state_name, region_code, region_name, territorial_type, ${foldText('members.name')} AS search_text,
+       source_file, CAST(source_row AS INTEGER) AS source_row
+     FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code;
+     CREATE TABLE states_out AS
+     SELECT ibge_code, uf, name, region_code, region_name,
+       CAST((SELECT count(*) FROM list_in WHERE list_in.ibge_code // 100000 = states_in.ibge_code) AS INTEGER) AS municipality_count
+     FROM states_in;
+     CREATE TABLE population_out AS
+     SELECT cells.municipality_code, place.name AS municipality_name, place.uf, cells.* EXCLUDE (municipality_code)
+     FROM population_in AS cells JOIN municipalities_out AS place ON place.ibge_code = CAST(cells.municipality_code AS INTEGER)`,
+  )
+  const outputs: DatasetOutput[] = []
+  for (const dataset of ['states', 'municipalities', 'population'] as const)
+    outputs.push(
+      await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
+    )
+
+  const populationRows = await session.number('SELECT count(*) FROM population_out')
+  const checks: NamedCheck[] = [
+    {
+      name: 'states_are_27',
+      violations: Math.abs((await session.number('SELECT count(*) FROM states_out')) - 27),
+    },
+    {
+      name: 'states_have_municipalities',
+      violations: await session.number('SELECT count(*) FROM states_out WHERE municipality_count = 0'),
+    },
+    {
+      name: 'municipality_keys_unique',
+      violations: await session.number('SELECT count(*) - count(DISTINCT ibge_code) FROM municipalities_out'),
+    },
+    {
+      name: 'municipalities_have_states',
+      violations:
+        (await session.number('SELECT count(*) FROM list_in')) -
+        (await session.number(
+          "SELECT count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'",
+        )),
+    },
+    { name: 'brasilia_is_there', violations: known.has(String(BRASILIA)) ? 0 : 1 },
+    {
+      name: 'population_keys_unique',
+      violations: await session.number(
+        'SELECT count(*) - count(DISTINCT (municipality_code, reference_year, population_type)) FROM population_out',
+      ),
+    },
+    {
+      name: 'population_sum_equals_snapshot',
+      violations:
+        (await session.number('SELECT coalesce(sum(population), 0) FROM population_in')) ===
+        (await session.number('SELECT coalesce(sum(population), 0) FROM population_out'))
+          ? 0
+          : 1,
+    },
+  ]
+  const newest = await session.number('SELECT coalesce(max(reference_year), 0) FROM population_out')
+  const census = await session.number(
+    "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'CENSUS_POPULATION'",
+  )
+  const estimate = await session.number(
+    "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'ESTIMATED_POPULATION'",
+  )
+  return {
+    datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
+    rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
+    counts: {
+      municipalities: list.table.municipalities.length,
+      population: populationRows,
+      ...(estimate === 0 ? {} : { estimate_year: estimate }),
+    },
+    setAside: [...setAside]
+      .map(([key, rows]) => ({
+        file: key.split('\u0000')[0] ?? '',
+        reason: key.split('\u0000')[1] ?? '',
+        rows,
+      }))
+      .sort((a, b) => (`${a.file} ${a.reason}` < `${b.file} ${b.reason}` ? -1 : 1)),
+    rejected,
+    read,
+    checks,
+    coverage: {},
+    month: (newest === 0 ? 2000 : newest) * 100 + 1,
+    censusYear: census === 0 ? null : census,
+  }
+}
+
+/** The longest list is the newest: municipalities are created, hardly ever abolished. Ties by file name. */
+function pickList(sources: readonly IbgeSource[]): IbgeSource {
+  const [first] = sources
+    .filter(({ table }) => table.municipalities.length > 0)
+    .sort(
+      (left, right) =>
+        right.table.municipalities.length - left.table.municipalities.length ||
+        (left.snapshot.file < right.snapshot.file ? 1 : -1),
+    )
+  if (first === undefined)
+    throw new ImportError(
+      sources[0]?.snapshot.file ?? 'IBGE',
+      'comes without a municipality list',
+      "Add IBGE's list of municipalities (DTB or the Localidades API) to the import",
+    )
+  return first
+}
+
+function comparePrecedence(left: IbgeSource, right: IbgeSource): number {
+  const rank = ({ table }: IbgeSource): number => PRECEDENCE.indexOf(table.family)
+  return (
+    rank(left) - rank(right) ||
+    right.table.population.length - left.table.population.length ||
+    (left.snapshot.file < right.snapshot.file ? -1 : 1)
+  )
+}
+
+function checkTotals({ snapshot, table }: IbgeSource, known: ReadonlySet<string>): void {
+  for (const total of table.totals) {
+    const cells = table.population.filter(
+      ({ municipality_code, reference_year }) =>
+        reference_year === total.reference_year &&
+        known.has(municipality_code) &&
+        (total.level === 'BR' || municipality_code.startsWith(total.code)),
+    )
+    const sum = cells.reduce((before, cell) => before + cell.population, 0)
+    if (cells.length > 0 && sum !== total.population)
+      throw new ImportError(
+        snapshot.file,
+        `publishes a total of ${total.population} for ${total.level} ${total.code} in ${total.reference_year}; its rows add up to ${sum}`,
+        'Fetch the file again',
+      )
+  }
+}
+
+async function insert(
+  session: Session,
+  table: string,
+  rows: readonly (readonly (string | number)[])[],
+): Promise<void> {
+  const appender = await session.connection.createAppender(table)
+  for (const row of rows) {
+    for (const value of row) {
+      if (typeof value === 'number') appender.appendInteger(value)
+      else appender.appendVarchar(value)
+    }
+    appender.endRow()
+  }
+  appender.closeSync()
+}

@@ -1,0 +1,187 @@
+/**
+ * SIDRA in its four forms: the spreadsheet export (sheet Tabela), the wide CSV, the "values" API, the aggregates API v3.
+ * Rows are those a user sees; of JSON, row is the position of the element, the label element being 1.
+ */
+import { ImportError } from '../import-error.ts'
+import {
+  foldTitle,
+  type Grid,
+  type IbgeTable,
+  isRecord,
+  numberAsText,
+  SYNTHETIC_MARK,
+  TableBuilder,
+} from './types.ts'
+
+/** Resident population: 93 of a census or count, 9324 of an estimate; others are shares of it. */
+const POPULATION_VARIABLES = new Set(['93', '9324'])
+const POPULATION_TABLES = new Set(['202', '793', '6579', '9514'])
+
+/**
+ * Header rows vary in number: years stand in the last of them that holds years; the categories below a year, and those
+ * of a row, must be the total.
+ */
+export function readSidraTable(file: string, grid: Grid): IbgeTable {
+  const number = /^Tabela (\d+)/.exec(grid[0]?.[0] ?? '')?.[1] ?? ''
+  if (!POPULATION_TABLES.has(number))
+    throw new ImportError(
+      file,
+      `is SIDRA table ${number || '?'}, not one of population (${[...POPULATION_TABLES].join(', ')})`,
+      'Leave the file out',
+    )
+  if (!/^variavel - populacao residente( estimada)? \(pessoas\)$/.test(foldTitle(grid[1]?.[0] ?? '')))
+    throw new ImportError(
+      file,
+      'is of another variable than the resident population in persons',
+      'Export the table with that variable alone',
+    )
+  const first = grid.findIndex((row) => /^\d+$/.test((row[0] ?? '').trim()))
+  if (first < 0)
+    throw new ImportError(
+      file,
+      'has no rows by municipality',
+      'Export the table with codes of municipalities',
+    )
+  const yearRow = grid.findLastIndex((row, index) => index < first && row.some(isYear))
+  const years = (grid[yearRow] ?? []).flatMap((cell, at) =>
+    isYear(cell) ? [{ at, year: Number(cell.trim()) }] : [],
+  )
+  if (years.length === 0)
+    throw new ImportError(file, 'has no year in its header', 'Export the table with the year in a column')
+  const notTotal = new ImportError(
+    file,
+    'is split by sex, age or situation',
+    'Export the table with the category Total alone',
+  )
+  const firstYearAt = years[0]?.at ?? 0
+  const categories = grid.slice(yearRow + 1, first).flatMap((row) => row.slice(firstYearAt))
+  if (categories.some((cell) => !['', 'total'].includes(foldTitle(cell)))) throw notTotal
+  const named = foldTitle(grid[2]?.[0] ?? '').startsWith('cod')
+  const table = new TableBuilder(file)
+  for (let index = first; index < grid.length; index += 1) {
+    const cells = grid[index] ?? []
+    const code = (cells[0] ?? '').trim()
+    // Source and notes stand in the first column alone.
+    if (cells.every((cell, at) => at === 0 || cell.trim() === '') && !/^\d+$/.test(code)) continue
+    if (cells.slice(named ? 2 : 1, firstYearAt).some((cell) => foldTitle(cell) !== 'total')) throw notTotal
+    for (const { at, year } of years) table.addPopulation(index + 1, `${year}`, code, year, cells[at] ?? '')
+  }
+  return table.finish('sidra-table', false)
+}
+
+const isYear = (cell: string): boolean => /^(19|20)\d\d$/.test(cell.trim())
+
+export function readSidraWide(file: string, grid: Grid): IbgeTable {
+  const titles = (grid[0] ?? []).slice(1)
+  const years = titles.map(Number)
+  if (!titles.every(isYear))
+    throw new ImportError(file, 'has a column that is no year', 'Use code_muni;year;year… as its header')
+  const table = new TableBuilder(file)
+  grid.forEach((cells, index) => {
+    const code = (cells[0] ?? '').trim()
+    if (index === 0 || cells.every((cell) => cell.trim() === '')) return
+    // An empty cell of this reshaped form is the mark "not available" of the original.
+    years.forEach((year, at) => {
+      const raw = (cells[at + 1] ?? '').trim()
+      table.addPopulation(index + 1, `${year}`, code, year, raw === '' || raw === 'NA' ? '...' : raw)
+    })
+  })
+  return table.finish('sidra-wide', false)
+}
+
+/** Which dimension is the place, the variable and the year is found by the labels of element 0. */
+export function readSidraValues(file: string, value: readonly unknown[]): IbgeTable {
+  const [first, ...elements] = value
+  const labels = textsOf(first)
+  const dimensions = Object.keys(labels).filter((key) => /^D\dC$/.test(key))
+  const find = (pattern: RegExp): string | undefined =>
+    dimensions.find((key) => pattern.test(foldTitle(labels[key] ?? '')))
+  const place = find(/^municipio/)
+  const year = find(/^ano/)
+  const variable = find(/^variavel/)
+  if (place === undefined || year === undefined)
+    throw new ImportError(
+      file,
+      'lacks municipality or year among its dimensions',
+      'Ask the API for n6 (municipalities) with codes',
+    )
+  const categories = Object.keys(labels).filter(
+    (key) => /^D\dN$/.test(key) && ![place, year, variable].includes(`${key.slice(0, 2)}C`),
+  )
+  // Without its name, the category of one sex looks like the total.
+  if (dimensions.some((key) => ![place, year, variable].includes(key) && !(`${key.slice(0, -1)}N` in labels)))
+    throw new ImportError(
+      file,
+      'has a category by its code alone',
+      'Ask the API for the names of the dimensions too',
+    )
+  const table = new TableBuilder(file)
+  elements.forEach((element, index) => {
+    const texts = textsOf(element)
+    const row = index + 2
+    if (variable !== undefined && !POPULATION_VARIABLES.has(texts[variable] ?? ''))
+      table.leaveOut(row, 'V', 'other_variable')
+    else if (categories.some((key) => foldTitle(texts[key] ?? '') !== 'total'))
+      table.leaveOut(row, 'V', 'not_a_total')
+    else table.addPopulation(row, 'V', texts[place] ?? '', yearOf(texts[year]), texts.V ?? '')
+  })
+  return table.finish('sidra-values', (labels.V ?? '').includes(SYNTHETIC_MARK))
+}
+
+/**
+ * Row = position of the series in the file, all variables and results counted through. Totals of Brazil and the states
+ * serve as checks; other levels are not read.
+ */
+export function readAggregates(file: string, value: readonly unknown[]): IbgeTable {
+  const table = new TableBuilder(file)
+  let row = 0
+  for (const aggregate of recordsOf(value)) {
+    const wanted = POPULATION_VARIABLES.has(String(aggregate.id))
+    for (const result of recordsOf(aggregate.resultados)) {
+      const total = recordsOf(result.classificacoes).every(({ categoria }) =>
+        Object.values(textsOf(categoria)).every((label) => foldTitle(label) === 'total'),
+      )
+      for (const { localidade, serie } of recordsOf(result.series)) {
+        row += 1
+        const place = isRecord(localidade) ? localidade : {}
+        const code = String(place.id)
+        // Where the level is not said, seven digits are a municipality: no other level has as many.
+        const level = textsOf(place.nivel).id ?? (code.length === 7 ? 'N6' : undefined)
+        for (const [year, value] of Object.entries(isRecord(serie) ? serie : {})) {
+          const raw = textOf(value) ?? ''
+          const column = `serie.${year}`
+          if (level === 'N6' && !wanted) table.leaveOut(row, column, 'other_variable')
+          else if (level === 'N6' && !total) table.leaveOut(row, column, 'not_a_total')
+          else if (level === 'N6') table.addPopulation(row, column, code, yearOf(year), raw)
+          else if (wanted && total && /^\d{1,9}$/.test(raw) && (level === 'N1' || level === 'N3'))
+            table.totals.push({
+              level: level === 'N1' ? 'BR' : 'UF',
+              code,
+              reference_year: yearOf(year),
+              population: Number(raw),
+            })
+        }
+      }
+    }
+  }
+  return table.finish('ibge-aggregates', false)
+}
+
+const yearOf = (text: string | undefined): number => (/^\d{4}$/.test(text ?? '') ? Number(text) : Number.NaN)
+
+/** The objects of a JSON list; of anything else, none. */
+const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.filter(isRecord) : []
+
+/** Text (the API publishes values as text) or a number as text; of anything else, nothing. */
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'number' ? numberAsText(value) : typeof value === 'string' ? value : undefined
+
+/** The fields of a JSON object that are text or numbers, as text. */
+const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) => {
+      const text = textOf(field)
+      return text === undefined ? [] : [[key, text]]
+    }),
+  )

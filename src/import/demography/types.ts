@@ -1,0 +1,170 @@
+/** What every IBGE reader gives: rows with the cell they came from. Types and the rules of single cells, no files. */
+import { ImportError } from '../import-error.ts'
+
+export type PopulationType = 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'
+
+export interface MunicipalityRow {
+  readonly row: number
+  readonly column: string
+  readonly ibge_code: number
+  readonly name: string
+}
+
+export interface PopulationRow {
+  readonly row: number
+  readonly column: string
+  readonly raw: string
+  readonly municipality_code: string
+  readonly reference_year: number
+  readonly population_type: PopulationType
+  readonly population: number
+}
+
+export interface SetAsideCell {
+  readonly row: number
+  readonly column: string
+  readonly reason: string
+}
+
+export interface IbgeTable {
+  readonly family: string
+  /** The file itself says it was made by the demonstration. */
+  readonly synthetic: boolean
+  /** Municipal cells published: municipalities + population + set_aside. */
+  readonly published: number
+  readonly municipalities: readonly MunicipalityRow[]
+  readonly population: readonly PopulationRow[]
+  /** Cells without a number, by mark; and those of another variable or category than the total. */
+  readonly set_aside: readonly SetAsideCell[]
+  /** Totals the file publishes, checked against the sum of municipalities. */
+  readonly totals: readonly {
+    readonly level: 'BR' | 'UF'
+    readonly code: string
+    readonly reference_year: number
+    readonly population: number
+  }[]
+}
+
+export const SYNTHETIC_MARK = 'sus-data demonstration'
+export const CENSUS_YEARS: ReadonlySet<number> = new Set([2000, 2010, 2022])
+export const populationTypeOf = (year: number): PopulationType =>
+  CENSUS_YEARS.has(year) ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
+
+/** Rows of a sheet or of a CSV: cells as text, in file order; index 0 is row 1. */
+export type Grid = readonly (readonly string[])[]
+
+/** @param columns already known: where code, year and value stand; collects cells into a table */
+export class TableBuilder {
+  readonly #file: string
+  readonly municipalities: MunicipalityRow[] = []
+  readonly population: PopulationRow[] = []
+  readonly setAside: SetAsideCell[] = []
+  readonly totals: IbgeTable['totals'][number][] = []
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  readonly #codes = new Set<number>()
+
+  hasMunicipality(code: number): boolean {
+    return this.#codes.has(code)
+  }
+
+  addMunicipality(row: MunicipalityRow): void {
+    this.#codes.add(row.ibge_code)
+    this.municipalities.push(row)
+  }
+
+  /**
+   * One published population cell: a number, a mark, or an error naming row and column.
+   * Footnotes follow the number in brackets and dots part thousands: `460.434(1)` is 460434.
+   */
+  addPopulation(row: number, column: string, code: string, year: number, raw: string): void {
+    if (!/^\d{7}$/.test(code))
+      throw new ImportError(
+        this.#file,
+        `has a code that is not of seven digits (row ${row}, ${column})`,
+        'Export or ask for municipalities alone, with their codes of seven digits',
+      )
+    if (!Number.isInteger(year))
+      throw new ImportError(this.#file, `has a value without a year (row ${row})`, 'Fetch the file again')
+    const value = readPopulationCell(raw)
+    if (value === null)
+      throw new ImportError(
+        this.#file,
+        `has a cell that is neither a number nor a mark (row ${row}, ${column})`,
+        'Fetch the file again',
+      )
+    if (typeof value === 'string') this.setAside.push({ row, column, reason: value })
+    else
+      this.population.push({
+        row,
+        column,
+        raw,
+        municipality_code: code,
+        reference_year: year,
+        population_type: populationTypeOf(year),
+        population: value,
+      })
+  }
+
+  /** A published cell that is no municipality's total: of another variable, or of one sex, age or situation. */
+  leaveOut(row: number, column: string, reason: 'other_variable' | 'not_a_total'): void {
+    this.setAside.push({ row, column, reason })
+  }
+
+  finish(family: string, synthetic: boolean): IbgeTable {
+    if (this.municipalities.length + this.population.length === 0)
+      throw new ImportError(this.#file, 'has no municipality in it', 'Fetch the file again')
+    const seen = new Set<string>()
+    for (const { municipality_code, reference_year, row } of this.population) {
+      const key = `${municipality_code} ${reference_year}`
+      if (seen.has(key))
+        throw new ImportError(
+          this.#file,
+          `has a municipality twice for one year (row ${row})`,
+          'Fetch the file again',
+        )
+      seen.add(key)
+    }
+    return {
+      family,
+      synthetic,
+      published: this.municipalities.length + this.population.length + this.setAside.length,
+      municipalities: this.municipalities,
+      population: this.population,
+      set_aside: this.setAside,
+      totals: this.totals,
+    }
+  }
+}
+
+/** @returns a count, the reason of a mark without a number, or null for anything else */
+export function readPopulationCell(raw: string): number | string | null {
+  const cell = (raw.split('(')[0] ?? '').trim()
+  if (cell === '-') return 0
+  if (cell === '...') return 'mark_not_available'
+  if (cell === '..') return 'mark_not_applicable'
+  if (cell === 'X') return 'mark_suppressed'
+  if (/^[A-Z]$/.test(cell)) return 'mark_range'
+  const digits = /^\d{1,3}(\.\d{3})+$/.test(cell) ? cell.replaceAll('.', '') : cell
+  return /^\d{1,9}$/.test(digits) ? Number(digits) : null
+}
+
+/** A fraction gets its decimal comma, so that 18.834 is never taken for 18834; counts stay as they are. */
+export const numberAsText = (value: number): string =>
+  Number.isInteger(value) ? String(value) : String(value).replace('.', ',')
+
+/** @returns whether a parsed JSON value has fields that can be read */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Titles compared without case, accents, line breaks and repeated blanks. */
+export const foldTitle = (title: string): string =>
+  title
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replaceAll(/\s+/g, ' ')
+    .trim()

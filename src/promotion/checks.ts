@@ -1,0 +1,164 @@
+/**
+ * What a new release is expected to be beside the one in service: complete, newer, and not wildly different.
+ *
+ * In: two opened releases. Out: a report of named expectations, each met or not, with numbers. A month of health data
+ * moves by a few per cent; a file that was cut, a state that is missing or a unit that changed moves by more. Whoever
+ * knows better promotes with a reason.
+ */
+import type { Engine } from '../engine/types.ts'
+import { CAPABILITIES } from '../model/capabilities.ts'
+import { METRIC_CODES, metricOf } from '../model/metrics.ts'
+import { answerQuery } from '../query/result.ts'
+import { formatPeriod, type ReleaseView } from '../release/view.ts'
+
+/** Largest change of a metric between two releases: of the country, and of a state that has enough to judge by. */
+const COUNTRY_SHARE = 0.1
+const STATE_SHARE = 0.25
+const STATE_MIN = 200
+/** Largest change of a dataset's rows in its newest month. */
+const ROWS_SHARE = 0.1
+
+export interface Expectation {
+  readonly name: string
+  readonly met: boolean
+  readonly detail: string
+}
+
+export interface ExpectationReport {
+  readonly release_id: string
+  /** The release it is measured against; null where none is in service. */
+  readonly against: string | null
+  readonly met: boolean
+  readonly expectations: readonly Expectation[]
+}
+
+/** @param before the release in service; null or the same one: only what stands by itself is checked */
+export async function checkExpectations(
+  engine: Engine,
+  after: ReleaseView,
+  before: ReleaseView | null,
+): Promise<ExpectationReport> {
+  const expectations: Expectation[] = [checksHold(after), hasAreas(after)]
+  const isComparable = before !== null && before.id !== after.id && before.synthetic === after.synthetic
+  if (isComparable) {
+    expectations.push(isNotOlder(after, before), rowsAreLike(after, before))
+    expectations.push(...(await driftOf(engine, after, before)))
+  }
+  return {
+    release_id: after.id,
+    against: isComparable ? before.id : null,
+    met: expectations.every(({ met }) => met),
+    expectations,
+  }
+}
+
+function checksHold(view: ReleaseView): Expectation {
+  const checks = [view.components.cnes, view.components.demography].flatMap(
+    (manifest) => manifest?.checks ?? [],
+  )
+  const broken = checks.filter(({ violations }) => violations > 0)
+  return {
+    name: 'data checks',
+    met: broken.length === 0,
+    detail:
+      broken.length === 0
+        ? `${checks.length} checks hold`
+        : broken.map(({ name, violations }) => `${name}: ${violations}`).join(', '),
+  }
+}
+
+function hasAreas({ components }: ReleaseView): Expectation {
+  const lacking = Object.entries(components).flatMap(([area, manifest]) => (manifest === null ? [area] : []))
+  return {
+    name: 'areas',
+    met: lacking.length === 0,
+    detail: lacking.length === 0 ? 'facilities and population are there' : `lacks ${lacking.join(', ')}`,
+  }
+}
+
+function isNotOlder(after: ReleaseView, before: ReleaseView): Expectation {
+  const [month, was] = [after.analytics.month, before.analytics.month]
+  return {
+    name: 'newest month',
+    met: month >= was,
+    detail: `${formatPeriod(month)}, in service ${formatPeriod(was)}`,
+  }
+}
+
+/** Rows of each dataset's newest month. */
+function rowsAreLike(after: ReleaseView, before: ReleaseView): Expectation {
+  const rowsOf = ({ components }: ReleaseView): Map<string, number> =>
+    new Map(
+      [components.cnes, components.demography].flatMap((manifest) =>
+        Object.entries(manifest?.datasets ?? {})
+          .filter(([name]) => !name.endsWith('_provenance') && name !== 'set_aside')
+          .map(([name, { periods }]): [string, number] => {
+            const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
+            const files = manifest?.files.filter(({ path }) => path.startsWith(`${name}/${newest}`)) ?? []
+            return [name, files.reduce((sum, { rows }) => sum + rows, 0)]
+          }),
+      ),
+    )
+  const rows = rowsOf(after)
+  const unlike = [...rowsOf(before)].flatMap(([name, was]) => {
+    const is = rows.get(name) ?? 0
+    return was > 0 && Math.abs(is - was) > was * ROWS_SHARE ? [`${name}: ${was} → ${is}`] : []
+  })
+  return {
+    name: 'rows of the newest month',
+    met: unlike.length === 0,
+    detail: unlike.length === 0 ? `within ${ROWS_SHARE * 100} % in every dataset` : unlike.join(', '),
+  }
+}
+
+/** Sums and counts of the core, by state and in all. */
+async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView): Promise<Expectation[]> {
+  const metrics = METRIC_CODES.filter(
+    (code) => metricOf(code).tier === 'core' && metricOf(code).kind !== 'ratio',
+  )
+  const ask = async (
+    view: ReleaseView,
+    group_by: string[],
+  ): Promise<Map<string, Record<string, number | null>>> => {
+    const { data } = await answerQuery(
+      { metrics, group_by, limit: 100 },
+      { engine, view, capabilities: CAPABILITIES, language: 'en' },
+    )
+    const rows = data as unknown as { label: string; metrics: Record<string, number | null> }[]
+    return new Map(rows.map(({ label, metrics: values }) => [label, values]))
+  }
+  const [[country], [wasCountry]] = [
+    [...(await ask(after, [])).values()],
+    [...(await ask(before, [])).values()],
+  ]
+  const [states, wasStates] = [await ask(after, ['state']), await ask(before, ['state'])]
+  return metrics.map((code): Expectation => {
+    const moved = [...wasStates].flatMap(([state, values]) => {
+      const [was, is] = [values[code] ?? null, states.get(state)?.[code] ?? null]
+      if (was === null || was < STATE_MIN) return []
+      if (is === null) return [`${state}: ${was} → not collected`]
+      return Math.abs(is - was) > was * STATE_SHARE ? [`${state}: ${was} → ${is}`] : []
+    })
+    const [was, is] = [wasCountry?.[code] ?? 0, country?.[code] ?? 0]
+    const isFar = was > 0 && Math.abs(is - was) > was * COUNTRY_SHARE
+    return {
+      name: `drift of ${code}`,
+      met: moved.length === 0 && !isFar,
+      detail: [
+        `${was} → ${is}${was > 0 ? ` (${(((is - was) / was) * 100).toFixed(2)} %)` : ''}`,
+        ...moved.slice(0, 5),
+        ...(moved.length > 5 ? [`and ${moved.length - 5} more states`] : []),
+      ].join('; '),
+    }
+  })
+}
+
+/** @returns the report as lines for a terminal */
+export const reportLines = ({ release_id, against, met, expectations }: ExpectationReport): string[] => [
+  `${release_id}`,
+  against === null ? 'nothing comparable is in service' : `measured against ${against}`,
+  ...expectations.map(
+    (one) => `${one.met ? '  met    ' : '  NOT MET'}  ${one.name.padEnd(34)} ${one.detail}`,
+  ),
+  met ? 'All expectations are met.' : 'Some expectations are not met.',
+]

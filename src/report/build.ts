@@ -1,0 +1,199 @@
+/**
+ * A report's request and a release → one file: the artifact, with its digest and its fingerprint.
+ *
+ * The only processing behind every export route and `verify-report`. Rows come in batches of one size whatever DuckDB
+ * hands out, so the bytes depend on the rows alone. Memory holds a batch, never the report.
+ */
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import type { Engine, Row } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import { printRowCount } from '../query/dialect/duckdb.ts'
+import { estimateRows } from '../query/explain.ts'
+import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
+import {
+  type AnswerParts,
+  type AnswerSummary,
+  type PreparedQuery,
+  prepareQuery,
+  printQuery,
+  summarise,
+} from '../query/result.ts'
+import { digestFile } from '../release/digest.ts'
+import type { ReleaseView } from '../release/view.ts'
+import { createArrowWriter } from './arrow.ts'
+import { csvHeader, csvLine } from './csv.ts'
+import type { ReportFormat } from './formats.ts'
+import { describeReport, type Sign } from './manifest.ts'
+import { createParquetWriter } from './parquet.ts'
+import { type Cell, type Column, cellsOf, columnsOf, type Language } from './table.ts'
+import { createCsvWriter, createJsonWriter } from './text-writers.ts'
+import { FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
+import { createXlsxWriter } from './xlsx.ts'
+
+export interface ReportParts {
+  readonly engine: Engine
+  readonly view: ReleaseView
+  readonly capabilities: readonly Capability[]
+  readonly language: Language
+  readonly sign: Sign | null
+  readonly signal?: AbortSignal
+}
+
+export interface BuiltReport {
+  readonly file: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly rows: number
+  readonly fingerprint: string
+  /** Base64 of the Ed25519 signature, or null without a key. */
+  readonly signature: string | null
+  readonly referencePeriod: string | null
+}
+
+const BATCH_ROWS = 4096
+
+/**
+ * @param body request of a report, unchecked; @param file must not exist, is removed when the work fails
+ * @throws AppError as a query; 'too_many_rows'
+ */
+export async function buildReport(
+  body: unknown,
+  format: ReportFormat,
+  file: string,
+  parts: ReportParts,
+): Promise<BuiltReport> {
+  const { title, table } = await openTable(body, parts)
+  try {
+    return await writeTable(table, title, format, file, parts)
+  } finally {
+    await table.close()
+  }
+}
+
+async function writeTable(
+  { prepared, summary, columns, batches }: ReportTable,
+  title: string | null,
+  format: ReportFormat,
+  file: string,
+  { view, language, sign }: ReportParts,
+): Promise<BuiltReport> {
+  const sink = await FileSink.create(file)
+  try {
+    const writer = createWriter(format, sink, prepared, columns, language)
+    const digest = createHash('sha256').update(csvHeader(columns))
+    const describe = (tableSha256: string): ReturnType<typeof describeReport> =>
+      describeReport({ prepared, summary, view, columns, title, language, tableSha256, sign })
+    await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
+    for await (const batch of batches) {
+      digest.update(batch.cells.map((cells) => csvLine(cells, columns)).join(''))
+      await writer.rows(batch)
+    }
+    const manifest = describe(digest.digest('hex'))
+    await writer.end(manifest)
+    await sink.close()
+    return {
+      file,
+      ...(await digestFile(file)),
+      rows: manifest.row_count,
+      fingerprint: manifest.fingerprint,
+      signature: manifest.signature?.value ?? null,
+      referencePeriod: manifest.reference_period,
+    }
+  } catch (error) {
+    await sink.close().catch(() => undefined)
+    await rm(file, { force: true })
+    throw error
+  }
+}
+
+function createWriter(
+  format: ReportFormat,
+  sink: FileSink,
+  { plan }: PreparedQuery,
+  columns: readonly Column[],
+  language: Language,
+): TableWriter {
+  switch (format) {
+    case 'json':
+      return createJsonWriter(sink, plan, language)
+    case 'csv':
+      return createCsvWriter(sink, columns)
+    case 'arrow':
+      return createArrowWriter(sink, columns)
+    case 'parquet':
+      return createParquetWriter(sink, columns)
+    case 'xlsx':
+      return createXlsxWriter(sink, columns)
+  }
+}
+
+export interface ReportTable {
+  readonly prepared: PreparedQuery
+  readonly summary: AnswerSummary
+  readonly columns: readonly Column[]
+  /** All rows in their order; to be read once. */
+  readonly batches: AsyncIterable<{
+    readonly rows: readonly Row[]
+    readonly cells: readonly (readonly Cell[])[]
+  }>
+  /** Gives the engine back what the rows held, read or not: whoever opened the table calls it. */
+  close(): Promise<void>
+}
+
+/** Asks the query of a report and hands out its rows. @throws AppError as buildReport */
+export async function openTable(
+  body: unknown,
+  parts: ReportParts,
+): Promise<{ readonly title: string | null; readonly table: ReportTable }> {
+  const { engine, view, language } = parts
+  const { query, title } = parseReport(body)
+  const prepared = await prepareQuery(query, parts satisfies AnswerParts)
+  const options = parts.signal === undefined ? {} : { signal: parts.signal }
+  // A plan that may give more rows than a report holds is counted first; no other work is done before.
+  if (estimateRows(prepared.plan, view) > REPORT_ROWS_MAX) {
+    const [row] = await engine.run(printRowCount(prepared.plan), view, options)
+    refuseTooMany(Number(row?.total_rows ?? 0))
+  }
+  const source = engine.runInBatches(printQuery(prepared, view), view, options)[Symbol.asyncIterator]()
+  const close = async (): Promise<void> => void (await source.return?.())
+  try {
+    const first = await source.next()
+    const firstRows = first.done === true ? [] : first.value
+    const summary = summarise(firstRows[0], prepared, view)
+    refuseTooMany(summary.total)
+    const { plan } = prepared
+    const batches = async function* () {
+      let held: Row[] = []
+      const cut = function* (size: number) {
+        while (held.length >= size && held.length > 0) {
+          const rows = held.slice(0, BATCH_ROWS)
+          held = held.slice(BATCH_ROWS)
+          yield { rows, cells: rows.map((row) => cellsOf(row, plan, language)) }
+        }
+      }
+      for (let rows: Row[] = firstRows; ; ) {
+        held.push(...rows.filter((row) => row.in_page !== null))
+        yield* cut(BATCH_ROWS)
+        const next = await source.next()
+        if (next.done === true) break
+        rows = next.value
+      }
+      yield* cut(1)
+    }
+    const columns = columnsOf(plan, language)
+    return { title, table: { prepared, summary, columns, batches: batches(), close } }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function refuseTooMany(rows: number): void {
+  if (rows > REPORT_ROWS_MAX)
+    throw new AppError('too_many_rows', {
+      detail: `The report would have ${rows} rows; ${REPORT_ROWS_MAX} are allowed.`,
+      extra: { rows, allowed: REPORT_ROWS_MAX },
+    })
+}

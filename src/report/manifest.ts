@@ -1,0 +1,106 @@
+/**
+ * The manifest of a report: what was asked, of which release, and the digests that let anyone check the answer. Pure.
+ *
+ * In: a prepared query and the digests of its rows. Out: a JSON value that every artifact carries. No clock and no machine
+ * enters it. `manifest_sha256` covers the manifest itself, so that a change of one character in it shows.
+ */
+import { z } from 'zod'
+import type { JsonValue } from '../engine/types.ts'
+import { CATALOG_VERSION } from '../model/metrics.ts'
+import { questionOf } from '../query/fingerprint.ts'
+import { type AnswerSummary, componentsOf, type PreparedQuery } from '../query/result.ts'
+import { digestJson } from '../release/digest.ts'
+import type { ReleaseView } from '../release/view.ts'
+import type { Column, Language } from './table.ts'
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const columnSchema = z.strictObject({
+  name: z.string(),
+  type: z.enum(['text', 'integer', 'decimal']),
+  decimals: z.number().int().min(0).max(18),
+  digested: z.boolean(),
+  label: z.string(),
+  unit: z.string(),
+  formula: z.string(),
+  source: z.string(),
+})
+
+export const reportManifestSchema = z.strictObject({
+  format: z.literal('sus-data-report-1'),
+  title: z.string().nullable(),
+  language: z.enum(['pt', 'en']),
+  release_id: z.string(),
+  components: z.record(z.string(), z.string().nullable()),
+  catalog_version: z.string(),
+  reference_period: z.string().nullable(),
+  synthetic: z.boolean(),
+  /** The question in its one spelling. */
+  query: z.record(z.string(), z.json()),
+  columns: z.array(columnSchema),
+  row_count: z.number().int().nonnegative(),
+  /** Codes and values of all rows. */
+  rows_sha256: sha256,
+  /** The whole table, names too, as CSV. */
+  table_sha256: sha256,
+  fingerprint: sha256,
+  notes: z.array(z.string()),
+  /** Ed25519 over the 64 characters of the fingerprint; null where the operator has no key. */
+  signature: z
+    .strictObject({ algorithm: z.literal('Ed25519'), public_key: z.string(), value: z.string() })
+    .nullable(),
+  how_to_verify: z.string(),
+  manifest_sha256: sha256,
+})
+export type ReportManifest = z.infer<typeof reportManifestSchema>
+
+/** Signs a fingerprint with the operator's key. */
+export type Sign = (fingerprint: string) => { readonly public_key: string; readonly value: string }
+
+const HOW_TO_VERIFY = 'sus-data verify-report FILE'
+
+export interface ManifestInput {
+  readonly prepared: PreparedQuery
+  readonly summary: AnswerSummary
+  readonly view: ReleaseView
+  readonly columns: readonly Column[]
+  readonly title: string | null
+  readonly language: Language
+  readonly tableSha256: string
+  readonly sign: Sign | null
+}
+
+export function describeReport(input: ManifestInput): ReportManifest {
+  const { prepared, summary, view, columns, title, language, tableSha256, sign } = input
+  const signature = sign?.(summary.fingerprint) ?? null
+  return sealManifest({
+    format: 'sus-data-report-1',
+    title,
+    language,
+    release_id: view.id,
+    components: componentsOf(view),
+    catalog_version: CATALOG_VERSION,
+    reference_period: prepared.plan.referencePeriod,
+    synthetic: view.synthetic,
+    query: questionOf(prepared.normalised) as Record<string, z.util.JSONType>,
+    columns: [...columns],
+    row_count: summary.total,
+    rows_sha256: summary.rowsSha256,
+    table_sha256: tableSha256,
+    fingerprint: summary.fingerprint,
+    notes: [...summary.notes],
+    signature: signature === null ? null : { algorithm: 'Ed25519', ...signature },
+    how_to_verify: HOW_TO_VERIFY,
+  })
+}
+
+/** @returns the manifest with its own digest */
+export const sealManifest = (body: Omit<ReportManifest, 'manifest_sha256'>): ReportManifest => ({
+  ...body,
+  manifest_sha256: digestManifest(body),
+})
+
+/** @returns SHA-256 of the canonical JSON of a manifest without its digest */
+export function digestManifest(manifest: Omit<ReportManifest, 'manifest_sha256'>): string {
+  const { manifest_sha256: _own, ...body } = manifest as ReportManifest
+  return digestJson(body as unknown as JsonValue)
+}

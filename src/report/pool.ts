@@ -1,0 +1,171 @@
+/**
+ * Reports beside the server: jobs to a process that has a DuckDB of its own, files back.
+ *
+ * In: a request, a release, a format. Out: a finished file in a folder of ours, to be sent and removed. One report is
+ * made at a time; a bounded number waits, then 'overloaded'. The process starts with the first job, and again when it has
+ * died (a report that exceeds its memory ends it, not the server). A process, not a thread: threads wait for each other
+ * wherever memory is taken and given back, and a workbook does little else.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AppError, type AppErrorOptions, type ErrorCode } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import type { ReleaseView } from '../release/view.ts'
+import { type WorkerEntry, workerEntry } from '../workers/entry.ts'
+import type { BuiltReport } from './build.ts'
+import type { ReportFormat } from './formats.ts'
+import type { Language } from './table.ts'
+
+/** What the worker is started with. */
+export interface WorkerSettings {
+  readonly releasesDir: string
+  readonly memory: string
+  readonly threads: number
+  readonly timeoutMs: number
+  readonly signingKeyFile: string
+}
+
+export interface ReportJob {
+  readonly body: unknown
+  readonly format: ReportFormat
+  readonly view: ReleaseView
+  readonly capabilities: readonly Capability[]
+  readonly language: Language
+}
+
+export type ToWorker =
+  | { readonly kind: 'build'; readonly id: number; readonly file: string; readonly job: ReportJob }
+  | { readonly kind: 'cancel'; readonly id: number }
+export type FromWorker =
+  | { readonly kind: 'built'; readonly id: number; readonly report: BuiltReport }
+  | {
+      readonly kind: 'failed'
+      readonly id: number
+      readonly code: ErrorCode
+      readonly options: Omit<AppErrorOptions, 'cause'>
+      readonly cause: string
+    }
+
+export interface ReportPool {
+  /** @throws AppError of the query; 'overloaded' */
+  build(job: ReportJob, signal: AbortSignal): Promise<BuiltReport>
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  readonly worker: WorkerSettings
+  /** The worker's module, the one of this repository by default. */
+  readonly entry?: WorkerEntry
+  /** Jobs that may wait. */
+  readonly queue: number
+  /** Megabytes of JavaScript heap a report may take. */
+  readonly heapMb: number
+}
+
+interface Pending {
+  readonly id: number
+  readonly file: string
+  readonly job: ReportJob
+  readonly resolve: (report: BuiltReport) => void
+  readonly reject: (error: Error) => void
+}
+
+export function createReportPool(options: PoolOptions): ReportPool {
+  const folder = mkdtempSync(join(tmpdir(), 'sus-data-reports-'))
+  const waiting: Pending[] = []
+  let worker: ChildProcess | null = null
+  let running: Pending | null = null
+  let last = 0
+
+  const start = (): ChildProcess => {
+    const { file, execArgv } = options.entry ?? workerEntry('report')
+    const started = fork(file, [JSON.stringify(options.worker)], {
+      execArgv: [...execArgv, `--max-old-space-size=${options.heapMb}`],
+      serialization: 'advanced',
+    })
+    started.on('message', (message: FromWorker) => {
+      if (running === null || running.id !== message.id) return
+      const { resolve, reject } = running
+      running = null
+      if (message.kind === 'built') resolve(message.report)
+      else reject(new AppError(message.code, { ...message.options, cause: new Error(message.cause) }))
+      next()
+    })
+    const fail = (cause: unknown): void => {
+      if (worker !== started) return
+      worker = null
+      const failed = running
+      running = null
+      // What it had written of the report.
+      if (failed !== null) rmSync(failed.file, { force: true })
+      failed?.reject(new AppError('internal', { cause }))
+      next()
+    }
+    started.on('error', fail)
+    started.on('exit', (code, signal) =>
+      fail(new Error(`the report worker ended with ${signal ?? `code ${code}`}`)),
+    )
+    return started
+  }
+  /** Only a process with something to do keeps this one alive. */
+  const hold = (on: ChildProcess, isBusy: boolean): void => {
+    if (isBusy) {
+      on.ref()
+      on.channel?.ref()
+    } else {
+      on.unref()
+      on.channel?.unref()
+    }
+  }
+  const next = (): void => {
+    if (running !== null) return
+    running = waiting.shift() ?? null
+    if (running !== null) worker ??= start()
+    if (worker !== null) hold(worker, running !== null)
+    if (running === null || worker === null) return
+    const { id, file, job } = running
+    tell(worker, { kind: 'build', id, file, job })
+  }
+  // One that has ended says so itself.
+  const tell = (to: ChildProcess, message: ToWorker): void => void to.send(message, () => undefined)
+
+  return {
+    build(job, signal) {
+      // Opening a release may take longer than a client waits.
+      if (signal.aborted)
+        return Promise.reject(new AppError('query_timeout', { detail: 'The client has left.' }))
+      if (waiting.length >= options.queue)
+        return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '5' } }))
+      last += 1
+      const id = last
+      return new Promise<BuiltReport>((resolve, reject) => {
+        const pending: Pending = { id, file: join(folder, `${id}.${job.format}`), job, resolve, reject }
+        signal.addEventListener(
+          'abort',
+          () => {
+            const place = waiting.indexOf(pending)
+            if (place >= 0) {
+              waiting.splice(place, 1)
+              reject(new AppError('query_timeout', { detail: 'The client has left.' }))
+            } else if (worker !== null) tell(worker, { kind: 'cancel', id })
+          },
+          { once: true },
+        )
+        waiting.push(pending)
+        next()
+      })
+    },
+    async close() {
+      const ending = worker
+      worker = null
+      if (ending !== null && ending.exitCode === null && ending.signalCode === null)
+        await new Promise((resolve) => {
+          ending.ref()
+          ending.once('exit', resolve).kill('SIGKILL')
+        })
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

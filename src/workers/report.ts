@@ -1,0 +1,51 @@
+/** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
+import { giveWay } from '../background.ts'
+import { createEngine } from '../engine/duckdb/engine.ts'
+import { AppError } from '../errors.ts'
+import { loadSigner } from '../keys/signing.ts'
+import { buildReport } from '../report/build.ts'
+import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
+
+const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
+giveWay()
+// Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+process.on('disconnect', () => process.exit())
+const engine = await createEngine({
+  releasesDir: settings.releasesDir,
+  memory: settings.memory,
+  threads: settings.threads,
+  timeoutMs: settings.timeoutMs,
+  concurrency: 2,
+  queue: 8,
+})
+const running = new Map<number, AbortController>()
+const answer = (message: FromWorker): void => void process.send?.(message)
+
+process.on('message', async (message: ToWorker) => {
+  if (message.kind === 'cancel') {
+    running.get(message.id)?.abort()
+    return
+  }
+  const { id, file, job } = message
+  const controller = new AbortController()
+  running.set(id, controller)
+  try {
+    const report = await buildReport(job.body, job.format, file, {
+      engine,
+      view: job.view,
+      capabilities: job.capabilities,
+      language: job.language,
+      sign: loadSigner(settings.signingKeyFile),
+      signal: controller.signal,
+    })
+    answer({ kind: 'built', id, report })
+  } catch (thrown) {
+    const error = thrown instanceof AppError ? thrown : new AppError('internal', { cause: thrown })
+    const { code, message: detail, errors, extra, headers } = error
+    const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : ''
+    answer({ kind: 'failed', id, code, options: { detail, errors, extra, headers }, cause })
+  } finally {
+    running.delete(id)
+  }
+})

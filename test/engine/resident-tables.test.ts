@@ -1,0 +1,197 @@
+/**
+ * What is held in memory and what was added up before change no answer: seeded questions are asked of the files alone, of
+ * tables in memory, and of a release without pre-aggregates. And it is bounded, and given back.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Engine } from '../../src/engine/types.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { dimensionOf } from '../../src/model/dimensions.ts'
+import { METRIC_CODES, type MetricCode } from '../../src/model/metrics.ts'
+import { PRE_AGGREGATE_NAMES } from '../../src/model/pre-aggregates.ts'
+import { allowedDimensions, planAggregate } from '../../src/query/aggregate.ts'
+import { choosePreAggregates } from '../../src/query/pre-aggregates.ts'
+import { parseQuery } from '../../src/query/request.ts'
+import { keptRelations } from '../../src/query/resident-relations.ts'
+import { answerQuery } from '../../src/query/result.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
+import { sql, table } from '../../src/sql.ts'
+import { createDraws } from '../fixtures/draws.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
+import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
+
+const QUESTIONS = 300
+/** Pages of the files that DuckDB keeps beside. */
+const FILE_CACHE = 2 ** 23
+const small = await makeSmallRelease(3)
+const hot = await openReleases(small.releasesDir, 2)
+const cold = await openReleases(small.releasesDir, 2, 0)
+const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
+  for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true })
+  manifest.datasets = {}
+  manifest.files = []
+})
+const view = hot.store.current() as ReleaseView
+const bare = (await hot.store.pin(bareId)) as ReleaseView
+await hot.engine.warm(view)
+t.teardown(async () => {
+  await hot.close()
+  await cold.close()
+})
+
+const { draw, pick, shuffle } = createDraws(2026)
+const some = <Item>(items: readonly Item[], count: number): Item[] => shuffle(items).slice(0, count)
+
+const MEMBERS = new Map<string, (string | number)[]>()
+for (const code of allowedDimensions('bed_capacity_existing').concat(
+  allowedDimensions('equipment_existing'),
+  allowedDimensions('service_offerings'),
+)) {
+  const dimension = dimensionOf(code)
+  const dataset = dimension.datasets.find((name) => name !== 'facilities') ?? 'facilities'
+  const rows = await cold.engine.run(
+    sql`SELECT DISTINCT ${{ parts: [{ kind: 'text', text: dimension.column }] }} AS code FROM ${table(dataset, 202605)} ORDER BY code LIMIT 60`,
+    view,
+  )
+  const codes = rows.flatMap(({ code: value }) =>
+    typeof value === 'string' || typeof value === 'number' ? [value] : [],
+  )
+  // A code that nothing has, too, where any text may be one.
+  MEMBERS.set(code, ['municipality', 'reference_period', 'state'].includes(code) ? codes : [...codes, 'none'])
+}
+
+interface Question {
+  readonly metrics: readonly string[]
+  readonly group_by: readonly string[]
+  readonly [name: string]: unknown
+}
+
+function drawQuestion(turn: number): Question {
+  const first = METRIC_CODES[turn % METRIC_CODES.length] as MetricCode
+  const dimensions = allowedDimensions(first).filter((code) => code !== 'facility' || turn % 7 === 0)
+  const group_by = some(dimensions, draw(4)).filter(
+    (code) => code !== 'facility' || !first.includes('per_100k'),
+  )
+  const used = [...group_by]
+  const filters = some(
+    dimensions.filter((code) => code !== 'reference_period' && code !== 'facility'),
+    draw(3),
+  ).map((dimension) => {
+    used.push(dimension)
+    const members = MEMBERS.get(dimension) ?? []
+    const operator = pick(['EQ', 'IN', 'NEQ', 'NOT_IN'])
+    const value = operator.endsWith('IN') ? some(members, 1 + draw(4)) : pick(members)
+    return { dimension, operator, value }
+  })
+  const fitting = METRIC_CODES.filter(
+    (code) =>
+      used.every((dimension) => allowedDimensions(code).includes(dimension)) &&
+      !(group_by.includes('facility') && code.includes('per_100k')),
+  )
+  const metrics = [...new Set([first, ...some(fitting, draw(6))])]
+  const over_period =
+    group_by.includes('reference_period') || turn % 3 > 0 || allowedDimensions(first).length < 4
+      ? null
+      : pick(['last', 'first', 'avg', 'max'])
+  const order_by =
+    turn % 2 === 0 ? [] : [{ field: pick([...metrics, ...group_by]), direction: pick(['asc', 'desc']) }]
+  return {
+    metrics,
+    group_by,
+    filters,
+    over_period,
+    order_by,
+    limit: 1 + draw(300),
+    offset: pick([0, 0, 0, 5]),
+  }
+}
+
+const ask = (engine: Engine, of: ReleaseView, body: unknown) =>
+  answerQuery(body, { engine, view: of, capabilities: CAPABILITIES, language: 'pt' })
+
+t.test('memory and pre-aggregates change no answer', async (t) => {
+  const wrong: string[] = []
+  let added = 0
+  for (let turn = 0; turn < QUESTIONS; turn += 1) {
+    const question = drawQuestion(turn)
+    const plan = planAggregate(parseQuery(question), view, CAPABILITIES)
+    if (choosePreAggregates(plan, view).datasets.some(({ source }) => source !== null)) added += 1
+    const fromFiles = await ask(cold.engine, view, question)
+    if (JSON.stringify(await ask(hot.engine, view, question)) !== JSON.stringify(fromFiles))
+      wrong.push(JSON.stringify(question))
+    for (const engine of [cold.engine, hot.engine]) {
+      const { data, meta, pagination } = await ask(engine, bare, question)
+      const same = [data, pagination, meta.rows_sha256, meta.notes]
+      if (
+        JSON.stringify(same) !==
+        JSON.stringify([
+          fromFiles.data,
+          fromFiles.pagination,
+          fromFiles.meta.rows_sha256,
+          fromFiles.meta.notes,
+        ])
+      )
+        wrong.push(`without pre-aggregates: ${JSON.stringify(question)}`)
+    }
+  }
+  t.same(wrong.slice(0, 5), [], `${QUESTIONS} questions`)
+  t.ok(added > QUESTIONS / 4, `${added} of them from pre-aggregates`)
+})
+
+t.test('the facts in memory give the same, too', async (t) => {
+  await hot.engine.warm(bare)
+  const wrong: string[] = []
+  for (let turn = 0; turn < QUESTIONS / 2; turn += 1) {
+    const question = drawQuestion(turn)
+    const [one, other] = [await ask(cold.engine, bare, question), await ask(hot.engine, bare, question)]
+    if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(JSON.stringify(question))
+  }
+  t.same(wrong.slice(0, 5), [])
+})
+
+const open = (hotBytes: number): Promise<Engine> =>
+  makeEngine(small.releasesDir, { queue: 200, hot: { bytes: hotBytes, relations: keptRelations } })
+
+t.test('what is held is bounded, and given back with the release', async (t) => {
+  const held: number[] = []
+  for (const bound of [0, 2 ** 24, 2 ** 28]) {
+    const engine = await open(bound)
+    await engine.open(view)
+    const before = await engine.memoryBytes()
+    await engine.warm(view)
+    const grown = (await engine.memoryBytes()) - before
+    held.push(grown)
+    t.ok(grown <= bound + FILE_CACHE, `${grown} bytes of ${bound}`)
+    await ask(engine, view, { metrics: ['bed_capacity_existing'], group_by: ['state'] })
+    await engine.release(view.id)
+    t.ok((await engine.memoryBytes()) <= before + FILE_CACHE, `${await engine.memoryBytes()} bytes after`)
+    await engine.close()
+  }
+  t.ok((held[2] ?? 0) > 1.5 * (held[1] ?? 0), `${held}`)
+})
+
+t.test('questions are answered while tables come and go', async (t) => {
+  const engine = await open(2 ** 28)
+  const question = {
+    metrics: ['bed_capacity_existing', 'equipment_existing_per_100k', 'service_facilities'],
+    group_by: ['municipality'],
+  }
+  const expected = JSON.stringify((await ask(cold.engine, view, question)).data)
+  let isOver = false
+  const asking = [...Array(6)].map(async () => {
+    let answers = 0
+    for (; !isOver; answers += 1)
+      for (const of of [view, bare])
+        if (JSON.stringify((await ask(engine, of, question)).data) !== expected) return -1
+    return answers
+  })
+  for (let turn = 0; turn < 2; turn += 1) {
+    await engine.warm(view)
+    await engine.warm(bare)
+    await engine.release(bare.id)
+  }
+  isOver = true
+  t.ok((await Promise.all(asking)).every((answers) => answers > 0))
+  await engine.close()
+})

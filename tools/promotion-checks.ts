@@ -1,0 +1,31 @@
+/** Opens a release beside the one in service and runs the expectations: what `import` and `promote` share. */
+import { createEngine } from '../src/engine/duckdb/engine.ts'
+import { checkExpectations, type ExpectationReport } from '../src/promotion/checks.ts'
+import { openStore } from '../src/release/store.ts'
+import { ReleaseRefused } from '../src/release/verify.ts'
+import { readSettings } from '../src/settings.ts'
+
+/** @throws ReleaseRefused when the release does not verify */
+export async function expectationsOf(releasesDir: string, id: string): Promise<ExpectationReport> {
+  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = readSettings()
+  const engine = await createEngine({
+    releasesDir,
+    memory: duckdbMemory,
+    threads: duckdbThreads,
+    timeoutMs: reportTimeoutMs,
+    concurrency: 1,
+    queue: 4,
+  })
+  const store = await openStore({ releasesDir, prepare: (view) => engine.open(view) })
+  try {
+    const view = await store.pin(id)
+    if (view === null) {
+      const problem = store.problems().find(({ release_id }) => release_id === id)
+      throw new ReleaseRefused(id, 'manifest.json', problem?.reason ?? 'is not a release here')
+    }
+    return await checkExpectations(engine, view, store.current())
+  } finally {
+    store.close()
+    await engine.close()
+  }
+}
