@@ -16,7 +16,7 @@ import { keepTickShape } from './http/tick-shape.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { readPublicKey } from './keys/signing.ts'
-import { keptRelations } from './query/resident-relations.ts'
+import { residentRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
@@ -55,7 +55,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     timeoutMs: settings.queryTimeoutMs,
     concurrency: settings.queryConcurrency,
     queue: settings.queryQueue,
-    hot: { bytes: settings.hotBytes, relations: keptRelations },
+    resident: { bytes: settings.residentBytes, relations: residentRelations },
   })
   const keys = openKeyStore(settings.keysFile, {
     notesUse: true,

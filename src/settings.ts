@@ -152,13 +152,13 @@ export const SETTINGS = {
     allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
     parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
   }),
-  hotBytes: setting({
-    name: 'SUS_HOT_BYTES',
+  residentBytes: setting({
+    name: 'SUS_RESIDENT_BYTES',
     default: '9/20 of SUS_DUCKDB_MEMORY',
     computeDefault: (context) =>
       String(Math.floor((memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) * 9) / 20)),
     unit: 'bytes',
-    help: 'Share of SUS_DUCKDB_MEMORY that holds what aggregations read of the release in service; 0 holds nothing.',
+    help: 'Share of SUS_DUCKDB_MEMORY for tables in memory that aggregations read; 0 holds none.',
     allowed: 'a whole number from 0 to 100000000000',
     parse: whole(0, 100_000_000_000),
   }),

@@ -2,8 +2,8 @@
  * SQL as values: a template tag whose interpolations are parameters, never text.
  *
  * In: sql`SELECT … ${value}`, identifiers from model/ through `ident`, datasets through `table`. Out: a `Sql` value that
- * `print` turns into text and positional parameters, once it is known where a release's datasets stand. Absent on
- * purpose: a way to put a request's string into the text.
+ * `print` turns into text and positional parameters for one release. Absent on purpose: a way to put a request's string into
+ * the text.
  */
 export type SqlScalar = string | number | bigint | boolean | null
 export type SqlValue = SqlScalar | readonly string[] | readonly number[]
@@ -19,7 +19,7 @@ type Part =
       readonly other?: boolean
     }
   | {
-      readonly kind: 'kept'
+      readonly kind: 'resident'
       readonly name: string
       readonly definition: Sql
     }
@@ -66,11 +66,11 @@ export function table(dataset: string, period: number | null = null): Sql {
 }
 
 /**
- * A relation that an engine may keep in memory. It is printed as its definition in parentheses where none is kept: the rows
- * are the same, so whether it is kept changes no answer.
+ * A relation that an engine may hold in memory as a table (a resident relation). Where it does not, it is printed as its
+ * definition in parentheses: the rows are the same, so an answer does not depend on what is in memory.
  */
-export function kept(name: string, definition: Sql): Sql {
-  return { parts: [{ kind: 'kept', name, definition }] }
+export function resident(name: string, definition: Sql): Sql {
+  return { parts: [{ kind: 'resident', name, definition }] }
 }
 
 /**
@@ -82,12 +82,12 @@ export function whole(value: number): Sql {
   return { parts: [{ kind: 'text', text: value < 0 ? `(${value})` : String(value) }] }
 }
 
-/** @returns the same statement over the datasets of the other release, of which nothing is kept */
+/** @returns the same statement over the datasets of the other release, read from its files */
 export const ofOther = (statement: Sql): Sql => ({
   parts: statement.parts.flatMap((part): readonly Part[] =>
     part.kind === 'table'
       ? [{ ...part, other: true }]
-      : part.kind === 'kept'
+      : part.kind === 'resident'
         ? [{ kind: 'text', text: '(' }, ...ofOther(part.definition).parts, { kind: 'text', text: ')' }]
         : [part],
   ),
@@ -105,14 +105,14 @@ export function join(items: readonly Sql[], separator: string): Sql {
 export const EMPTY: Sql = { parts: [] }
 
 /**
- * @param relation where a dataset stands, as quoted SQL
- * @param keptAs where a kept relation stands, as quoted SQL; null where it is not kept
+ * @param relation view of a dataset, as quoted SQL
+ * @param tableOf table in memory that holds a resident relation, as quoted SQL; null where none does
  * @returns text and parameters; the same value printed twice gives the same text
  */
 export function print(
   statement: Sql,
   relation: (dataset: string, period: number | null, other: boolean) => string,
-  keptAs: (name: string) => string | null = () => null,
+  tableOf: (name: string) => string | null = () => null,
 ): PrintedStatement {
   const values: SqlValue[] = []
   const printParts = (parts: readonly Part[]): string => {
@@ -120,7 +120,8 @@ export function print(
     for (const part of parts) {
       if (part.kind === 'text') text += part.text
       else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
-      else if (part.kind === 'kept') text += keptAs(part.name) ?? `(${printParts(part.definition.parts)})`
+      else if (part.kind === 'resident')
+        text += tableOf(part.name) ?? `(${printParts(part.definition.parts)})`
       else {
         values.push(part.value)
         text += `$${values.length}`

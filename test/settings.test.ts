@@ -20,7 +20,7 @@ t.test('nothing set: every default', async (t) => {
     releasesOpen: 4,
     logLevel: 'info',
     duckdbMemory: '768MiB',
-    hotBytes: 362387865,
+    residentBytes: 362387865,
     duckdbThreads: 8,
     queryTimeoutMs: 30_000,
     queryConcurrency: 16,

@@ -1,4 +1,7 @@
-/** What the engine promises to the routes. Types only, so that plans can be tested without DuckDB. */
+/**
+ * The interface of the engine: what routes, reports and the row store may ask of a database. Types only, so that plans can be
+ * tested without one. The implementation is duckdb/.
+ */
 import type { Manifest } from '../release/manifest.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { Sql } from '../sql.ts'
@@ -16,16 +19,16 @@ export interface RunOptions {
   /** Aborted when the client leaves: the running statement is interrupted. */
   readonly signal?: AbortSignal
   /**
-   * Whose question it is, where it is a heavy one (an aggregation): heavy statements leave some connections to point reads,
-   * and owners take turns.
+   * Owner of a heavy statement (an aggregation), such as the id of a key; absent for light ones. Heavy statements leave some
+   * connections to point reads, and owners take turns.
    */
   readonly heavyFor?: string
   /** The other release of a statement over two. */
   readonly other?: ReleaseView
 }
 
-/** A relation of a release that may be held in memory. */
-export interface KeepableRelation {
+/** A relation of a release that may be held in memory as a table. */
+export interface ResidentRelation {
   readonly name: string
   /** Rows it has at most. */
   readonly rows: number
@@ -45,15 +48,15 @@ export interface Engine {
    */
   run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
   /**
-   * As run, in batches of about 2,000 rows: the result stands in DuckDB's memory, and rows become JSON as they are taken.
-   * The connection is given back when the last batch is taken or the loop is left.
+   * As run, in batches of about 2,000 rows: the result is held by DuckDB, and rows become JSON values as they are taken.
+   * The connection is free again when the last batch is taken or the loop is left.
    */
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
   /** Opens a verified release; running it twice is free. */
   open(release: ReleaseView): Promise<void>
   /**
-   * Loads what aggregations of a release read into memory, as much as the bound allows; ends when it is there. Statements
-   * run meanwhile, on what is there. Running it twice is free.
+   * Loads the resident relations of a release into memory, as many as the bound allows; ends when they are loaded. Statements
+   * that run meanwhile read the files of those that are not loaded yet. Running it twice is free.
    */
   warm(release: ReleaseView): Promise<void>
   /** Frees what an open release holds once its running statements have ended. */

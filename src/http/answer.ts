@@ -5,7 +5,7 @@
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
-import { type Cursor, digestQuestion, encodeCursor } from '../query/cursor.ts'
+import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
 import {
   type ListQuestion,
   orderOf,
@@ -93,7 +93,7 @@ function readList(route: ListRoute, given: Given, view: ReleaseView, cursor: Cur
   const period = choosePeriod(view, dataset, given.reference_period)
   const question: ListQuestion = { dataset: route.dataset, filters, period }
   const order = orderOf(question)
-  const digest = digestQuestion(dataset, { ...filters, reference_period: String(period) }, order)
+  const digest = digestListQuery(dataset, { ...filters, reference_period: String(period) }, order)
   return {
     dataset,
     filters,
@@ -178,7 +178,7 @@ const cursorAt = (
   { view, cursorSecret }: PageParts,
   question: string,
   after: readonly (string | number)[],
-): string => encodeCursor({ release: view.id, question, after }, cursorSecret)
+): string => encodeCursor({ release: view.id, query: question, after }, cursorSecret)
 
 /** Filters of the route with their defaults: active facilities only, unless asked otherwise. */
 function filtersOf(route: ListRoute, given: Given): Record<string, string> {
@@ -190,7 +190,7 @@ function filtersOf(route: ListRoute, given: Given): Record<string, string> {
 }
 
 function continueWalk(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {
-  if (cursor.release !== view.id || cursor.question !== digest)
+  if (cursor.release !== view.id || cursor.query !== digest)
     throw new AppError('invalid_cursor', {
       errors: [{ parameter: 'cursor', message: 'belongs to other parameters or another release' }],
     })

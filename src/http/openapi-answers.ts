@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { DIMENSION_CODES, OPERATORS } from '../model/dimensions.ts'
 import { METRIC_CODES } from '../model/metrics.ts'
-import { CAUSES } from '../query/dialect/duckdb-records.ts'
+import { CAUSES } from '../query/dialect/duckdb/records.ts'
 import { manifestSchema } from '../release/manifest.ts'
 
 type Json = { readonly [name: string]: unknown }

@@ -43,7 +43,7 @@ export interface DatasetPlan {
   /** Grouped dimensions the dataset carries. */
   readonly keys: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
-  /** YYYYMM, ascending; empty: not collected for what was asked (null, not 0). Population has none. */
+  /** YYYYMM, ascending; empty: not collected for the requested ones (null, not 0). Population has none. */
   readonly periods: readonly number[]
   /** How several periods become one value; null: one period, or grouped by period. */
   readonly over: 'avg' | 'max' | null
@@ -62,7 +62,7 @@ export interface MetricPlan {
   readonly denominator: { readonly dataset: FactDataset; readonly measure: number } | null
   readonly scale: number
   readonly decimals: number
-  /** The territory asked for is not wholly collected: a rate over it would be wrong, so it is null. */
+  /** The requested territory is not wholly collected: a rate over it would be wrong, so it is null. */
   readonly isUndefined: boolean
 }
 

@@ -1,9 +1,9 @@
 /**
- * One question on two releases: old, new, difference, and why.
+ * One query on two releases: old, new, difference, and the causes of the difference.
  *
  * In: a query's body with two release ids. Out: rows that differ (or all), with the causes of each difference: records
- * added, removed, revised, reclassified, and what each cause adds to the sum. Of a ratio the causes of both sides are
- * told. For sums and counts the causes of a row add up to its difference, exactly.
+ * added, removed, revised, reclassified, and what each cause adds to the sum. A ratio has the causes of both its
+ * sides. For sums and counts the causes of a row add up to its difference, exactly.
  */
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
@@ -12,8 +12,8 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
-import { decimalsOf } from './dialect/duckdb.ts'
-import { CAUSES, type Cause, printCauses } from './dialect/duckdb-records.ts'
+import { decimalsOf } from './dialect/duckdb/groups.ts'
+import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
 import { bodySchema, parseBody, resolveQuery } from './request.ts'
 import {
   type AnswerParts,
@@ -25,7 +25,7 @@ import {
   printQuery,
 } from './result.ts'
 
-/** Groups of one question that are compared; the differences themselves are paged. */
+/** Groups of one query that are compared; the differences themselves are paged. */
 const GROUPS_MAX = 200_000
 
 export const compareSchema = bodySchema.omit({ order_by: true, expected_release_id: true }).extend({

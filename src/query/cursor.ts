@@ -1,8 +1,8 @@
 /**
- * Keyset cursors: opaque, versioned, signed, bound to release, question and order.
+ * Keyset cursors: opaque, versioned, signed, bound to release, query and order.
  *
  * In: what a page ends with. Out: base64url text, and back. A keyset page starts after a key, not at a row number, so
- * pages laid end to end are the list. Anything but a cursor of ours, unchanged, for the same question is refused.
+ * pages laid end to end are the list. Anything but a cursor of ours, unchanged, for the same query is refused.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError } from '../errors.ts'
@@ -16,33 +16,33 @@ export interface Cursor {
   /** Analytics release the walk is on. */
   readonly release: string
   /** Digest of dataset, filters and order. */
-  readonly question: string
+  readonly query: string
   /** Key of the last row of the page before. */
   readonly after: readonly (string | number)[]
 }
 
-/** Digests by how a question is spelled: those of lists without filters are asked for with every page. */
+/** Digests by query as text: those of lists without filters are needed with every page. */
 const DIGESTS = new Map<string, string>()
 const DIGESTS_MAX = 1000
 
-/** @returns what binds a cursor to a question; equal questions give equal digests */
-export function digestQuestion(
+/** @returns what binds a cursor to a query of a list; equal queries give equal digests */
+export function digestListQuery(
   dataset: string,
   filters: Readonly<Record<string, string>>,
   order: readonly string[],
 ): string {
-  const spelling = JSON.stringify([dataset, filters, order])
-  let digest = DIGESTS.get(spelling)
+  const text = JSON.stringify([dataset, filters, order])
+  let digest = DIGESTS.get(text)
   if (digest === undefined) {
     digest = digestJson({ dataset, filters, order }).slice(0, 32)
     if (DIGESTS.size >= DIGESTS_MAX) DIGESTS.clear()
-    DIGESTS.set(spelling, digest)
+    DIGESTS.set(text, digest)
   }
   return digest
 }
 
 export function encodeCursor(cursor: Cursor, secret: Buffer): string {
-  const body = Buffer.from(JSON.stringify([VERSION, cursor.release, cursor.question, cursor.after]))
+  const body = Buffer.from(JSON.stringify([VERSION, cursor.release, cursor.query, cursor.after]))
   return Buffer.concat([sign(body, secret), body]).toString('base64url')
 }
 
@@ -54,18 +54,18 @@ export function decodeCursor(text: string, secret: Buffer): Cursor {
     })
   if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw refused()
   const bytes = Buffer.from(text, 'base64url')
-  // Two texts may decode to the same bytes; only the one that was given out is a cursor.
+  // Two texts may decode to the same bytes; only the one that encodeCursor made is a cursor.
   if (bytes.toString('base64url') !== text || bytes.length <= MAC_BYTES) throw refused()
   const body = bytes.subarray(MAC_BYTES)
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(body, secret))) throw refused()
-  const [version, release, question, after] = JSON.parse(body.toString()) as [
+  const [version, release, query, after] = JSON.parse(body.toString()) as [
     number,
     string,
     string,
     (string | number)[],
   ]
   if (version !== VERSION) throw refused()
-  return { release, question, after }
+  return { release, query, after }
 }
 
 const sign = (body: Buffer, secret: Buffer): Buffer =>

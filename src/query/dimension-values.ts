@@ -11,7 +11,7 @@ import { capabilityOf } from '../model/metrics.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { meetsPeriod } from './aggregate.ts'
-import { printMemberCounts } from './dialect/duckdb.ts'
+import { printMemberCounts } from './dialect/duckdb/facts.ts'
 import { foldText } from './filters.ts'
 import type { QueryFilter } from './request.ts'
 

@@ -1,5 +1,5 @@
 /**
- * What a query would do, without doing it: its one spelling, its statement, what it reads, how many rows at most. Pure
+ * What a query would do, without running it: its canonical form, its statement, what it reads, how many rows at most. Pure
  * but for the municipality codes of six digits, which the release widens.
  *
  * In: a query's body and a release. Out: JSON. Row counts come from the manifests: exact for what is read, an upper bound
@@ -14,7 +14,7 @@ import type { Manifest } from '../release/manifest.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
-import { printAggregate } from './dialect/duckdb.ts'
+import { printAggregate } from './dialect/duckdb/statement.ts'
 import { parseQuery } from './request.ts'
 import { type AnswerParts, componentsOf, prepareQuery } from './result.ts'
 

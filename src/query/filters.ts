@@ -61,16 +61,16 @@ function valueSchema(values: FilterValues): z.ZodType<string> {
 
 /**
  * All conditions of a list, joined by AND. Filters on declarations are met together by one declaration.
- * @param given parameter name → text, already valid
+ * @param parameters parameter name → text, already valid
  */
 export function filterConditions(
   filters: Readonly<Record<string, Filter>>,
-  given: Readonly<Record<string, string>>,
+  parameters: Readonly<Record<string, string>>,
 ): Sql[] {
   const conditions: Sql[] = []
   const ofDeclaration: Sql[] = []
   for (const [name, filter] of Object.entries(filters)) {
-    const text = given[name]
+    const text = parameters[name]
     if (text === undefined) continue
     if (filter.kind === 'declaration') {
       const complement = 'boolean' in filter.values && text === 'false'

@@ -1,8 +1,8 @@
 /**
- * The planner's last step: which pre-aggregate of the release answers for a dataset, the smallest that has all that is
- * asked. In: a plan and a release. Out: the same plan, each dataset with its source. Pure; knows no engine.
+ * The planner's last step: which pre-aggregate of the release is read for a dataset: the smallest that has all months,
+ * dimensions and measures of the plan. In: a plan and a release. Out: the same plan, each dataset with its source. Pure; knows no engine.
  *
- * A release without pre-aggregates, and a question none of them covers, are answered from the facts; the rows are the same.
+ * A release without pre-aggregates, and a query that none of them covers, are answered from the facts; the rows are the same.
  */
 import type { DimensionCode } from '../model/dimensions.ts'
 import {

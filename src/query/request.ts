@@ -2,7 +2,7 @@
  * The body of an analytics query → a normalised query. Pure.
  *
  * In: any JSON. Out: codes that exist, values of the right kind, everything sorted and deduplicated, so that equal
- * questions are equal values. Every refusal names the place, what is wrong and what is allowed.
+ * queries are equal values. Every refusal names the place, what is wrong and what is allowed.
  */
 import { z } from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
@@ -112,7 +112,7 @@ export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
 const resolveFilters = (filters: z.infer<typeof filtersSchema>): QueryFilter[] =>
   normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
 
-/** @returns the same filters without repetition and in one order; a list of one is the same question as a single value */
+/** @returns the same filters without repetition and in one order; a list of one is the same query as a single value */
 export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[] =>
   uniqueBy(
     filters.map(({ dimension, operator, values }): QueryFilter => {
@@ -138,7 +138,7 @@ export function readPin(body: unknown): string | null {
 /** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */
 export const parseQuery = (body: unknown): AnalyticsQuery => resolveQuery(parseBody(bodySchema, body))
 
-/** What a report is asked for: a query of all its rows, and a title. */
+/** A request for a report: a query of all its rows, and a title. */
 export interface ReportRequest {
   readonly query: AnalyticsQuery
   readonly title: string | null
@@ -203,13 +203,13 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
 }
 
 function resolveMetric(code: string, pointer: string): MetricCode {
-  const found = METRIC_CODES.find((known) => known === code)
+  const found = METRIC_CODES.find((candidate) => candidate === code)
   if (found !== undefined) return found
   throw refuse('unknown_metric', pointer, 'is not a metric of the catalog', nearest(code, METRIC_CODES))
 }
 
 function resolveDimension(code: string, pointer: string): DimensionCode {
-  const found = DIMENSION_CODES.find((known) => known === code)
+  const found = DIMENSION_CODES.find((candidate) => candidate === code)
   if (found !== undefined) return found
   throw refuse('unknown_dimension', pointer, 'is not a dimension of the catalog', DIMENSION_CODES)
 }
@@ -229,8 +229,8 @@ function resolveFilter(
       `${pointer}/value`,
       many ? `must be an array for ${filter.operator}` : `must be a single value for ${filter.operator}`,
     )
-  const given = Array.isArray(filter.value) ? filter.value : [filter.value]
-  const values = given.map((value, index) =>
+  const list = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const values = list.map((value, index) =>
     resolveValue(dimension, value, `${pointer}/value${many ? `/${index}` : ''}`),
   )
   if (filter.operator === 'BETWEEN') {
@@ -259,7 +259,7 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
   if (dimension === 'municipality') {
     if (!/^\d{6,7}$/.test(text))
       throw refuse('invalid_request', pointer, 'must be an IBGE code of 6 or 7 digits')
-    // A six-digit code becomes seven when the release is known; see aggregate.ts.
+    // A six-digit code becomes seven by the release's list; see widenMunicipalities in result.ts.
     return Number(text)
   }
   if (dimension === 'reference_period') {
@@ -300,9 +300,9 @@ function describeBody(error: z.ZodError, fields: readonly string[]): ErrorDetail
   })
 }
 
-/** The five known names nearest to a misspelt one, by edit distance. */
-function nearest(name: string, known: readonly string[]): string[] {
-  return [...known]
+/** The five names nearest to a misspelt one, by edit distance. */
+function nearest(name: string, names: readonly string[]): string[] {
+  return [...names]
     .map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 60), candidate) }))
     .sort((left, right) => left.distance - right.distance || (left.candidate < right.candidate ? -1 : 1))
     .slice(0, 5)

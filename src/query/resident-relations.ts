@@ -1,11 +1,11 @@
 /**
- * Relations of a release that aggregations read and an engine may keep in memory: the names of members in their order, the
- * population by municipality, the pre-aggregates, and of the facts the columns that are grouped, filtered and added up. In:
- * a release. Out: each as a statement over its datasets, the most useful first. Pure.
+ * Resident relations: what aggregations read of a release and an engine may hold in memory. These are the names of members
+ * in their order, the population by municipality, the pre-aggregates, and of the facts the columns that are grouped, filtered
+ * and added up. In: a release. Out: each as a statement over its datasets, the most useful first. Pure.
  *
- * A code may be kept in a narrower type than the text it is: statements cast it where it leaves a relation.
+ * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
  */
-import type { KeepableRelation } from '../engine/types.ts'
+import type { ResidentRelation } from '../engine/types.ts'
 import { DIMENSION_CODES, type Dimension, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import {
   type CnesFacts,
@@ -17,7 +17,7 @@ import {
 } from '../model/pre-aggregates.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, type ReleaseView } from '../release/view.ts'
-import { EMPTY, ident, join, kept, type Sql, sql, TEXT, table, whole } from '../sql.ts'
+import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, whole } from '../sql.ts'
 
 export type PopulationYears = Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>>
 
@@ -34,37 +34,39 @@ const FACTS: readonly CnesFacts[] = [
   'specialized_services',
 ]
 /** Municipalities, ignored ones included, are fewer. */
-const STANDING_MAX = 6000
+const MUNICIPALITIES_MAX = 6000
 const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
 
 /** @returns population by municipality: one row each, the years of the release side by side */
-export const peopleOf = (years: PopulationYears): Sql => kept('people', peopleDefinition(years))
+export const populationOf = (years: PopulationYears): Sql =>
+  resident('population', populationDefinition(years))
 
 /** @returns facts of active facilities in a month */
 export const factsOf = (dataset: CnesFacts, period: number): Sql =>
-  kept(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
+  resident(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
 
 /**
  * @param period month of the facilities; other members have none
  * @returns members of a dimension: code, name, and, where they are few and ordered by name, name_rank
  */
 export const membersOf = (code: DimensionCode, period: number | null = null): Sql =>
-  kept(membersName(code, period), membersDefinition(code, period))
+  resident(membersName(code, period), membersDefinition(code, period))
 const membersName = (code: DimensionCode, period: number | null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
 
-/** @returns municipalities in which an active facility stands in a month, once each */
-export const standingOf = (period: number): Sql => kept(`standing ${period}`, standingDefinition(period))
+/** @returns municipalities with an active facility in a month, once each */
+export const municipalitiesWithFacilities = (period: number): Sql =>
+  resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
 
 /** @returns a month of a pre-aggregate */
 export const preAggregateRows = (name: PreAggregateName, period: number): Sql =>
-  kept(`${name} ${period}`, preAggregateDefinition(name, period))
+  resident(`${name} ${period}`, preAggregateDefinition(name, period))
 
-/** @returns the same rows, never kept: facilities keep their code as text */
+/** @returns the same rows from the files: facility codes are text there */
 export const factsAsStored = (dataset: CnesFacts, period: number): Sql =>
   sql`(${factsDefinition(dataset, period)})`
 
-function peopleDefinition(years: PopulationYears): Sql {
+function populationDefinition(years: PopulationYears): Sql {
   const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
     (type) =>
       sql`CAST(sum(population) FILTER (population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
@@ -106,16 +108,16 @@ function membersDefinition(code: DimensionCode, period: number | null = null): S
   return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
 }
 
-const standingDefinition = (period: number): Sql =>
+const withFacilitiesDefinition = (period: number): Sql =>
   sql`SELECT DISTINCT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active`
 
 const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
   sql`SELECT * FROM ${table(name, period)}`
 
-/** @returns what is worth keeping, the most useful first: small relations, then months from the newest on */
-export function keptRelations(view: ReleaseView): KeepableRelation[] {
+/** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
+export function residentRelations(view: ReleaseView): ResidentRelation[] {
   const { cnes, demography } = view.components
-  const relations: KeepableRelation[] = []
+  const relations: ResidentRelation[] = []
   const add = (name: string, rows: number, definition: Sql, codes: readonly string[] = []): void =>
     void relations.push({ name, rows, definition, codes, number: null })
   for (const code of DIMENSION_CODES) {
@@ -125,13 +127,13 @@ export function keptRelations(view: ReleaseView): KeepableRelation[] {
     if (stored !== undefined) add(`members ${code}`, stored.rows, membersDefinition(code))
   }
   if (demography?.datasets.population !== undefined)
-    add('people', demography.datasets.population.rows, peopleDefinition(populationYears(view)))
+    add('population', demography.datasets.population.rows, populationDefinition(populationYears(view)))
   const months = [...new Set(FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))].sort(
     (left, right) => right - left,
   )
   const addPreAggregates = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
-      add(`standing ${period}`, STANDING_MAX, standingDefinition(period))
+      add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
     for (const name of PRE_AGGREGATE_NAMES) {
       const rows = rowsOf(view.analytics, name, period)
       if (rows === null) continue
@@ -152,7 +154,7 @@ export function keptRelations(view: ReleaseView): KeepableRelation[] {
         })
     }
   }
-  // The newest month is what most questions are about; of older ones the small tables come first.
+  // Most queries are about the newest month; of older ones the small tables come first.
   const [newest, ...older] = months
   if (newest !== undefined) {
     addPreAggregates(newest)

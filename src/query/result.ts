@@ -1,5 +1,5 @@
 /**
- * An analytics query, end to end: parse → plan → statement → rows → answer with its fingerprint.
+ * An analytics query, end to end: parse → plan → statement → rows → result with its fingerprint.
  *
  * In: the request's body, a release, what the key may read. Out: data, pagination, meta as contract 7. The fingerprint
  * covers every row of the query, so it is computed where the rows are, not over the page.
@@ -12,7 +12,7 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
-import { printAggregate } from './dialect/duckdb.ts'
+import { printAggregate } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
 import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter } from './request.ts'
@@ -25,7 +25,7 @@ export interface AnswerParts {
   readonly capabilities: readonly Capability[]
   readonly language: 'pt' | 'en'
   readonly signal?: AbortSignal
-  /** Id of the key that asks: owners of heavy statements take turns. */
+  /** Id of the key of the request: owners of heavy statements take turns. */
   readonly owner?: string
 }
 
@@ -37,7 +37,7 @@ export interface AnalyticsAnswer {
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
 
-/** A question that is understood: what it asks, how it is answered, and its one spelling. */
+/** A query that was parsed: its plan, and its canonical form. */
 export interface PreparedQuery {
   readonly query: AnalyticsQuery
   readonly plan: AggregatePlan
@@ -55,11 +55,11 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   }
 }
 
-/** @returns the statement that answers: each dataset is read from the smallest relation that has what is asked of it */
+/** @returns the statement of a query: each dataset is read from the smallest relation that has all it needs */
 export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
   printAggregate(choosePreAggregates(plan, view))
 
-/** @returns what the engine is told beside the statement */
+/** @returns options of the query's statements */
 export const optionsOf = ({ signal, owner }: AnswerParts): RunOptions => ({
   heavyFor: owner ?? 'nobody',
   ...(signal === undefined ? {} : { signal }),

@@ -28,7 +28,7 @@ import type { FileSink, TableWriter } from './writers.ts'
 export const MANIFEST_KEY = 'sus-data-report'
 const DECIMAL_DIGITS = 38
 
-/** Bytes as the writer makes them, kept until they are taken. */
+/** Bytes as the writer makes them, buffered until they are read. */
 class ByteParts extends AsyncByteQueue {
   #parts: Uint8Array[] = []
 
@@ -131,8 +131,8 @@ export function createArrowWriter(sink: FileSink, columns: readonly Column[]): T
   let encoder: ArrowEncoder
   let isEmpty = true
   return {
-    async begin(given) {
-      draft = given
+    async begin(newDraft) {
+      draft = newDraft
       encoder = new ArrowEncoder(columns, new Map([[MANIFEST_KEY, canonicalJson(draft)]]))
     },
     async rows({ cells }) {

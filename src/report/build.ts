@@ -9,7 +9,7 @@ import { rm } from 'node:fs/promises'
 import type { Engine, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { printRowCount } from '../query/dialect/duckdb.ts'
+import { printRowCount } from '../query/dialect/duckdb/statement.ts'
 import { estimateRows } from '../query/explain.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import {

@@ -1,5 +1,5 @@
 /**
- * The manifest of a report: what was asked, of which release, and the digests that let anyone check the answer. Pure.
+ * The manifest of a report: the query, the release, and the digests that let anyone check the result. Pure.
  *
  * In: a prepared query and the digests of its rows. Out: a JSON value that every artifact carries. No clock and no machine
  * enters it. `manifest_sha256` covers the manifest itself, so that a change of one character in it shows.
@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import type { JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { questionOf } from '../query/fingerprint.ts'
+import { withoutPage } from '../query/fingerprint.ts'
 import { type AnswerSummary, componentsOf, type PreparedQuery } from '../query/result.ts'
 import { digestJson } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -34,7 +34,7 @@ export const reportManifestSchema = z.strictObject({
   catalog_version: z.string(),
   reference_period: z.string().nullable(),
   synthetic: z.boolean(),
-  /** The question in its one spelling. */
+  /** The query in its canonical form. */
   query: z.record(z.string(), z.json()),
   columns: z.array(columnSchema),
   row_count: z.number().int().nonnegative(),
@@ -81,7 +81,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     catalog_version: CATALOG_VERSION,
     reference_period: prepared.plan.referencePeriod,
     synthetic: view.synthetic,
-    query: questionOf(prepared.normalised) as Record<string, z.util.JSONType>,
+    query: withoutPage(prepared.normalised) as Record<string, z.util.JSONType>,
     columns: [...columns],
     row_count: summary.total,
     rows_sha256: summary.rowsSha256,

@@ -28,7 +28,7 @@ export interface ReadReport {
   readonly manifest: ReportManifest
   readonly header: readonly string[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Where a cell of the table stands, for people: row and column count from 0. */
+  /** Where a cell of the table is, as a reader would say it: row and column count from 0. */
   readonly placeOf: (row: number, column: number) => string
   /** SHA-256 of the table as it stands in a CSV file; null for the other formats. */
   readonly tableSha256: string | null
@@ -139,9 +139,12 @@ interface JsonRow {
 }
 
 function readJson(bytes: Buffer): ReadReport {
-  const { data, manifest: told } = JSON.parse(bytes.toString()) as { data?: JsonRow[]; manifest?: unknown }
-  if (told === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
-  const manifest = parseManifest(told)
+  const { data, manifest: embedded } = JSON.parse(bytes.toString()) as {
+    data?: JsonRow[]
+    manifest?: unknown
+  }
+  if (embedded === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
+  const manifest = parseManifest(embedded)
   if (!Array.isArray(data)) throw new ReportUnreadable('the report has no data')
   const names = manifest.columns.map(({ name }) => name)
   return {

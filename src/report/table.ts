@@ -8,7 +8,7 @@ import type { Row } from '../engine/types.ts'
 import { DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
-import { decimalsOf } from '../query/dialect/duckdb.ts'
+import { decimalsOf } from '../query/dialect/duckdb/groups.ts'
 import { describeMember, TOTAL_LABEL } from '../query/result.ts'
 
 export type Language = 'pt' | 'en'

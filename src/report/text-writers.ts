@@ -13,8 +13,8 @@ export const CSV_MANIFEST_MARK = '# sus-data-report '
 export function createCsvWriter(sink: FileSink, columns: readonly Column[]): TableWriter {
   let draft: ReportManifest
   return {
-    async begin(given) {
-      draft = given
+    async begin(newDraft) {
+      draft = newDraft
       await sink.write(`${CSV_MANIFEST_MARK}${canonicalJson(draft)}\r\n${csvHeader(columns)}`)
     },
     rows: ({ cells }) => sink.write(cells.map((row) => csvLine(row, columns)).join('')),

@@ -1,5 +1,5 @@
 /**
- * Does a report say what it says it says? Digests from the content, the signature, the same question asked again.
+ * Is a report what it says it is? Its digests are computed from its content, its signature is checked, its query is run again.
  *
  * In: a report as read, and the release it names where it is here. Out: what differs, first things first; nothing when the
  * report is whole. Offline the content is checked against the manifest, the manifest against itself; with the release the
@@ -59,7 +59,7 @@ export interface ReplayParts {
   readonly view: ReleaseView
 }
 
-/** Asks the question of the report again. @returns the first difference, or null; @throws AppError as the query */
+/** Runs the query of the report again. @returns the first difference, or null; @throws AppError as the query */
 export async function replay(report: ReadReport, { engine, view }: ReplayParts): Promise<string | null> {
   const { manifest } = report
   const { table } = await openTable(
@@ -77,19 +77,19 @@ async function firstDifference(report: ReadReport, table: ReportTable): Promise<
   const { manifest, rows, placeOf, format } = report
   const { columns, summary } = table
   const names = columns.map(({ name }) => name)
-  const told = manifest.columns.map(({ name }) => name)
-  if (names.join() !== told.join())
-    return `the query gives the columns ${names.join(', ')}; the report has ${told.join(', ')}`
+  const reported = manifest.columns.map(({ name }) => name)
+  if (names.join() !== reported.join())
+    return `the query gives the columns ${names.join(', ')}; the report has ${reported.join(', ')}`
   let row = 0
   for await (const { cells } of table.batches)
     for (const expected of cells) {
-      const given = rows[row]
-      if (given === undefined) return `the report ends at row ${row}; the release has more`
+      const reportRow = rows[row]
+      if (reportRow === undefined) return `the report ends at row ${row}; the release has more`
       for (const [column, cell] of expected.entries()) {
         const isText = columns[column]?.type === 'text'
         const shown = format === 'csv' && isText ? csvText(cell) : cell
-        if ((given[column] ?? null) !== shown)
-          return `${placeOf(row, column)} (${names[column]}) is ${show(given[column])}; the release says ${show(shown)}`
+        if ((reportRow[column] ?? null) !== shown)
+          return `${placeOf(row, column)} (${names[column]}) is ${show(reportRow[column])}; the release says ${show(shown)}`
       }
       row += 1
     }

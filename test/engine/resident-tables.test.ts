@@ -13,7 +13,7 @@ import { PRE_AGGREGATE_NAMES } from '../../src/model/pre-aggregates.ts'
 import { allowedDimensions, planAggregate } from '../../src/query/aggregate.ts'
 import { choosePreAggregates } from '../../src/query/pre-aggregates.ts'
 import { parseQuery } from '../../src/query/request.ts'
-import { keptRelations } from '../../src/query/resident-relations.ts'
+import { residentRelations } from '../../src/query/resident-relations.ts'
 import { answerQuery } from '../../src/query/result.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
@@ -25,18 +25,18 @@ const QUESTIONS = 300
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)
-const hot = await openReleases(small.releasesDir, 2)
+const warm = await openReleases(small.releasesDir, 2)
 const cold = await openReleases(small.releasesDir, 2, 0)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
   for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true })
   manifest.datasets = {}
   manifest.files = []
 })
-const view = hot.store.current() as ReleaseView
-const bare = (await hot.store.pin(bareId)) as ReleaseView
-await hot.engine.warm(view)
+const view = warm.store.current() as ReleaseView
+const bare = (await warm.store.pin(bareId)) as ReleaseView
+await warm.engine.warm(view)
 t.teardown(async () => {
-  await hot.close()
+  await warm.close()
   await cold.close()
 })
 
@@ -118,9 +118,9 @@ t.test('memory and pre-aggregates change no answer', async (t) => {
     const plan = planAggregate(parseQuery(question), view, CAPABILITIES)
     if (choosePreAggregates(plan, view).datasets.some(({ source }) => source !== null)) added += 1
     const fromFiles = await ask(cold.engine, view, question)
-    if (JSON.stringify(await ask(hot.engine, view, question)) !== JSON.stringify(fromFiles))
+    if (JSON.stringify(await ask(warm.engine, view, question)) !== JSON.stringify(fromFiles))
       wrong.push(JSON.stringify(question))
-    for (const engine of [cold.engine, hot.engine]) {
+    for (const engine of [cold.engine, warm.engine]) {
       const { data, meta, pagination } = await ask(engine, bare, question)
       const same = [data, pagination, meta.rows_sha256, meta.notes]
       if (
@@ -140,18 +140,21 @@ t.test('memory and pre-aggregates change no answer', async (t) => {
 })
 
 t.test('the facts in memory give the same, too', async (t) => {
-  await hot.engine.warm(bare)
+  await warm.engine.warm(bare)
   const wrong: string[] = []
   for (let turn = 0; turn < QUESTIONS / 2; turn += 1) {
     const question = drawQuestion(turn)
-    const [one, other] = [await ask(cold.engine, bare, question), await ask(hot.engine, bare, question)]
+    const [one, other] = [await ask(cold.engine, bare, question), await ask(warm.engine, bare, question)]
     if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(JSON.stringify(question))
   }
   t.same(wrong.slice(0, 5), [])
 })
 
-const open = (hotBytes: number): Promise<Engine> =>
-  makeEngine(small.releasesDir, { queue: 200, hot: { bytes: hotBytes, relations: keptRelations } })
+const open = (residentBytes: number): Promise<Engine> =>
+  makeEngine(small.releasesDir, {
+    queue: 200,
+    resident: { bytes: residentBytes, relations: residentRelations },
+  })
 
 t.test('what is held is bounded, and given back with the release', async (t) => {
   const held: number[] = []

@@ -5,15 +5,15 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { AppError } from '../../src/errors.ts'
-import { type Cursor, decodeCursor, digestQuestion, encodeCursor } from '../../src/query/cursor.ts'
+import { type Cursor, decodeCursor, digestListQuery, encodeCursor } from '../../src/query/cursor.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const MAC_BYTES = 16
 const secret = Buffer.alloc(32, 7)
-const question = digestQuestion('bed_capacity', { status: 'active' }, ['cnes_code', 'bed_type_code'])
+const query = digestListQuery('bed_capacity', { status: 'active' }, ['cnes_code', 'bed_type_code'])
 const cursor: Cursor = {
   release: `demo-analytics-br-202605-${'0123456789abcdef'.repeat(4)}`,
-  question,
+  query,
   after: ['0005119', '03'],
 }
 const text = encodeCursor(cursor, secret)
@@ -169,7 +169,7 @@ t.test('forgeries', async (t) => {
     const forged = Buffer.from(JSON.stringify(content))
     return write(createHmac('sha256', key).update(forged).digest().subarray(0, MAC_BYTES), forged)
   }
-  const content = [1, cursor.release, cursor.question, cursor.after]
+  const content = [1, cursor.release, cursor.query, cursor.after]
   t.equal(forge(content, secret), text, 'the test writes cursors as the service does')
   t.same(
     wrongly([
@@ -202,23 +202,23 @@ t.test('a refusal repeats nothing of the text', async (t) => {
   }
 })
 
-t.test('a question is its dataset, filters and order', async (t) => {
+t.test('a query of a list is its dataset, filters and order', async (t) => {
   const order = ['cnes_code']
-  const base = digestQuestion('facilities', { uf: 'RR', status: 'active' }, order)
+  const base = digestListQuery('facilities', { uf: 'RR', status: 'active' }, order)
   t.equal(
-    digestQuestion('facilities', { status: 'active', uf: 'RR' }, order),
+    digestListQuery('facilities', { status: 'active', uf: 'RR' }, order),
     base,
     'order of writing is no matter',
   )
   const others = [
-    digestQuestion('bed_capacity', { uf: 'RR', status: 'active' }, order),
-    digestQuestion('facilities', { uf: 'RR' }, order),
-    digestQuestion('facilities', { uf: 'AC', status: 'active' }, order),
-    digestQuestion('facilities', { uf: 'active', status: 'RR' }, order),
-    digestQuestion('facilities', { uf: 'RR', status: 'active', search: '' }, order),
-    digestQuestion('facilities', { uf: 'RR', status: 'active' }, ['reference_period', 'cnes_code']),
-    digestQuestion('facilities', { uf: 'RR', status: 'active' }, []),
-    digestQuestion('facilities', { uf: 'RR","status":"active' }, order),
+    digestListQuery('bed_capacity', { uf: 'RR', status: 'active' }, order),
+    digestListQuery('facilities', { uf: 'RR' }, order),
+    digestListQuery('facilities', { uf: 'AC', status: 'active' }, order),
+    digestListQuery('facilities', { uf: 'active', status: 'RR' }, order),
+    digestListQuery('facilities', { uf: 'RR', status: 'active', search: '' }, order),
+    digestListQuery('facilities', { uf: 'RR', status: 'active' }, ['reference_period', 'cnes_code']),
+    digestListQuery('facilities', { uf: 'RR', status: 'active' }, []),
+    digestListQuery('facilities', { uf: 'RR","status":"active' }, order),
   ]
   t.equal(new Set([base, ...others]).size, others.length + 1)
 })

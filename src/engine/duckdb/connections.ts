@@ -1,21 +1,20 @@
 /**
- * Who may use a connection next. In: requests for one, light or heavy. Out: connections, in turn.
+ * Shares the connections among statements. In: requests for one, light or heavy. Out: connections, in turn.
  *
- * Heavy statements (aggregations) never take all connections, so that a record by its key waits for records, not for
- * analysts; among heavy ones the owners take turns, so that one key's hundred questions do not stand before another's one.
- * A heavy one that did not fit into memory beside others may run alone.
- * What waits is bounded; one more is 'overloaded' at once.
+ * Heavy statements (aggregations) never take all connections, so that reads of single records do not wait for them; among
+ * heavy ones the owners take turns, so that one key's hundred queries do not delay another key's single one. A heavy one that
+ * did not fit into memory beside others may run alone. The queue is bounded: one request more is 'overloaded' at once.
  */
 import { AppError } from '../../errors.ts'
 
 export interface Connections<Connection> {
   /**
    * @param heavyFor owner of a heavy statement; null: a light one
-   * @param isAlone no other heavy statement may run beside it: it waits until none does, and those that come wait for it
+   * @param isAlone no other heavy statement may run beside it: it waits until none does, and later ones wait for it
    * @throws AppError 'overloaded'
    */
   acquire(heavyFor: string | null, isAlone?: boolean): Promise<Connection>
-  /** Has another heavy statement run beside the heavy one on a connection? Asked before it is released. */
+  /** Has another heavy statement run beside the heavy one on a connection? To be called before it is released. */
   hadCompany(connection: Connection): boolean
   /** @param wasHeavy as it was acquired */
   release(connection: Connection, wasHeavy: boolean): void
@@ -31,7 +30,7 @@ export function shareConnections<Connection>(
   queue: number,
 ): Connections<Connection> {
   const idle = [...connections]
-  // One connection in four, at least one, is kept from heavy statements where there is more than one.
+  // Heavy statements leave one connection in four, at least one, to light ones where there is more than one.
   const heavyMax = Math.max(1, connections.length - Math.max(1, Math.floor(connections.length / 4)))
   const light: Waiter<Connection>[] = []
   /** Owner → who waits; the map's own order is the order of turns. */
@@ -80,7 +79,7 @@ export function shareConnections<Connection>(
   return {
     acquire(heavyFor, isAlone = false) {
       if (isAlone)
-        // It has waited its turn already: the queue is not asked again.
+        // It has waited its turn already, so the bound of the queue does not apply.
         return new Promise((resolve) => {
           alone.push(resolve)
           serve()

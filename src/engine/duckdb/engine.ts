@@ -21,10 +21,10 @@ import {
 import { AppError } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { print, type Sql, type SqlValue } from '../../sql.ts'
-import type { Engine, KeepableRelation, Row, RunOptions } from '../types.ts'
+import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
 import { shareConnections } from './connections.ts'
 import { decodeRows } from './decode.ts'
-import { createHotTables, type HotTables } from './resident-tables.ts'
+import { createResidentTables, type ResidentTables } from './resident-tables.ts'
 import { createViewStatements, viewName } from './views.ts'
 
 export interface EngineOptions {
@@ -36,18 +36,18 @@ export interface EngineOptions {
   /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
-  /** What is worth holding in memory of the release in service, and for how many bytes; nothing without it. */
-  readonly hot?: {
+  /** Relations of a release to hold in memory, the most useful first, and for how many bytes; none without it. */
+  readonly resident?: {
     readonly bytes: number
-    readonly relations: (release: ReleaseView) => readonly KeepableRelation[]
+    readonly relations: (release: ReleaseView) => readonly ResidentRelation[]
   }
 }
 
 /** A schema of views, and the statements that need it. */
 interface OpenRelease {
   readonly schema: Promise<string>
-  /** Tables in memory; null until they are asked for. */
-  hot: HotTables | null
+  /** Tables in memory; null where there are none. */
+  resident: ResidentTables | null
   users: number
   isLeaving: boolean
 }
@@ -78,7 +78,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const connections: DuckDBConnection[] = []
   for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
   const shared = shareConnections(connections, options.queue)
-  const loader = options.hot === undefined ? null : await instance.connect()
+  const loader = options.resident === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
   let opened = 0
 
@@ -101,7 +101,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const openOf = (release: ReleaseView): OpenRelease => {
     let open = schemas.get(release.id)
     if (open === undefined) {
-      open = { schema: openSchema(release), hot: null, users: 0, isLeaving: false }
+      open = { schema: openSchema(release), resident: null, users: 0, isLeaving: false }
       schemas.set(release.id, open)
       open.schema.catch(() => schemas.delete(release.id))
     }
@@ -112,45 +112,49 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (!open.isLeaving || open.users > 0) return
     const schema = await open.schema
     // Loading ends before its tables go.
-    await open.hot?.stop()
+    await open.resident?.stop()
     await dropSchema(schema)
   }
-  /** Gives the memory of a release back that is no longer in service. */
-  const cool = async (open: OpenRelease): Promise<void> => {
-    const { hot } = open
-    open.hot = null
-    await hot?.drop()
+  /** Drops the tables in memory of a release that is no longer in service. */
+  const unload = async (open: OpenRelease): Promise<void> => {
+    const { resident } = open
+    open.resident = null
+    await resident?.drop()
   }
   let warmed = 0
   const warm = async (release: ReleaseView): Promise<void> => {
-    const { hot } = options
-    if (hot === undefined || loader === null || hot.bytes === 0) return
+    const { resident } = options
+    if (resident === undefined || loader === null || resident.bytes === 0) return
     const open = openOf(release)
     const schema = await open.schema
     if (open.isLeaving) return
-    if (open.hot !== null) return open.hot.load([])
+    if (open.resident !== null) return open.resident.load([])
     warmed += 1
-    const tables = createHotTables(loader, { schema, prefix: `hot${warmed}_`, bytesMax: hot.bytes })
-    open.hot = tables
+    const tables = createResidentTables(loader, {
+      schema,
+      prefix: `resident${warmed}_`,
+      bytesMax: resident.bytes,
+    })
+    open.resident = tables
     // One release is held at a time: the one in service.
-    await Promise.all([...schemas.values()].filter((other) => other !== open).map(cool))
+    await Promise.all([...schemas.values()].filter((other) => other !== open).map(unload))
     await tables.load(
-      hot.relations(release).map((relation) => ({
+      resident.relations(release).map((relation) => ({
         ...relation,
         select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
       })),
     )
   }
-  /** Statements that wait or run keep the schemas they were printed for. */
+  /** A schema is dropped only when no statement printed for it waits or runs. */
   const withSchemas = async <Value>(
     releases: readonly ReleaseView[],
-    use: (names: readonly string[], hot: HotTables | null) => Promise<Value>,
+    use: (names: readonly string[], resident: ResidentTables | null) => Promise<Value>,
   ): Promise<Value> => {
     const used = releases.map(openOf)
     for (const open of used) open.users += 1
     try {
       const names = await Promise.all(used.map(({ schema }) => schema))
-      return await use(names, used[0]?.hot ?? null)
+      return await use(names, used[0]?.resident ?? null)
     } finally {
       for (const open of used) {
         open.users -= 1
@@ -172,7 +176,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
     withSchemas(
       other === undefined ? [release] : [release, other],
-      async ([schema = '', otherSchema], hot) => {
+      async ([schema = '', otherSchema], resident) => {
         const { text, values } = print(
           statement,
           (dataset, period, isOther) => {
@@ -180,10 +184,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
               throw new TypeError('the statement needs another release')
             return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
           },
-          (name) => hot?.find(name) ?? null,
+          (name) => resident?.find(name) ?? null,
         )
         refuseOther(text)
-        const leave = hot?.enter()
+        const leave = resident?.enter()
         const connection = await shared.acquire(heavyFor ?? null, isAlone).catch((error: unknown) => {
           leave?.()
           throw error
@@ -215,7 +219,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
     let hadCompany = false
-    const ask = async (isAlone: boolean): Promise<Row[]> => {
+    const runOnce = async (isAlone: boolean): Promise<Row[]> => {
       const { value, connection } = await withResult(
         statement,
         release,
@@ -238,11 +242,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return value
     }
     try {
-      return await ask(false)
+      return await runOnce(false)
     } catch (error) {
       // What did not fit beside others may fit alone; what had no others beside it is too large.
       if (!(hadCompany && error instanceof AppError && error.code === 'query_too_large')) throw error
-      return await ask(true)
+      return await runOnce(true)
     }
   }
 
@@ -286,7 +290,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if (open === undefined) return
       schemas.delete(id)
       open.isLeaving = true
-      void open.hot?.stop()
+      void open.resident?.stop()
       await dropUnused(open)
     },
     stats: () => ({
@@ -299,7 +303,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       return Number(reader.getRows()[0]?.[0] ?? 0)
     },
     async close() {
-      await Promise.all([...schemas.values()].map(({ hot }) => hot?.stop()))
+      await Promise.all([...schemas.values()].map(({ resident }) => resident?.stop()))
       loader?.closeSync()
       for (const connection of [...connections, setup]) connection.closeSync()
       instance.closeSync()
@@ -316,7 +320,7 @@ const boundTo = <Bound>(
   bind: (value: SqlValue) => Bound,
 ): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))
 
-/** A statement that wants more memory than there is fails alone, and is told why. */
+/** A statement that needs more memory than the limit fails alone, with an error that says so. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const isMemory = error instanceof Error && /\bOut of Memory Error\b/.test(error.message)

@@ -1,13 +1,14 @@
 /**
- * Relations of the release in service, held in memory as narrow tables. In: relations as statements, a bound in bytes. Out:
- * where each stands, once it is loaded; statements printed before run on the Parquet files.
+ * Resident tables: relations of a release, loaded into memory as narrow tables. In: relations as statements, a bound in
+ * bytes. Out: the name of each table once it is loaded; statements printed before read the Parquet files.
  *
- * Codes become ENUMs of the codes there are and facilities numbers, so that a grouped sum reads a byte or two a row. What
- * does not fit the bound is left out; a relation that cannot be loaded is left out too, for answers do not need it.
+ * Codes become ENUMs and facility codes integers, so that a grouped sum reads a byte or two a row. A relation that does not
+ * fit the bound, or cannot be loaded, is left out: answers do not depend on it. Not here: which relations are worth it
+ * (query/resident-relations.ts).
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
 
-export interface HotRelation {
+export interface PrintedRelation {
   readonly name: string
   readonly rows: number
   /** The relation as a SELECT over the views of its schema. */
@@ -16,18 +17,18 @@ export interface HotRelation {
   readonly number: string | null
 }
 
-export interface HotTables {
+export interface ResidentTables {
   /** @returns the table, as quoted SQL, or null where it is not loaded */
   find(name: string): string | null
   /** Loads one relation after another into a schema; ends early when `stop` was called. */
-  load(relations: readonly HotRelation[]): Promise<void>
-  /** A statement that found tables begins; @returns what ends it */
+  load(relations: readonly PrintedRelation[]): Promise<void>
+  /** Marks the begin of a statement that reads tables found; @returns a function that marks its end */
   enter(): () => void
   /** From now on nothing is found; ends when loading has. */
   stop(): Promise<void>
   /** Stops, and drops the tables once no statement reads them. */
   drop(): Promise<void>
-  /** What is held. */
+  /** Memory of the tables that are loaded. */
   bytes(): number
 }
 
@@ -56,19 +57,19 @@ export function estimateBytes(rows: number, widths: readonly number[]): number {
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-export interface HotOptions {
+export interface ResidentTablesOptions {
   readonly schema: string
   /** How the tables' names begin. */
   readonly prefix: string
-  /** What is held at most; a table is estimated before it is loaded, and measured then. */
+  /** Memory they may take; a table is estimated before it is loaded, and measured afterwards. */
   readonly bytesMax: number
 }
 
 /** @param loader a connection of its own: loading holds up no statement */
-export function createHotTables(
+export function createResidentTables(
   loader: DuckDBConnection,
-  { schema, prefix, bytesMax }: HotOptions,
-): HotTables {
+  { schema, prefix, bytesMax }: ResidentTablesOptions,
+): ResidentTables {
   const named = (rest: string): string => `${quote(schema)}.${quote(`${prefix}${rest}`)}`
   const tables = new Map<string, string>()
   const types = new Map<string, string>()
@@ -86,7 +87,7 @@ export function createHotTables(
     return Number(row?.[0] ?? 0)
   }
 
-  const loadOne = async ({ name, rows, select, codes, number }: HotRelation): Promise<void> => {
+  const loadOne = async ({ name, rows, select, codes, number }: PrintedRelation): Promise<void> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
     const bytes = estimateBytes(
@@ -117,12 +118,12 @@ export function createHotTables(
       return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
     })
     await loader.run(`CREATE TABLE ${table} AS SELECT ${casts.join(', ')} FROM (${select})`)
-    // What it takes is known now; of another release's tables some may have gone meanwhile.
+    // Measured, not estimated, unless tables of another release were dropped meanwhile.
     const grown = (await tableBytes()) - before
     held += grown > 0 ? Math.min(grown, bytes) : bytes
     if (!isStopped) tables.set(name, table)
   }
-  /** The codes there are of each column, and whether each number is one of seven digits: then it is equal where its text is. */
+  /** The distinct codes of each column, and whether every number has seven digits: only then are equal numbers equal texts. */
   const readMembers = async (
     select: string,
     codes: readonly string[],

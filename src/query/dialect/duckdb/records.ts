@@ -5,12 +5,13 @@
  * A record contributes to a sum its value and to a count 1; to a distinct count the first record of each counted value
  * contributes 1 and the others 0, so that contributions always add up to the cell.
  */
-import { datasetOf } from '../../model/datasets.ts'
-import { dimensionOf } from '../../model/dimensions.ts'
-import type { Condition, Measure } from '../../model/metrics.ts'
-import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../sql.ts'
-import type { DatasetPlan } from '../aggregate.ts'
-import { codeText, conditionSql, filterColumn, filterCondition, type GroupKey, unionOf } from './duckdb.ts'
+import { datasetOf } from '../../../model/datasets.ts'
+import { dimensionOf } from '../../../model/dimensions.ts'
+import type { Condition, Measure } from '../../../model/metrics.ts'
+import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
+import type { DatasetPlan } from '../../aggregate.ts'
+import { codeText, conditionSql, filterColumn, filterCondition, unionOf } from './facts.ts'
+import type { GroupKey } from './page.ts'
 
 /** Columns that tell a record from the others of its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
@@ -147,7 +148,7 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
     (name) =>
       sql`CASE WHEN after.is_there THEN after.${ident(name)} ELSE before.${ident(name)} END AS ${ident(name)}`,
   )
-  const isKnown = (where: string): Sql =>
+  const isPresent = (where: string): Sql =>
     sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${join(
       record.map((name) => sql`${ident(where)}.${ident(name)} = changes.${ident(name)}`),
       ' AND ',
@@ -159,10 +160,10 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
 after AS (
   ${side(after)}
 ),
-known_before AS (
+present_before AS (
   ${ofOther(existing(before))}
 ),
-known_after AS (
+present_after AS (
   ${existing(after)}
 ),
 changes AS (
@@ -173,8 +174,8 @@ changes AS (
 caused AS (
   SELECT *, CASE
       WHEN was_there AND is_there THEN 'revised'
-      WHEN is_there THEN CASE WHEN ${isKnown('known_before')} THEN 'reclassified' ELSE 'added' END
-      ELSE CASE WHEN ${isKnown('known_after')} THEN 'reclassified' ELSE 'removed' END
+      WHEN is_there THEN CASE WHEN ${isPresent('present_before')} THEN 'reclassified' ELSE 'added' END
+      ELSE CASE WHEN ${isPresent('present_after')} THEN 'reclassified' ELSE 'removed' END
     END AS cause
   FROM changes
   WHERE delta <> 0

@@ -1,5 +1,5 @@
 /** Exact quotients in SQL: whole numbers in, whole numbers out, in 64 bits wherever they fit. Pure. */
-import { type Sql, sql, TEXT, whole } from '../../sql.ts'
+import { type Sql, sql, TEXT, whole } from '../../../sql.ts'
 
 /** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
 const RANK_SCALE = 10n ** 18n

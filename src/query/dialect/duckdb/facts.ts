@@ -1,0 +1,188 @@
+/**
+ * The facts of a plan: what is read, filtered, grouped and added up of one dataset. In: a dataset's plan. Out: one CTE, one
+ * row a group the dataset has. Not here: which groups an answer has (groups.ts), what a page shows of them (page.ts).
+ */
+import { type DimensionCode, dimensionOf, type FactDataset } from '../../../model/dimensions.ts'
+import type { Condition, Measure } from '../../../model/metrics.ts'
+import { type PreAggregateName, preAggregateOf, sourceOf } from '../../../model/pre-aggregates.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
+import type { DatasetPlan } from '../../aggregate.ts'
+import type { QueryFilter } from '../../request.ts'
+import {
+  factsAsStored,
+  factsOf,
+  POPULATION_COLUMNS,
+  type PopulationYears,
+  populationOf,
+  preAggregateRows,
+} from '../../resident-relations.ts'
+
+/** Column of a grouped dimension. */
+export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
+export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
+
+export const hasRows = (dataset: DatasetPlan): boolean =>
+  dataset.dataset === 'population' || dataset.periods.length > 0
+
+/** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
+export function datasetCte(plan: DatasetPlan): Sql {
+  const where = plan.filters.map((filter) => filterCondition(key(filter.dimension), filter))
+  const whereSql = where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
+  const isUnique = hasUniqueKeys(plan)
+  const measures = plan.measures.map(
+    (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
+  )
+  const keys = plan.keys.map(shownKey)
+  const grouping = (codes: readonly DimensionCode[]): Sql =>
+    codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
+  if (plan.over === null)
+    return sql`  SELECT ${join([...keys, ...measures], ', ')}
+  FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
+  const how = plan.over === 'max' ? TEXT('max') : TEXT('sum')
+  const outer = plan.measures.map(
+    (_, index) => sql`${how}(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`,
+  )
+  return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
+  FROM (
+    SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereSql}${grouping([...plan.keys, 'reference_period'])}
+  )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
+}
+
+const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
+/** A code as text: a table in memory may hold it as an ENUM. */
+const shownKey = (code: DimensionCode): Sql =>
+  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR) AS ${key(code)}`
+
+/** The facts of active facilities that a plan adds up, or what was added up of them before. */
+function factsSource(plan: DatasetPlan): Sql {
+  const { dataset, source } = plan
+  if (dataset === 'population') return populationOf(yearsOf(plan))
+  if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
+  const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
+  return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
+}
+
+const yearsOf = ({ years }: DatasetPlan): PopulationYears =>
+  years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null }
+
+export function unionOf(relations: readonly Sql[]): Sql {
+  if (relations.length === 1 && relations[0] !== undefined) return relations[0]
+  return sql`(${join(
+    relations.map((relation) => sql`SELECT * FROM ${relation}`),
+    ' UNION ALL BY NAME ',
+  )})`
+}
+
+/** Is each group one row of what is read, so that nothing is left to add up? */
+function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean {
+  if (dataset === 'population') return keys.includes('municipality')
+  if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
+  // A municipality lies in one state.
+  return preAggregateOf(source).keys.every(
+    (code) => keys.includes(code) || (code === 'state' && keys.includes('municipality')),
+  )
+}
+
+export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
+  dimension === 'municipality' && dataset === 'population'
+    ? TEXT('CAST(municipality_code AS INTEGER)')
+    : key(dimension)
+
+/** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
+export function filterCondition(column: Sql, { operator, values }: QueryFilter): Sql {
+  const list = values as readonly string[] | readonly number[]
+  const first = values[0] ?? null
+  switch (operator) {
+    case 'EQ':
+      return sql`${column} = ${first}`
+    case 'IN':
+      return sql`${column} IN (SELECT unnest(${list}))`
+    case 'NEQ':
+      return sql`${column} IS DISTINCT FROM ${first}`
+    case 'NOT_IN':
+      return sql`(${column} NOT IN (SELECT unnest(${list})) OR ${column} IS NULL)`
+    default:
+      throw new TypeError(`${operator} selects periods, not rows`)
+  }
+}
+
+/** Facts that count, by member: those of active facilities in some months under filters. Rows: code, facts. */
+export function printMemberCounts(
+  dimension: DimensionCode,
+  codes: readonly (string | number)[],
+  dataset: Exclude<FactDataset, 'population'>,
+  periods: readonly number[],
+  filters: readonly QueryFilter[],
+): Sql {
+  const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
+  const where = [
+    filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
+    ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
+  ]
+  const code =
+    dimensionOf(dimension).integer === true ? factKey(dimension) : sql`CAST(${factKey(dimension)} AS VARCHAR)`
+  return sql`SELECT ${code} AS code, count(*) AS facts
+FROM ${unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))} AS facts
+WHERE ${join(where, '\n  AND ')}
+GROUP BY ${factKey(dimension)}
+ORDER BY code`
+}
+
+/** @param isUnique a group is one row: its value stands there */
+function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql {
+  if (plan.source !== null) return storedSql(measure, plan.source, isUnique)
+  if (plan.dataset === 'population') {
+    const [condition] = measure.where ?? []
+    if (condition === undefined || !('populationType' in condition))
+      throw new TypeError('a population is of a census or an estimate')
+    const column = sql`facts.${ident(POPULATION_COLUMNS[condition.populationType])}`
+    return isUnique ? column : sql`sum(${column})`
+  }
+  const conditions = (measure.where ?? []).map((condition) =>
+    'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),
+  )
+  const filter = conditions.length === 0 ? EMPTY : sql` FILTER (${join(conditions, ' AND ')})`
+  if (measure.kind === 'count') return sql`count(*)${filter}`
+  const field = sql`facts.${ident(measure.field ?? '')}`
+  if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
+  // The sum of INTEGER is HUGEINT: it cannot overflow.
+  const total = sql`sum(${field})${filter}`
+  return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
+}
+
+/** A measure from a pre-aggregate: sums of sums, sums of counts, numbers of keys. */
+function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {
+  const source = sourceOf(measure, preAggregateOf(name))
+  if (source === null) throw new TypeError(`${name} lacks a measure`)
+  const stored = (column: string): Sql => sql`facts.${ident(column)}`
+  const conditions = source.where.map(conditionSql)
+  const value =
+    source.minus === null
+      ? stored(source.stored.column)
+      : sql`${stored(source.stored.column)} - ${stored(source.minus.column)}`
+  if (source.distinctKey === null) {
+    if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
+    const met = join(conditions, ' AND ')
+    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (${met})`
+  }
+  const met = join([...conditions, sql`${stored(source.stored.column)} > 0`], ' AND ')
+  return isUnique
+    ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
+    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (${met})`
+}
+
+/** A code of the model as text: it is part of what the metric is, not of a request. */
+export function codeText(code: string): Sql {
+  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
+  return TEXT(`'${code}'`)
+}
+
+/** A condition of a measure on a row, where one column decides it. */
+export function conditionSql(condition: Condition): Sql {
+  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
+  if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
+  if ('flag' in condition) return ident(condition.flag)
+  if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
+  throw new TypeError('no column says it')
+}

@@ -1,0 +1,203 @@
+/**
+ * The groups of an answer and the numbers of each. In: a plan. Out: the spine, which are the groups that exist, with or
+ * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
+ */
+import { STATES } from '../../../model/codelists.ts'
+import { type FactDataset, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
+import type { AggregatePlan, DatasetPlan, MetricPlan } from '../../aggregate.ts'
+import type { QueryFilter } from '../../request.ts'
+import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
+import { filterCondition, hasRows, key, keyList } from './facts.ts'
+
+const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
+
+interface Carried {
+  readonly column: string
+  /** Of the members' relation. */
+  readonly from: string
+}
+
+/** Columns the spine has of its members beside their key, where it is made of members: they need no second join. */
+export function carriedOf(plan: AggregatePlan): readonly Carried[] {
+  const carrier = carrierOf(plan)
+  if (carrier === null) return []
+  return [
+    { column: `name_of_${carrier}`, from: 'name' },
+    { column: `rank_of_${carrier}`, from: 'name_rank' },
+    carrier === 'municipality'
+      ? { column: 'municipality_uf', from: 'uf' }
+      : { column: 'state_ibge_code', from: 'ibge_code' },
+  ]
+}
+
+/** The dimension whose members the spine is made of. */
+export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
+  if (spine !== 'members') return null
+  if (group_by.includes('municipality')) return 'municipality'
+  return group_by.includes('state') ? 'state' : null
+}
+
+/** The dataset whose groups are all there are, where it is one. */
+export function onlyFacts(plan: AggregatePlan): FactDataset | null {
+  if (plan.spine !== 'facts') return null
+  const [only = null, ...others] = plan.datasets.filter(
+    (dataset) => hasRows(dataset) && dataset.dataset !== 'population',
+  )
+  return only === null || others.length > 0 ? null : only.dataset
+}
+
+/** Name of the relation that has the measures of a dataset. */
+const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
+  ident(dataset === onlyFacts(plan) ? 'spine' : dataset)
+
+/** The groups that exist: members of places and periods, or the keys that have facts. */
+export function spineCte(plan: AggregatePlan): Sql {
+  const groups = plan.query.group_by
+  if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
+  const facts = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== 'population')
+  if (plan.spine === 'facts') {
+    if (facts.length === 0)
+      return sql`  SELECT ${join(
+        groups.map((code) => sql`NULL AS ${key(code)}`),
+        ', ',
+      )} WHERE false`
+    return join(
+      facts.map(({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${ident(dataset)}`),
+      '\n  UNION\n',
+    )
+  }
+  const periods = groups.includes('reference_period')
+    ? sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods.length === 0 ? [0] : plan.spinePeriods)}) AS INTEGER) AS reference_period)`
+    : null
+  if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
+    return sql`  SELECT reference_period FROM ${periods ?? EMPTY}${plan.spinePeriods.length === 0 ? TEXT(' WHERE false') : EMPTY}`
+  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const place = (filter: QueryFilter): Sql =>
+    filterCondition(filter.dimension === 'state' ? ident('uf') : ident('code'), filter)
+  const inScope = plan.placeFilters.map(place)
+  const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
+  if (groups.includes('municipality')) {
+    // The ignored municipality of a state is a row where it has an active facility, whatever the metrics are, so that a
+    // metric alone has the same rows as beside others.
+    const months =
+      plan.spinePeriods.length > 0
+        ? plan.spinePeriods
+        : plan.facilityPeriod === null
+          ? []
+          : [plan.facilityPeriod]
+    const withFacilities = months.map(
+      (period) =>
+        sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
+    )
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities], ' OR ')})`
+    const columns = groups.map((code) =>
+      code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
+    )
+    return sql`  SELECT ${join([...columns, ...carried], ', ')}
+  FROM ${membersOf('municipality')} AS members${across}
+  WHERE ${join([exists, ...inScope], '\n    AND ')}`
+  }
+  const scope =
+    plan.placeFilters.length === 0
+      ? EMPTY
+      : sql`\n  WHERE code IN (SELECT uf FROM ${membersOf('municipality')} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
+  const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
+  return sql`  SELECT ${join([...columns, ...carried], ', ')}
+  FROM ${membersOf('state')} AS members${across}${scope}`
+}
+
+/** Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated. */
+export function joinedCte(plan: AggregatePlan): Sql {
+  const columns = plan.metrics.flatMap((metric, index) => {
+    const numerator = scaledNumerator(metric, plan)
+    return [
+      sql`${numerator} AS ${ident(`numerator_${index}`)}`,
+      sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
+    ]
+  })
+  const only = onlyFacts(plan)
+  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== only)
+  const joins = joined.map(({ dataset, keys }) => {
+    const on =
+      keys.length === 0
+        ? TEXT('true')
+        : join(
+            keys.map((code) => sql`${ident(dataset)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`),
+            ' AND ',
+          )
+    return sql`\n  LEFT JOIN ${ident(dataset)} ON ${on}`
+  })
+  const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
+  const carried = carriedOf(plan).map(({ column }) => sql`spine.${ident(column)}`)
+  const from = only === null ? TEXT('spine') : sql`${ident(only)} AS spine`
+  return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
+  FROM ${from}${join(joins, '')}`
+}
+
+const planOf = (plan: AggregatePlan, dataset: FactDataset): DatasetPlan => {
+  const found = plan.datasets.find((candidate) => candidate.dataset === dataset)
+  if (found === undefined) throw new TypeError(`the plan lacks ${dataset}`)
+  return found
+}
+
+/** Months an average divides by. */
+const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
+
+function measureValue(plan: AggregatePlan, place: { dataset: FactDataset; measure: number }): Sql {
+  const dataset = planOf(plan, place.dataset)
+  if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
+  const column = sql`CAST(${aliasOf(plan, dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
+  // No population is unknown; no facts is none, where facts were collected.
+  if (dataset.dataset === 'population') return column
+  const covered = coveredSql(dataset, plan)
+  return covered === null
+    ? sql`coalesce(${column}, 0)`
+    : sql`CASE WHEN ${covered} THEN coalesce(${column}, 0) END`
+}
+
+/** Was the dataset collected for this group's state and period? null: for every group. */
+function coveredSql(dataset: DatasetPlan, plan: AggregatePlan): Sql | null {
+  const groups = plan.query.group_by
+  const byPeriod = groups.includes('reference_period')
+  const stateCode = groups.includes('state')
+    ? sql`spine."uf"`
+    : groups.includes('municipality')
+      ? sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`
+      : null
+  const { covered } = dataset
+  if (covered === 'all' || stateCode === null)
+    return byPeriod ? sql`spine."reference_period" IN (${join(dataset.periods.map(whole), ', ')})` : null
+  const codesOf = (states: readonly string[] | 'all'): string[] =>
+    STATES.filter(({ uf }) => states === 'all' || states.includes(uf)).map(({ uf, ibge_code }) =>
+      groups.includes('state') ? uf : String(ibge_code),
+    )
+  if (byPeriod) {
+    const pairs = covered.flatMap(({ period, states }) => codesOf(states).map((code) => `${period} ${code}`))
+    return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${stateCode} IN (SELECT unnest(${pairs}))`
+  }
+  const everywhere = covered
+    .map(({ states }) => codesOf(states))
+    .reduce((left, right) => left.filter((code) => right.includes(code)))
+  return sql`${stateCode} IN (SELECT unnest(${everywhere}))`
+}
+
+function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  if (metric.isUndefined) return TEXT('CAST(NULL AS HUGEINT)')
+  const value = measureValue(plan, metric.numerator)
+  const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
+  const factor =
+    metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator.dataset))
+  return factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
+}
+
+function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  const months = divisor(planOf(plan, metric.numerator.dataset))
+  if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
+  const value = measureValue(plan, metric.denominator)
+  return months === 1 ? value : sql`${value} * ${whole(months)}`
+}
+
+/** Decimals a metric is shown with; an average of whole numbers has two. */
+export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
+  metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator.dataset)) > 1 ? 2 : 0
