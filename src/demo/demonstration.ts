@@ -16,7 +16,7 @@ import {
   LEGAL_NATURES,
   OPENING_HOURS,
 } from '../model/cnes/codes/index.ts'
-import { STATES } from '../model/codelists.ts'
+import { STATES } from '../model/territory/states.ts'
 import { digestFile } from '../release/digest.ts'
 import { type DemoCatalogs, makeCatalogs } from './catalogs.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'

@@ -1,8 +1,8 @@
 /**
- * Each rule of model/lineage.ts as a DuckDB expression. In: the quoted column of a staged table (text, as published).
+ * Each rule of model/rules.ts as a DuckDB expression. In: the quoted column of a staged table (text, as published).
  * Out: SQL text. The importer runs over its own staging tables only; no request reaches this file.
  */
-import type { RuleName } from '../model/lineage.ts'
+import type { RuleName } from '../model/rules.ts'
 
 /** trim() walks a whole text to find blanks at its ends; most texts have none there. */
 const quickTrim = (column: string): string =>

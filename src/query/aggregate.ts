@@ -6,7 +6,6 @@
  */
 import { AppError } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { STATES } from '../model/codelists.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import {
   DIMENSION_CODES,
@@ -19,13 +18,14 @@ import {
 import {
   capabilitiesOf,
   factDatasetsOf,
-  isPerPeople,
+  isPerCapita,
   type Measure,
   type MetricCode,
   measuresOf,
   metricOf,
 } from '../model/metrics.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
+import { STATES } from '../model/territory/states.ts'
 import {
   collectedPeriods,
   coverageOf,
@@ -137,7 +137,7 @@ export function planAggregate(
     })
     const facts = datasets.filter(({ dataset }) => factDatasetsOf(code).includes(dataset))
     const partial =
-      isPerPeople(code) &&
+      isPerCapita(code) &&
       !placed &&
       facts.some(
         ({ covered, periods }) => periods.length > 0 && covered !== 'all' && missesStates(covered, scope),
@@ -205,7 +205,7 @@ function checkDimensions(query: AnalyticsQuery): void {
         extra: { metric: code, dimension },
       })
     }
-    if (isPerPeople(code) && query.group_by.includes('facility'))
+    if (isPerCapita(code) && query.group_by.includes('facility'))
       throw new AppError('denominator_not_defined', {
         detail: `The rate ${code} has no denominator for a single facility.`,
         errors: [

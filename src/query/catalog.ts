@@ -6,7 +6,7 @@ import {
   CATALOG_VERSION,
   capabilitiesOf,
   factDatasetsOf,
-  isPerPeople,
+  isPerCapita,
   METRIC_CODES,
   type MetricCode,
   measuresOf,
@@ -40,7 +40,7 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
-    (dimension) => !(isPerPeople(code) && dimension === 'facility'),
+    (dimension) => !(isPerCapita(code) && dimension === 'facility'),
   )
   const { numerator, denominator } = measuresOf(code)
   const isAdditive = metric.kind === 'sum' || metric.kind === 'count'

@@ -5,9 +5,14 @@
 import type { Engine, JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { CODE_LABELS } from '../model/codelists.ts'
-import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
-import { capabilityOf } from '../model/metrics.ts'
+
+import {
+  capabilityOf,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+} from '../model/dimensions.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { meetsPeriod } from './aggregate.ts'
@@ -54,7 +59,7 @@ export function listFixedValues(
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)
   }
-  const labels = CODE_LABELS[code]
+  const labels = dimensionOf(code).labels
   if (labels === undefined) return null
   return Object.entries(labels)
     .map(([value, label]) => ({ code: value, name: label[language] }))

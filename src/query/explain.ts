@@ -6,10 +6,10 @@
  * for what is answered.
  */
 import type { JsonValue } from '../engine/types.ts'
-import { STATES } from '../model/codelists.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { STATES } from '../model/territory/states.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'

@@ -4,8 +4,9 @@
  * In: a declaration and a text from the query string. Out: what may stand there, and SQL with the value as a parameter.
  */
 import { z } from 'zod'
-import { FACILITY_STATUSES, STATES } from '../model/codelists.ts'
+import { FACILITY_STATUSES } from '../model/cnes/code-lists.ts'
 import type { Filter, FilterValues } from '../model/datasets.ts'
+import { STATES } from '../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql } from '../sql.ts'
 
 const UFS = STATES.map(({ uf }) => uf)

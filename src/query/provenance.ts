@@ -6,16 +6,16 @@
  * the municipality list, and point at their rows there. What is computed from other records says so and has no source.
  */
 import type { JsonValue, Row } from '../engine/types.ts'
-import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import {
   FACILITY_LINEAGE,
   FACT_LINEAGE,
   type FactName,
   type Family,
-  type Lineage,
   REPEATED_FACILITY_LINEAGE,
-  RULES,
-} from '../model/lineage.ts'
+} from '../model/cnes/lineage.ts'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
+import { RULES } from '../model/rules.ts'
+import type { Lineage } from '../model/types.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { ident, join, type Sql, sql, table } from '../sql.ts'
 

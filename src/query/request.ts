@@ -6,7 +6,6 @@
  */
 import { z } from 'zod'
 import { AppError, type ErrorDetail } from '../errors.ts'
-import { STATES } from '../model/codelists.ts'
 import {
   DIMENSION_CODES,
   type DimensionCode,
@@ -16,6 +15,7 @@ import {
   operatorsOf,
 } from '../model/dimensions.ts'
 import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
+import { STATES } from '../model/territory/states.ts'
 
 export type FilterValue = string | number
 

@@ -6,7 +6,7 @@
  */
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { CODE_LABELS } from '../model/codelists.ts'
+
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
@@ -217,7 +217,7 @@ export function describeMember(
   if (code === 'municipality') return { code: value, name, uf: row.municipality_uf ?? null }
   if (code === 'state') return { code: value, name, ibge_code: row.state_ibge_code ?? null }
   if (code === 'reference_period') return { code: value, name: value }
-  const label = typeof value === 'string' ? CODE_LABELS[code]?.[value]?.[language] : undefined
+  const label = typeof value === 'string' ? dimensionOf(code).labels?.[value]?.[language] : undefined
   return {
     code: value,
     name: label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null),

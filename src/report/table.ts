@@ -5,7 +5,7 @@
  * format (CSV, Arrow, Parquet, JSON, XLSX) writes these same cells, so one digest holds for all of them.
  */
 import type { Row } from '../engine/types.ts'
-import { DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
 import { decimalsOf } from '../query/dialect/duckdb/groups.ts'
@@ -69,7 +69,7 @@ export function columnsOf(plan: AggregatePlan, language: Language): Column[] {
 }
 
 function dimensionColumns(code: DimensionCode, language: Language): Column[] {
-  const { label, label_en, member } = DIMENSIONS[code]
+  const { label, label_en, member } = dimensionOf(code)
   const shown = language === 'en' ? label_en : label
   const texts = TEXTS[language]
   const source = member?.dataset ?? 'cnes'

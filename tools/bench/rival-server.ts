@@ -4,8 +4,9 @@
  */
 import Fastify from 'fastify'
 import pg from 'pg'
-import { CODE_LABELS } from '../../src/model/codelists.ts'
+
 import { DATASETS } from '../../src/model/datasets.ts'
+import { type DimensionCode, dimensionOf } from '../../src/model/dimensions.ts'
 import { QUERIES } from './rival-analytics.ts'
 
 interface Options {
@@ -237,7 +238,8 @@ app.post('/v1/analytics/query', async (request, reply) => {
       const labels: unknown[] = []
       groups.forEach((code, at) => {
         const value = row[`c${at}`] ?? null
-        const label = typeof value === 'string' ? CODE_LABELS[code]?.[value]?.pt : undefined
+        const label =
+          typeof value === 'string' ? dimensionOf(code as DimensionCode).labels?.[value]?.pt : undefined
         const name = label ?? row[`n${at}`] ?? (value === null ? 'Não informado' : null)
         dimensions[code] = {
           code: value,

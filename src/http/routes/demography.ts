@@ -1,8 +1,8 @@
 /** Population: estimates and censuses (capability demography.read). */
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
-import { POPULATION_TYPES } from '../../model/codelists.ts'
 import { DATASETS } from '../../model/datasets.ts'
+import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { planRecord } from '../../query/list.ts'
 import { writtenRows } from '../answer.ts'
 import type { Route } from '../route.ts'

@@ -5,7 +5,7 @@
  */
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { FACT_NAMES } from '../../model/lineage.ts'
+import { FACT_NAMES } from '../../model/cnes/lineage.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { groupBy } from '../group-by.ts'

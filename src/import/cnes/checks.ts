@@ -1,5 +1,6 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-import { FACT_LINEAGE, type FactName, type Lineage } from '../../model/lineage.ts'
+import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
+import type { Lineage } from '../../model/types.ts'
 import type { NamedCheck } from '../output.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'

@@ -4,8 +4,9 @@
  * In: st_fac (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>. Out:
  * link (what a facility is to its facts), Parquet.
  */
+
+import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf, storedColumns } from '../../model/datasets.ts'
-import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/lineage.ts'
 import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
 import { foldText, rowHoldsCpf } from '../rules.ts'
 import { quoteName, type Session } from '../session.ts'

@@ -4,8 +4,10 @@
  * In: st_<fact> (rows as published, with source_file and source_row), link and fac (cnes-facilities.ts), now_<catalog>.
  * Out: fact_<fact>, flags_<fact>, Parquet. Rows that cannot be loaded go to set_aside.
  */
+
+import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
-import { FACT_LINEAGE, type FactName, type Lineage } from '../../model/lineage.ts'
+import type { Lineage } from '../../model/types.ts'
 import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
 import { applyRule, cnpjChecks } from '../rules.ts'
 import { quoteName, type Session } from '../session.ts'

@@ -12,7 +12,7 @@ import {
   FACT_NAMES,
   type FactName,
   REPEATED_FACILITY_LINEAGE,
-} from '../../model/lineage.ts'
+} from '../../model/cnes/lineage.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { BuiltArea } from '../demography/import-demography.ts'

@@ -5,7 +5,7 @@
  * Parquet. Tables are made in the order of their files, and files are written from them as they stand.
  */
 import { join } from 'node:path'
-import type { FactName } from '../../model/lineage.ts'
+import type { FactName } from '../../model/cnes/lineage.ts'
 import { type DatasetOutput, type NamedCheck, partOf } from '../output.ts'
 import type { Session } from '../session.ts'
 import { checkFacilities, checkFact, countPeriod, publishedTotals } from './checks.ts'

@@ -2,7 +2,8 @@
  * The tables of the national base (BASE_DE_DADOS_CNES_AAAAMM) that a release is made of: which columns must be there,
  * which come and go. Columns with personal data are not named here, so they are never read.
  */
-import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Lineage } from '../../model/lineage.ts'
+import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
+import type { Lineage } from '../../model/types.ts'
 
 export interface PublishedTable {
   /** Name without the month, as in the file name. */

@@ -1,9 +1,11 @@
 /**
  * What facilities and facts of a month share: what a month is made of, the place of a published row, the rule of an attribute
  * and its published cell as SQL, and the few statements over tables of either: repeated keys, rows set aside, ENUMs. Every
- * expression comes from model/lineage.ts, so that provenance tells what was done.
+ * expression comes from model/cnes/lineage.ts, so that provenance tells what was done.
  */
-import { type FactName, type Family, GUARDED_RULES, type Lineage } from '../../model/lineage.ts'
+import type { FactName, Family } from '../../model/cnes/lineage.ts'
+import { GUARDED_RULES } from '../../model/rules.ts'
+import type { Lineage } from '../../model/types.ts'
 import { applyGuardedRule, applyRule, cnpjChecks, holdsCpf } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 

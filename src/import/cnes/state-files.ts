@@ -6,8 +6,9 @@
  * below cannot be asked for, and CPF_CNPJ is empty where it holds a CPF.
  */
 import { gunzipSync } from 'node:zlib'
-import { STATES } from '../../model/codelists.ts'
-import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE, type Lineage } from '../../model/lineage.ts'
+import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
+import { STATES } from '../../model/territory/states.ts'
+import type { Lineage } from '../../model/types.ts'
 import { ImportError } from '../import-error.ts'
 import { decodeDbc } from '../readers/dbc.ts'
 import { type DbfColumn, openDbf } from '../readers/dbf.ts'

@@ -1,5 +1,5 @@
 /** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
-import { STATES } from '../../model/codelists.ts'
+import { STATES } from '../../model/territory/states.ts'
 import { ImportError } from '../import-error.ts'
 import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './types.ts'
 

@@ -4,7 +4,7 @@
  * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
  * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
  */
-import { STATES } from '../../model/codelists.ts'
+import { STATES } from '../../model/territory/states.ts'
 import type { Manifest, Snapshot } from '../../release/manifest.ts'
 import { ImportError } from '../import-error.ts'
 import { type DatasetOutput, type NamedCheck, writeDataset } from '../output.ts'

@@ -2,8 +2,9 @@
  * The groups of an answer and the numbers of each. In: a plan. Out: the spine, which are the groups that exist, with or
  * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
  */
-import { STATES } from '../../../model/codelists.ts'
+
 import { type FactDataset, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
+import { STATES } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from '../../aggregate.ts'
 import type { QueryFilter } from '../../request.ts'

@@ -1,55 +1,10 @@
-/**
- * Where every attribute comes from: published column and named rule, per file family.
- *
- * One table feeds both sides: the importer builds its SQL from it (import/rules.ts gives each rule's expression), and
- * provenance answers show it, so that what an auditor reads is what was done. Values only.
- */
-import type { FieldName } from './fields.ts'
+/** Where every attribute of facilities and facts comes from: published column and rule, per family of files. Values only. */
+import type { FieldName } from '../fields.ts'
+import type { RuleName } from '../rules.ts'
+import type { Lineage } from '../types.ts'
 
 /** 'base': the national monthly base (CSV). 'state': monthly files by state (dBase). */
 export type Family = 'base' | 'state'
-
-/** A rule turns one published cell into one value; its text is what provenance shows. */
-export const RULES = {
-  text: 'blanks trimmed; empty is null',
-  name: 'blanks trimmed; empty is null; sequences of eleven digits (CPF) removed',
-  cadger_name: 'prefix "CNPJ …-" removed; then as a name',
-  code1: 'blanks trimmed, padded with zeros to 1 digit; empty is null',
-  code2: 'blanks trimmed, padded with zeros to 2 digits; empty is null',
-  code3: 'blanks trimmed, padded with zeros to 3 digits; empty is null',
-  code4: 'blanks trimmed, padded with zeros to 4 digits; empty is null',
-  code7: 'blanks trimmed, padded with zeros to 7 digits; empty is null',
-  cnpj: 'fourteen digits that are not all zeros and not a CPF; anything else is null',
-  postal_code: 'eight digits; anything else is null',
-  phone: 'kept when it holds at least eight digits; anything else is null',
-  house_number: 'blanks trimmed; empty is null',
-  quantity: 'whole number, zero or more',
-  quantity_optional: 'whole number, zero or more; empty is null',
-  yes_no: 'S is true, N is false; anything else is null',
-  flag_1_2: '1 is true, anything else is false',
-  flag_1_0: '1 is true, anything else is false',
-  tp_sus: '1, 2, 0 or 9; empty and anything else is 0',
-  ind_sus: '1 is 1 (yes), anything else is 2 (no)',
-  characteristic: '1, 2 or 3; anything else is null',
-  management: 'M, E, D or S; Z is S; anything else is null',
-  coordinate_latitude: 'decimal degrees between −34 and 6, comma or point; anything else is null',
-  coordinate_longitude: 'decimal degrees between −74 and −28, comma or point; anything else is null',
-  date_dmy: 'DD/MM/YYYY from 1900 on; anything else is null',
-  date_ym: 'YYYYMM: first day of the month; anything else is null',
-  municipality:
-    'six digits → the seven of the IBGE list; 53xxxx is Brasília; an unknown one is the ignored municipality of its state',
-  deactivated: 'active when empty',
-  provider: 'CNES code, CNPJ, or a filler; a CPF is never kept',
-} as const
-
-export type RuleName = keyof typeof RULES
-
-export interface Lineage {
-  /** Name of the record's field; `address.street` for a member of a struct. */
-  readonly attribute: string
-  readonly column: string
-  readonly rule: RuleName
-}
 
 const line = (
   attribute:
@@ -208,12 +163,3 @@ export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, rea
 
 /** Attributes of a facility that a fact row of a file by state repeats. */
 export const REPEATED_FACILITY_LINEAGE = STATE_FACILITY
-
-/** Columns whose published cell may hold a CPF: their raw value is kept only where the rule kept the value. */
-export const GUARDED_RULES: ReadonlySet<RuleName> = new Set([
-  'cnpj',
-  'provider',
-  'name',
-  'house_number',
-  'cadger_name',
-])

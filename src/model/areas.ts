@@ -1,0 +1,14 @@
+/**
+ * The folders of model/, joined into one catalog: everything they declare, by kind. fields.ts, datasets.ts, dimensions.ts and
+ * metrics.ts say what follows from it. The order of the folders is the order of facts, dimensions and metrics in the catalog
+ * that the API answers.
+ */
+import * as cnes from './cnes/index.ts'
+import * as demography from './demography/index.ts'
+import * as territory from './territory/index.ts'
+
+export const FIELDS = { ...territory.FIELDS, ...cnes.FIELDS, ...demography.FIELDS }
+export const DATASETS = { ...territory.DATASETS, ...cnes.DATASETS, ...demography.DATASETS }
+export const DIMENSIONS = { ...territory.DIMENSIONS, ...cnes.DIMENSIONS }
+export const FACTS = { ...cnes.FACTS, ...demography.FACTS }
+export const METRICS = { ...cnes.METRICS, ...demography.METRICS }

@@ -1,0 +1,338 @@
+/**
+ * Metrics of facilities, beds, equipment and specialised services. All count active facilities alone. Values only.
+ *
+ * A metric is one entry: a measure (sum, count or distinct count), its unit, its labels in Portuguese and English and, where
+ * it is not simply the sum of a field, a description; or a ratio of two metrics, which is divided last.
+ */
+import { count, counted, distinct, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
+import type { Condition } from '../types.ts'
+
+const BEDS = 'bed_capacity'
+const EQUIPMENT = 'equipment_inventory'
+const SERVICES = 'specialized_services'
+
+const above0 = (field: string): Condition[] => [{ field, above: 0 }]
+const facilities = (
+  dataset: 'facilities' | typeof BEDS | typeof EQUIPMENT | typeof SERVICES,
+  where: readonly Condition[],
+  label: string,
+  label_en: string,
+  description: string,
+) => counted(distinct(dataset, 'cnes_code', where), 'facilities', label, label_en, description)
+const offerings = (where: readonly Condition[], label: string, label_en: string, description: string) =>
+  counted(count(SERVICES, where), 'offerings', label, label_en, description)
+const bedsOfCategory = (
+  category: string,
+  field: 'beds_existing' | 'beds_sus',
+  label: string,
+  label_en: string,
+) =>
+  counted(
+    sum(BEDS, field, [{ field: 'bed_category_code', equals: category }]),
+    'beds',
+    label,
+    label_en,
+    `Sum of ${field} of bed category ${category}.`,
+  )
+
+const CORE = metricsOf('core', {
+  bed_capacity_existing: counted(sum(BEDS, 'beds_existing'), 'beds', 'Leitos existentes', 'Existing beds'),
+  bed_capacity_sus: counted(sum(BEDS, 'beds_sus'), 'beds', 'Leitos SUS', 'SUS beds'),
+  bed_capacity_non_sus: counted(sum(BEDS, 'beds_non_sus'), 'beds', 'Leitos não SUS', 'Beds outside SUS'),
+  beds_existing_per_100k: perCapita('bed_capacity_existing', 'beds', 'Leitos existentes', 'Existing beds'),
+  beds_sus_per_100k: perCapita('bed_capacity_sus', 'beds', 'Leitos SUS', 'SUS beds'),
+  equipment_existing: counted(
+    sum(EQUIPMENT, 'quantity_existing'),
+    'pieces',
+    'Equipamentos existentes',
+    'Existing equipment',
+  ),
+  equipment_in_use: counted(
+    sum(EQUIPMENT, 'quantity_in_use'),
+    'pieces',
+    'Equipamentos em uso',
+    'Equipment in use',
+  ),
+  equipment_sus: counted(
+    sum(EQUIPMENT, 'quantity_sus'),
+    'pieces',
+    'Equipamentos disponíveis ao SUS',
+    'Equipment available to SUS',
+  ),
+  equipment_existing_per_100k: perCapita(
+    'equipment_existing',
+    'pieces',
+    'Equipamentos existentes',
+    'Existing equipment',
+  ),
+  equipment_in_use_per_100k: perCapita(
+    'equipment_in_use',
+    'pieces',
+    'Equipamentos em uso',
+    'Equipment in use',
+  ),
+  service_offerings: offerings(
+    [],
+    'Ofertas de serviço especializado',
+    'Service offerings',
+    'Offerings: facility, service and classification.',
+  ),
+  service_offerings_sus: offerings(
+    [{ flag: 'offers_any_sus' }],
+    'Ofertas ao SUS',
+    'SUS service offerings',
+    'Offerings with an SUS flag.',
+  ),
+  service_facilities: facilities(
+    SERVICES,
+    [],
+    'Estabelecimentos com serviço especializado',
+    'Facilities with a specialised service',
+    'Distinct facilities with an offering.',
+  ),
+  facilities_count: facilities(
+    'facilities',
+    [],
+    'Estabelecimentos',
+    'Facilities',
+    'Distinct active facilities.',
+  ),
+  facilities_per_100k: perCapita('facilities_count', 'facilities', 'Estabelecimentos', 'Facilities'),
+  facilities_with_beds: facilities(
+    BEDS,
+    above0('beds_existing'),
+    'Estabelecimentos com leitos',
+    'Facilities with beds',
+    'Distinct facilities with a bed quantity above 0.',
+  ),
+})
+
+const EXTENDED = metricsOf('extended', {
+  beds_non_sus_per_100k: perCapita('bed_capacity_non_sus', 'beds', 'Leitos não SUS', 'Beds outside SUS'),
+  beds_sus_share: share(
+    'bed_capacity_sus',
+    'bed_capacity_existing',
+    'Participação de leitos SUS',
+    'Share of SUS beds',
+  ),
+  beds_per_facility: ratio(
+    'bed_capacity_existing',
+    'facilities_with_beds',
+    1,
+    'beds per facility',
+    'Leitos por estabelecimento com leitos',
+    'Beds per facility with beds',
+  ),
+  facilities_with_sus_beds: facilities(
+    BEDS,
+    above0('beds_sus'),
+    'Estabelecimentos com leitos SUS',
+    'Facilities with SUS beds',
+    'Distinct facilities with SUS beds above 0.',
+  ),
+  facilities_with_beds_per_100k: perCapita(
+    'facilities_with_beds',
+    'facilities',
+    'Estabelecimentos com leitos',
+    'Facilities with beds',
+  ),
+  beds_complementary_existing: bedsOfCategory(
+    '3',
+    'beds_existing',
+    'Leitos complementares existentes',
+    'Existing complementary beds',
+  ),
+  beds_complementary_sus: bedsOfCategory(
+    '3',
+    'beds_sus',
+    'Leitos complementares SUS',
+    'SUS complementary beds',
+  ),
+  beds_complementary_existing_per_100k: perCapita(
+    'beds_complementary_existing',
+    'beds',
+    'Leitos complementares existentes',
+    'Existing complementary beds',
+  ),
+  beds_complementary_sus_per_100k: perCapita(
+    'beds_complementary_sus',
+    'beds',
+    'Leitos complementares SUS',
+    'SUS complementary beds',
+  ),
+  beds_surgical_existing: bedsOfCategory(
+    '1',
+    'beds_existing',
+    'Leitos cirúrgicos existentes',
+    'Existing surgical beds',
+  ),
+  beds_clinical_existing: bedsOfCategory(
+    '2',
+    'beds_existing',
+    'Leitos clínicos existentes',
+    'Existing clinical beds',
+  ),
+  beds_obstetric_existing: bedsOfCategory(
+    '4',
+    'beds_existing',
+    'Leitos obstétricos existentes',
+    'Existing obstetric beds',
+  ),
+  beds_pediatric_existing: bedsOfCategory(
+    '5',
+    'beds_existing',
+    'Leitos pediátricos existentes',
+    'Existing paediatric beds',
+  ),
+  equipment_not_in_use: counted(
+    sum(EQUIPMENT, 'quantity_existing', [], 'quantity_in_use'),
+    'pieces',
+    'Equipamentos fora de uso',
+    'Equipment not in use',
+    'Sum of quantity_existing less sum of quantity_in_use.',
+  ),
+  equipment_in_use_share: share(
+    'equipment_in_use',
+    'equipment_existing',
+    'Participação de equipamentos em uso',
+    'Share of equipment in use',
+  ),
+  equipment_sus_share: share(
+    'equipment_sus',
+    'equipment_existing',
+    'Participação de equipamentos ao SUS',
+    'Share of equipment available to SUS',
+  ),
+  equipment_sus_per_100k: perCapita(
+    'equipment_sus',
+    'pieces',
+    'Equipamentos ao SUS',
+    'Equipment available to SUS',
+  ),
+  equipment_per_facility: ratio(
+    'equipment_existing',
+    'equipment_facilities',
+    1,
+    'pieces per facility',
+    'Equipamentos por estabelecimento com equipamentos',
+    'Equipment per facility with equipment',
+  ),
+  equipment_facilities: facilities(
+    EQUIPMENT,
+    above0('quantity_existing'),
+    'Estabelecimentos com o equipamento',
+    'Facilities with equipment of the selection',
+    'Distinct facilities with a quantity above 0.',
+  ),
+  equipment_sus_facilities: facilities(
+    EQUIPMENT,
+    above0('quantity_sus'),
+    'Estabelecimentos com equipamento ao SUS',
+    'Facilities with SUS equipment',
+    'Distinct facilities with an SUS quantity above 0.',
+  ),
+  equipment_types_present: counted(
+    distinct(EQUIPMENT, 'equipment_type_key', above0('quantity_existing')),
+    'types',
+    'Tipos de equipamento presentes',
+    'Equipment types present',
+    'Distinct equipment types with a quantity above 0.',
+  ),
+  service_offerings_ambulatory: offerings(
+    [{ anyFlag: ['has_ambulatory', 'has_ambulatory_sus'] }],
+    'Ofertas ambulatoriais',
+    'Outpatient offerings',
+    'Offerings with has_ambulatory or has_ambulatory_sus.',
+  ),
+  service_offerings_ambulatory_sus: offerings(
+    [{ flag: 'has_ambulatory_sus' }],
+    'Ofertas ambulatoriais ao SUS',
+    'SUS outpatient offerings',
+    'Offerings with has_ambulatory_sus.',
+  ),
+  service_offerings_hospital: offerings(
+    [{ anyFlag: ['has_hospital', 'has_hospital_sus'] }],
+    'Ofertas hospitalares',
+    'Hospital offerings',
+    'Offerings with has_hospital or has_hospital_sus.',
+  ),
+  service_offerings_hospital_sus: offerings(
+    [{ flag: 'has_hospital_sus' }],
+    'Ofertas hospitalares ao SUS',
+    'SUS hospital offerings',
+    'Offerings with has_hospital_sus.',
+  ),
+  service_offerings_outsourced: offerings(
+    [{ outsourced: true }],
+    'Ofertas terceirizadas',
+    'Outsourced offerings',
+    'Offerings with a declaration of characteristic 2 or 3.',
+  ),
+  service_offerings_sus_share: share(
+    'service_offerings_sus',
+    'service_offerings',
+    'Participação de ofertas ao SUS',
+    'Share of SUS offerings',
+  ),
+  service_offerings_per_100k: perCapita(
+    'service_offerings',
+    'offerings',
+    'Ofertas de serviço',
+    'Service offerings',
+  ),
+  service_facilities_sus: facilities(
+    SERVICES,
+    [{ flag: 'offers_any_sus' }],
+    'Estabelecimentos com oferta ao SUS',
+    'Facilities with an SUS offering',
+    'Distinct facilities with an SUS offering.',
+  ),
+  service_facilities_per_100k: perCapita(
+    'service_facilities',
+    'facilities',
+    'Estabelecimentos com serviço',
+    'Facilities with a service',
+  ),
+  service_types_present: counted(
+    distinct(SERVICES, 'service_code'),
+    'types',
+    'Tipos de serviço presentes',
+    'Service types present',
+    'Distinct services offered.',
+  ),
+  facilities_sus: facilities(
+    'facilities',
+    [{ flag: 'offers_any_sus' }],
+    'Estabelecimentos que atendem ao SUS',
+    'Facilities that serve SUS',
+    'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
+  ),
+  facilities_sus_share: share(
+    'facilities_sus',
+    'facilities_count',
+    'Participação de estabelecimentos ao SUS',
+    'Share of facilities that serve SUS',
+  ),
+  facilities_sus_per_100k: perCapita(
+    'facilities_sus',
+    'facilities',
+    'Estabelecimentos ao SUS',
+    'Facilities that serve SUS',
+  ),
+  facilities_with_equipment: facilities(
+    'facilities',
+    [{ flag: 'has_equipment' }],
+    'Estabelecimentos com equipamentos',
+    'Facilities with equipment',
+    'Distinct facilities with an equipment quantity above 0.',
+  ),
+  facilities_with_services: facilities(
+    'facilities',
+    [{ flag: 'has_services' }],
+    'Estabelecimentos com serviços',
+    'Facilities with services',
+    'Distinct facilities with an offering.',
+  ),
+})
+
+export const METRICS = { ...CORE, ...EXTENDED }

@@ -1,0 +1,125 @@
+/** Short forms in which the folders of model/ declare fields, filters, code lists, measures and metrics. Pure. */
+import type { FactDataset } from './dimensions.ts'
+import type { FieldName } from './fields.ts'
+import type {
+  Condition,
+  CountMetric,
+  Dataset,
+  Field,
+  FilterValues,
+  Measure,
+  Metric,
+  RatioMetric,
+} from './types.ts'
+
+export const code = (description: string): Field => ({ type: 'string', description })
+export const optionalCode = (description: string): Field => ({ type: 'string', nullable: true, description })
+export const name = (description: string): Field => ({ type: 'string', nullable: true, description })
+export const quantity = (unit: string, description: string): Field => ({ type: 'integer', unit, description })
+export const flag = (description: string): Field => ({ type: 'boolean', description })
+
+/** Stored by every dataset whose rows are rows of a published file. */
+export const SOURCE = ['source_file', 'source_row'] as const
+
+export const equals = (values: FilterValues) => ({ kind: 'equals', values }) as const
+
+/** A code list of the facility registry. */
+export function codeList<Name extends string>(
+  datasetName: Name,
+  key: readonly FieldName[],
+  fields: readonly FieldName[],
+  description: string,
+  catalogSize?: number,
+): Dataset & { readonly name: Name } {
+  return {
+    name: datasetName,
+    area: 'cnes',
+    periodic: false,
+    key,
+    fields: [...key, ...fields],
+    internal: SOURCE,
+    description,
+    ...(catalogSize === undefined ? {} : { catalogSize }),
+  }
+}
+
+/** @param minus field whose sum is subtracted */
+export const sum = (
+  dataset: FactDataset,
+  field: string,
+  where: readonly Condition[] = [],
+  minus?: string,
+): Measure => ({ dataset, kind: 'sum', field, where, ...(minus === undefined ? {} : { minus }) })
+export const distinct = (dataset: FactDataset, field: string, where: readonly Condition[] = []): Measure => ({
+  dataset,
+  kind: 'distinct',
+  field,
+  where,
+})
+export const count = (dataset: FactDataset, where: readonly Condition[] = []): Measure => ({
+  dataset,
+  kind: 'count',
+  where,
+})
+
+type Untiered<Declared> = Declared extends Metric ? Omit<Declared, 'tier'> : never
+
+/** A sum, count or distinct count. */
+export const counted = (
+  measure: Measure,
+  unit: string,
+  label: string,
+  label_en: string,
+  description = `Sum of ${measure.field}.`,
+): Untiered<CountMetric> => ({ kind: measure.kind, measure, unit, label, label_en, description })
+
+/** `scale` × (`numerator` − `less`) ÷ `denominator`; the sides are codes of metrics that are no ratios. */
+export const ratio = (
+  numerator: string,
+  denominator: string,
+  scale: number,
+  unit: string,
+  label: string,
+  label_en: string,
+  less?: string,
+): Untiered<RatioMetric> => ({
+  kind: 'ratio',
+  numerator,
+  denominator,
+  scale,
+  decimals: 2,
+  unit,
+  label,
+  label_en,
+  description: `${label_en}: ${scale === 1 ? '' : `${scale} × `}${less === undefined ? numerator : `(${numerator} − ${less})`} ÷ ${denominator}, divided once at the level asked for.`,
+  ...(less === undefined ? {} : { less }),
+})
+export const perCapita = (
+  numerator: string,
+  unit: string,
+  label: string,
+  label_en: string,
+): Untiered<RatioMetric> =>
+  ratio(
+    numerator,
+    'population_census',
+    100_000,
+    `${unit} per 100,000 inhabitants`,
+    `${label} por 100 mil habitantes`,
+    `${label_en} per 100,000 inhabitants`,
+  )
+export const share = (
+  numerator: string,
+  denominator: string,
+  label: string,
+  label_en: string,
+): Untiered<RatioMetric> => ratio(numerator, denominator, 100, '%', label, label_en)
+
+/** Metrics of one tier, which the catalog shows. */
+export const metricsOf = <Code extends string>(
+  tier: 'core' | 'extended',
+  metrics: Readonly<Record<Code, Untiered<Metric>>>,
+): Readonly<Record<Code, Metric>> =>
+  Object.fromEntries(
+    Object.entries<Untiered<Metric>>(metrics).map(([metric, declared]) => [metric, { ...declared, tier }]),
+  ) as Record<Code, Metric>

@@ -1,0 +1,14 @@
+/** Columns of the population of municipalities. Values only. */
+import { code, quantity } from '../declare.ts'
+import type { Field } from '../types.ts'
+
+export const FIELDS = {
+  municipality_code: code('IBGE code of the municipality, 7 digits, as text.'),
+  reference_year: { type: 'integer', unit: 'year', description: 'Year the population refers to.' },
+  population_type: code('CENSUS_POPULATION or ESTIMATED_POPULATION.'),
+  population: quantity('inhabitants', 'Resident population.'),
+
+  // For provenance, never shown.
+  source_column: { type: 'string', nullable: true, description: 'Column of the published file.' },
+  raw_value: { type: 'string', nullable: true, description: 'The published cell.' },
+} as const satisfies Record<string, Field>

@@ -1,0 +1,23 @@
+/** The folders of model/ declare each name once, and joined they hold everything that is declared. */
+import t from 'tap'
+import * as joined from '../../src/model/areas.ts'
+import * as cnes from '../../src/model/cnes/index.ts'
+import * as demography from '../../src/model/demography/index.ts'
+import { METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
+import * as territory from '../../src/model/territory/index.ts'
+
+t.test('no two areas declare one name', async (t) => {
+  for (const [kind, all] of Object.entries(joined)) {
+    const declared = [territory, cnes, demography].flatMap((area) =>
+      Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}),
+    )
+    t.same(Object.keys(all).sort(), declared.sort(), kind)
+  }
+})
+
+t.test('sides of ratios are metrics that are no ratios', async (t) => {
+  for (const code of METRIC_CODES) {
+    const { numerator, denominator } = measuresOf(code)
+    t.equal(denominator !== null, metricOf(code).kind === 'ratio', `${code} of ${numerator.dataset}`)
+  }
+})
