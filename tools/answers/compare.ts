@@ -1,0 +1,187 @@
+/**
+ * Two answers to one request: are they equal but for what may change between two servers?
+ *
+ * Left out: clocks, request ids, rates, the text of cursors (what they lead to is compared by asking), the text of ETags
+ * (whether one gives 304 is compared by asking). Workbooks, Parquet and Arrow are compared by their cells and metadata;
+ * other bytes are noted. Everything else is compared byte for byte.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { read as readWorkbook } from '@e965/xlsx'
+import { tableFromIPC } from 'apache-arrow'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import type { Answer, Entry, Ids } from './exchange.ts'
+
+export interface Side {
+  readonly answer: Answer
+  readonly ids: Ids
+}
+
+/** Of a connection, or of the moment. */
+const UNCOMPARED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length'])
+/** Only whether they are there is compared. */
+const PRESENT = new Set(['x-request-id', 'ratelimit', 'server-timing', 'etag'])
+/** Digests of bytes: a note where the cells are equal, nothing where the release ids differ. */
+const DIGESTS = new Set(['x-artifact-sha256', 'repr-digest'])
+
+/** @returns differences that matter, and those that are only told */
+export async function compareAnswers(
+  entry: Entry,
+  left: Side,
+  right: Side,
+): Promise<{ readonly differences: string[]; readonly notes: string[] }> {
+  const differences: string[] = []
+  const notes: string[] = []
+  const isSameRelease = isDeepStrictEqual(left.ids, right.ids)
+  if (left.answer.status !== right.answer.status)
+    differences.push(`status ${left.answer.status} and ${right.answer.status}`)
+  const names = new Set([...Object.keys(left.answer.headers), ...Object.keys(right.answer.headers)])
+  for (const name of [...names].sort()) {
+    if (UNCOMPARED.has(name)) continue
+    const [before, after] = [headerOf(left, name, isSameRelease), headerOf(right, name, isSameRelease)]
+    if (before === after || (DIGESTS.has(name) && !isSameRelease)) continue
+    const text = `header ${name}: ${before ?? '(none)'} and ${after ?? '(none)'}`
+    if (name === 'x-artifact-sha256' && before !== undefined && after !== undefined) notes.push(text)
+    else differences.push(text)
+  }
+  if (left.answer.body.equals(right.answer.body)) return { differences, notes }
+  const [before, after] = [await textOf(left, isSameRelease), await textOf(right, isSameRelease)]
+  if (before === after) return { differences, notes }
+  const [old, now] = [parse(before), parse(after)]
+  if (old === undefined || now === undefined) {
+    differences.push(`body: ${firstTextDifference(before, after)}`)
+    return { differences, notes }
+  }
+  const found = differencesOf(old, now)
+  if (found.length === 0)
+    differences.push(`body: equal values written otherwise: ${firstTextDifference(before, after)}`)
+  const lenient = entry.lenient === undefined ? null : new RegExp(entry.lenient)
+  const serious = found.filter(({ path }) => lenient?.test(path) !== true)
+  const told = found.filter(({ path }) => lenient?.test(path) === true)
+  differences.push(...serious.slice(0, 5).map(({ text }) => text))
+  if (serious.length > 5) differences.push(`and ${serious.length - 5} more`)
+  notes.push(...told.slice(0, 3).map(({ text }) => text))
+  if (told.length > 3) notes.push(`and ${told.length - 3} more`)
+  return { differences, notes }
+}
+
+function headerOf({ answer, ids }: Side, name: string, isSameRelease: boolean): string | undefined {
+  const value = answer.headers[name]
+  if (value === undefined) return undefined
+  if (name === 'etag') return value.startsWith('W/') ? 'weak' : 'strong'
+  if (PRESENT.has(name)) return 'present'
+  if (name === 'vary' || name === 'access-control-expose-headers')
+    return value
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .sort()
+      .join(', ')
+  return plain(value, answer, ids, isSameRelease)
+}
+
+/** A text without what may change between two servers. */
+function plain(text: string, { headers }: Answer, ids: Ids, isSameRelease: boolean): string {
+  let plainText = text
+    .replaceAll(/"request_id":"[^"]*"/g, '"request_id":"{request_id}"')
+    .replaceAll(/"next_cursor":"[^"]*"/g, '"next_cursor":"{cursor}"')
+  for (const [area, id] of Object.entries(ids)) plainText = plainText.replaceAll(id, `{${area}}`)
+  if (isSameRelease) return plainText
+  const fingerprint = headers['x-report-fingerprint']
+  if (fingerprint !== undefined)
+    plainText = plainText
+      .replaceAll(fingerprint, '{fingerprint}')
+      .replaceAll(fingerprint.slice(0, 12), '{fingerprint}')
+  return plainText.replaceAll(/(fingerprint|manifest_sha256)(\W{1,12})[0-9a-f]{64}/g, '$1$2{digest}')
+}
+
+const toText = (_name: string, value: unknown): unknown =>
+  typeof value === 'bigint'
+    ? `${value}n`
+    : value instanceof Uint8Array
+      ? Buffer.from(value).toString('hex')
+      : value
+
+/** A body as text: cells and metadata of a file that is not text itself. */
+async function textOf({ answer, ids }: Side, isSameRelease: boolean): Promise<string> {
+  const { headers, body } = answer
+  const type = headers['content-type'] ?? ''
+  const isReport =
+    headers['x-report-fingerprint'] !== undefined && headers['content-disposition'] !== undefined
+  if (type.includes('spreadsheetml')) return plain(workbookText(body), answer, ids, isSameRelease)
+  if (type.includes('arrow.stream')) return plain(arrowText(body), answer, ids, isSameRelease)
+  if (type.includes('parquet'))
+    return isReport
+      ? plain(await parquetText(body), answer, ids, isSameRelease)
+      : isSameRelease
+        ? body.toString('latin1')
+        : ''
+  return plain(body.toString(), answer, ids, isSameRelease)
+}
+
+function workbookText(body: Buffer): string {
+  const workbook = readWorkbook(body, { type: 'buffer', cellFormula: true, cellNF: true, cellStyles: true })
+  const sheets = workbook.SheetNames.map((name) => {
+    const cells = Object.entries(workbook.Sheets[name] ?? {}).map(([place, cell]) => {
+      const { t, v, f, z } = (place.startsWith('!') ? { v: cell } : cell) as Record<string, unknown>
+      return `${place} ${JSON.stringify([v, t, f, z], toText)}`
+    })
+    // A field of the manifest and its value stand in two cells: joined, so that digests are found by their name.
+    return `${name}\n${cells.join('\n').replaceAll(/"(fingerprint|manifest_sha256)"[^\n]*\n[A-Z]+\d+ \[/g, '"$1" [')}`
+  })
+  return JSON.stringify([...sheets.flatMap((sheet) => sheet.split('\n')), workbook.Props], toText)
+}
+
+function arrowText(body: Buffer): string {
+  const table = tableFromIPC(body)
+  const fields = table.schema.fields.map(({ name, type, nullable, metadata }) => [
+    name,
+    `${type}`,
+    nullable,
+    [...metadata],
+  ])
+  return JSON.stringify(
+    [[...table.schema.metadata], fields, table.toArray().map((row) => row?.toJSON())],
+    toText,
+  )
+}
+
+async function parquetText(body: Buffer): Promise<string> {
+  const file = body.buffer.slice(body.byteOffset, body.byteOffset + body.length) as ArrayBuffer
+  const { schema, key_value_metadata: metadata } = parquetMetadata(file)
+  return JSON.stringify([schema, metadata, await parquetReadObjects({ file })], toText)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+interface Difference {
+  readonly path: string
+  readonly text: string
+}
+
+/** Every place where two JSON values differ, in the order of the first; also where only the order of members does. */
+function differencesOf(left: unknown, right: unknown, path = ''): Difference[] {
+  const isObject = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null
+  if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
+    const found = [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((name) =>
+      differencesOf(left[name], right[name], `${path}/${name}`),
+    )
+    if (found.length > 0 || isDeepStrictEqual(Object.keys(left), Object.keys(right))) return found
+    return [{ path, text: `${path}: the members stand in another order` }]
+  }
+  if (Object.is(left, right)) return []
+  const short = (value: unknown): string => (JSON.stringify(value) ?? '(none)').slice(0, 300)
+  return [{ path, text: `${path}: ${short(left)} and ${short(right)}` }]
+}
+
+function firstTextDifference(left: string, right: string): string {
+  let at = 0
+  while (at < left.length && left[at] === right[at]) at += 1
+  const around = (text: string): string => JSON.stringify(text.slice(Math.max(0, at - 60), at + 120))
+  return `at character ${at}: ${around(left)} and ${around(right)}`
+}

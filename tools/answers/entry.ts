@@ -1,0 +1,52 @@
+/** What recorded requests are made with: entries in short, a seeded draw, and the codes that a server has. */
+import type { Entry } from './exchange.ts'
+
+export type ListRow = Readonly<Record<string, unknown>>
+
+/** @returns draws without repetition, the same for the same seed */
+export function drawer(seed: number): <Item>(items: readonly Item[], count: number) => Item[] {
+  let state = seed
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  return (items, count) => {
+    const left = [...items]
+    return Array.from({ length: Math.min(count, left.length) }, () =>
+      left.splice(Math.floor(next() * left.length), 1),
+    ).flat()
+  }
+}
+
+export const get = (path: string, more: Partial<Entry> = {}): Entry => ({
+  name: more.name ?? `GET ${path}`,
+  method: 'GET',
+  path,
+  key: 'all',
+  headers: {},
+  ...more,
+})
+export const post = (path: string, body: unknown, more: Partial<Entry> = {}): Entry => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return {
+    name: more.name ?? `POST ${path} ${text.slice(0, 300)}`,
+    method: 'POST',
+    path,
+    key: 'all',
+    headers: {},
+    body: text,
+    ...more,
+  }
+}
+
+/** What the entries are made of: codes that the server has. */
+export interface Codes {
+  readonly facilities: readonly string[]
+  readonly closed: readonly string[]
+  readonly beds: readonly ListRow[]
+  readonly equipment: readonly ListRow[]
+  readonly services: readonly ListRow[]
+  readonly municipalities: readonly ListRow[]
+  readonly words: readonly string[]
+  readonly period: string
+}
