@@ -1,5 +1,4 @@
 /** Settings: defaults, values, and the sentence a bad one stops the start with. */
-import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -113,13 +112,3 @@ t.test('the address of a store, and that no message shows it', async (t) => {
       url,
     )
 })
-
-const readme = fileURLToPath(new URL('../README.md', import.meta.url))
-t.test(
-  'the README names every setting',
-  { skip: existsSync(readme) ? false : 'no README yet' },
-  async (t) => {
-    const text = readFileSync(readme, 'utf8')
-    for (const { name } of Object.values(SETTINGS)) t.ok(text.includes(`\`${name}\``), name)
-  },
-)

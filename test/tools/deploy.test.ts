@@ -97,14 +97,3 @@ t.test('unit: settings, program and user', async (t) => {
     /^file:\/\/\/opt\/sus-data\/(.*)$/.exec(value('Documentation')[0] ?? '') ?? []
   t.ok(existsSync(`${root}${documentation}`), documentation)
 })
-
-t.test('guide: commands and settings it names are there', async (t) => {
-  const guide = read('tools/deploy/OPERATING.md')
-  const named = [...guide.matchAll(/\bSUS_[A-Z_]+\b/g)].map(([name]) => name)
-  t.ok(named.length > 5)
-  // Of a part that is built apart: named in the guide before it is a setting.
-  for (const name of new Set(named)) t.ok(known.has(name), name)
-  const { COMMANDS } = await import('../../tools/cli.ts')
-  for (const [, name = ''] of guide.matchAll(/npx sus-data ([a-z-]+)/g))
-    t.ok(Object.hasOwn(COMMANDS, name), name)
-})

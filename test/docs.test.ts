@@ -1,0 +1,62 @@
+/** The documentation holds what the code holds: tables, links, paths, commands, settings. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { SETTINGS } from '../src/settings.ts'
+import { COMMANDS } from '../tools/cli.ts'
+import { PAGES, pathOf, TABLES, withTables } from '../tools/docs.ts'
+
+const root = pathOf('.')
+const pages = ['.', 'docs', 'docs/decisions', 'data', 'releases'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => ({
+      path: normalize(join(folder, name)),
+      text: readFileSync(join(root, folder, name), 'utf8'),
+    })),
+)
+const textOf = (path: string): string => pages.find((page) => page.path === path)?.text ?? ''
+
+t.test('tables are those of the code; npm run docs writes them', async (t) => {
+  for (const page of PAGES) t.equal(textOf(page), await withTables(textOf(page)), page)
+  const shown = PAGES.flatMap((page) => [...textOf(page).matchAll(/<!-- table: (\w+) -->/g)])
+  t.same(shown.map(([, name]) => name).sort(), Object.keys(TABLES).sort(), 'each table stands in one page')
+})
+
+/** Anchors of the headings of a page, as GitHub makes them. */
+const anchorsOf = (text: string): Set<string> =>
+  new Set(
+    [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replaceAll(' ', '-'),
+    ),
+  )
+
+t.test('links lead to pages, files and headings that are there', async (t) => {
+  for (const { path, text } of pages)
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [file = '', anchor] = target.split('#')
+      const goal = file === '' ? path : normalize(join(dirname(path), file))
+      t.ok(existsSync(join(root, goal)), `${path} → ${target}`)
+      if (anchor !== undefined) t.ok(anchorsOf(textOf(goal)).has(anchor), `${path} → ${target}`)
+    }
+})
+
+t.test('files and folders named in the text are there', async (t) => {
+  // The change list names what is gone, too.
+  for (const { path, text } of pages.filter((page) => page.path !== 'CHANGELOG.md'))
+    for (const [, named = ''] of text.matchAll(/`((?:src|tools|test|docs)\/[\w./-]*[\w/])`/g))
+      t.ok(existsSync(join(root, named)), `${path} names ${named}`)
+})
+
+t.test('commands and settings named in the text are there', async (t) => {
+  const settings = new Set<string>(Object.values(SETTINGS).map(({ name }) => name))
+  for (const { path, text } of pages.filter((page) => page.path !== 'CHANGELOG.md')) {
+    for (const [name] of text.matchAll(/\bSUS_[A-Z_]+\b/g)) t.ok(settings.has(name), `${path} names ${name}`)
+    for (const [, name = ''] of text.matchAll(/npx sus-data ([a-z][a-z-]*)/g))
+      t.ok(Object.hasOwn(COMMANDS, name), `${path} names the command ${name}`)
+  }
+})

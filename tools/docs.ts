@@ -1,0 +1,123 @@
+/**
+ * `npm run docs`: writes the tables of docs/ anew from the tables of the code: routes, lists, errors, commands, settings,
+ * metrics, dimensions. In: Markdown in which a table stands between two comments that name it. Out: the same Markdown with
+ * these tables, and nothing else, replaced. test/docs.test.ts fails where a table is not what this writes.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { ERRORS } from '../src/errors.ts'
+import { costOf, methodOf } from '../src/http/route.ts'
+import { ROUTES } from '../src/http/routes/index.ts'
+import { DIMENSION_CODES, dimensionOf } from '../src/model/dimensions.ts'
+import { METRIC_CODES, metricOf } from '../src/model/metrics.ts'
+import { SETTINGS } from '../src/settings.ts'
+import { COMMANDS } from './cli.ts'
+
+type Rows = readonly (readonly (string | number)[])[]
+
+const code = (text: string): string => `\`${text}\``
+const codes = (texts: readonly string[]): string => (texts.length === 0 ? '–' : texts.map(code).join(', '))
+const table = (header: readonly string[], rows: Rows): string =>
+  [header, header.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
+
+/** Name of a table → its Markdown. */
+export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
+  routes: async () =>
+    table(
+      ['method and path', 'capability', 'cost', 'what'],
+      ROUTES.map((route) => [
+        `${methodOf(route)} ${code(route.path)}`,
+        route.capability ?? 'none',
+        costOf(route),
+        route.summary,
+      ]),
+    ),
+  lists: async () =>
+    table(
+      ['list', 'limit', 'at most', 'filters'],
+      ROUTES.flatMap((route) =>
+        route.kind === 'list'
+          ? [[code(route.path), route.limit.default, route.limit.max, codes(route.filters)]]
+          : [],
+      ),
+    ),
+  errors: async () =>
+    table(
+      ['code', 'status', 'title', 'what to change'],
+      Object.entries(ERRORS).map(([name, { status, title_en, hint }]) => [
+        code(name),
+        status,
+        title_en,
+        hint,
+      ]),
+    ),
+  commands: async () => {
+    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
+    return table(
+      ['command', 'does'],
+      commands.map(({ command }) => [
+        command.usage.map((usage) => code(`sus-data ${usage}`)).join('<br>'),
+        command.summary,
+      ]),
+    )
+  },
+  settings: async () =>
+    table(
+      ['setting', 'default', 'unit', 'what', 'allowed'],
+      Object.values(SETTINGS).map((setting) => [
+        code(setting.name),
+        setting.default,
+        setting.unit,
+        setting.help,
+        setting.allowed,
+      ]),
+    ),
+  metrics: async () =>
+    table(
+      ['metric', 'kind', 'unit', 'what'],
+      METRIC_CODES.map((name) => {
+        const { kind, tier, unit, description } = metricOf(name)
+        return [`${code(name)}${tier === 'core' ? ' (core)' : ''}`, kind, unit, description]
+      }),
+    ),
+  dimensions: async () =>
+    table(
+      ['dimension', 'what', 'order', 'goes with'],
+      DIMENSION_CODES.map((name) => {
+        const { label_en, order, datasets } = dimensionOf(name)
+        return [code(name), label_en, order, codes(datasets)]
+      }),
+    ),
+}
+
+/** Pages that hold tables. */
+export const PAGES = ['docs/api.md', 'docs/analytics.md', 'docs/operating.md'] as const
+
+const MARKED = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g
+
+/** @returns the page with its tables as the code has them; @throws Error for the name of no table */
+export async function withTables(text: string): Promise<string> {
+  const written = new Map<string, string>()
+  for (const [, name = ''] of text.matchAll(MARKED)) {
+    const make = TABLES[name]
+    if (make === undefined) throw new Error(`there is no table ${name}`)
+    written.set(name, await make())
+  }
+  return text.replaceAll(
+    MARKED,
+    (_, name: string) => `<!-- table: ${name} -->\n${written.get(name)}\n<!-- end of table -->`,
+  )
+}
+
+export const pathOf = (page: string): string => fileURLToPath(new URL(`../${page}`, import.meta.url))
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const page of PAGES) {
+    const text = readFileSync(pathOf(page), 'utf8')
+    const next = await withTables(text)
+    if (next === text) continue
+    writeFileSync(pathOf(page), next)
+    process.stdout.write(`${page} is written anew\n`)
+  }
