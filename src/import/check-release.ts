@@ -6,8 +6,8 @@
 import { join } from 'node:path'
 import type { Manifest, ManifestFile } from '../release/manifest.ts'
 import { ReleaseRefused, verifyRelease } from '../release/verify.ts'
-import { countDisorder } from './output.ts'
 import { openSession, quoteText, type Session } from './session.ts'
+import { countDisorder } from './write-parquet.ts'
 
 /** @throws ReleaseRefused */
 export async function checkRelease(releasesDir: string, id: string, scratch: string): Promise<Manifest> {

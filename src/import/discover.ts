@@ -1,15 +1,12 @@
 /**
- * What an operator's paths hold: each file recognised by name and content, folders and zips searched.
+ * What an operator's paths hold: folders and zips are searched, and each area is asked whether a file is one of its own.
  *
- * In: paths. Out: national base months, files by state, IBGE files, the notes of snapshot.json, and a list of what is not
- * known. Nothing is read in full here but small files; nothing is changed.
+ * In: paths, the areas' recognisers. Out: the files of each area, the notes of snapshot.json, and a list of what no area
+ * knows. Nothing is read in full here but small files; nothing is changed. What is in the files is the areas' concern.
  */
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { digestFile } from '../release/digest.ts'
-import { tableOfFile } from './cnes/published-tables.ts'
-import { recogniseStateFile } from './cnes/state-files.ts'
-import { recogniseIbge } from './demography/files.ts'
 import { ImportError } from './import-error.ts'
 import { extractZip, listZip } from './readers/zip.ts'
 
@@ -34,45 +31,50 @@ export interface Acquisition {
   readonly retrieved_at: string | null
 }
 
-export interface Discovery {
-  /** Tables of the national base by month. */
-  readonly base: ReadonlyMap<number, readonly FoundFile[]>
-  readonly state: readonly FoundFile[]
-  readonly ibge: readonly FoundFile[]
+export interface Recogniser {
+  /** Is a file of this name one of the area's? @param readHead first bytes, for names that do not tell */
+  recognises(name: string, readHead: () => Promise<Buffer>): boolean | Promise<boolean>
+  /**
+   * An entry of an archive is extracted and then recognised, unless the area says here that it reads the entry in place or
+   * that nobody needs it. @throws ImportError where the entry cannot belong to the archive
+   */
+  placeOf?(entry: string, archive: string): 'in place' | 'left out' | 'extracted'
+}
+
+export interface Discovery<Area> {
+  readonly files: ReadonlyMap<Area, readonly FoundFile[]>
   readonly unknown: readonly string[]
   readonly acquisitions: readonly Acquisition[]
   readonly synthetic: boolean
 }
 
+/** A file of this name in an archive says that the demonstration made it. */
 const DEMONSTRATION_MEMBER = 'sus-data-demonstration.txt'
-const BASE_ARCHIVE = /^BASE_DE_DADOS_CNES_(\d{6})\.zip$/i
 const HEAD_BYTES = 65_536
 
-/** @param scratch folder for small files that come inside archives */
-export async function discover(paths: readonly string[], scratch: string): Promise<Discovery> {
-  const base = new Map<number, FoundFile[]>()
-  const state: FoundFile[] = []
-  const ibge: FoundFile[] = []
+/**
+ * @param areas asked in this order
+ * @param scratch folder for small files that come inside archives
+ * @throws ImportError where a path does not exist or a file of an area cannot be what it is named
+ */
+export async function discover<Area extends Recogniser>(
+  paths: readonly string[],
+  areas: readonly Area[],
+  scratch: string,
+): Promise<Discovery<Area>> {
+  const files = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
   const unknown: string[] = []
   const acquisitions: Acquisition[] = []
   let synthetic = false
 
-  const addBase = (period: number, file: FoundFile): void => {
-    const month = base.get(period) ?? []
-    // By table: inside an archive it may stand in two folders.
-    const tableOf = ({ name }: FoundFile): string | undefined => tableOfFile(basename(name))?.table.name
-    const twice = month.find((other) => tableOf(other) === tableOf(file))
-    if (twice !== undefined)
-      throw new ImportError(file.name, 'is there twice', 'Import one copy of each table')
-    base.set(period, [...month, file])
-  }
   const visitFile = async (path: string, archive: Archive | null): Promise<void> => {
     const name = basename(path)
-    const table = tableOfFile(name)
-    if (table !== null) addBase(table.period, { name, path, archive })
-    else if (recogniseStateFile(name) !== null) state.push({ name, path, archive })
-    else if (recogniseIbge(name, await readHead(path))) ibge.push({ name, path, archive })
-    else if (/\.zip$/i.test(name) && archive === null) await visitZip(path)
+    for (const [area, found] of files)
+      if (await area.recognises(name, () => readHead(path))) {
+        found.push({ name, path, archive })
+        return
+      }
+    if (/\.zip$/i.test(name) && archive === null) await visitZip(path)
     else if (name === 'snapshot.json') synthetic = (await readSnapshotNotes(path, acquisitions)) || synthetic
     else if (!name.startsWith('.') && !/^readme/i.test(name) && name !== DEMONSTRATION_MEMBER)
       unknown.push(name)
@@ -82,22 +84,14 @@ export async function discover(paths: readonly string[], scratch: string): Promi
     const entries = await listZip(path, file)
     const { bytes, sha256 } = await digestFile(path)
     const archive: Archive = { file, bytes, sha256 }
-    const month = BASE_ARCHIVE.exec(file)?.[1]
     const small = new Map<string, string>()
     const folder = join(scratch, `zip-${sha256.slice(0, 16)}`)
     for (const { name } of entries) {
-      const plain = basename(name)
-      const table = tableOfFile(plain)
-      if (plain === DEMONSTRATION_MEMBER) synthetic = true
-      if (table !== null) {
-        if (month !== undefined && Number(month) !== table.period)
-          throw new ImportError(
-            `${file}/${plain}`,
-            `is of ${table.period} inside an archive of ${month}`,
-            'Fetch the archive of the month again',
-          )
-        addBase(table.period, { name, path, archive })
-      } else if (month === undefined) small.set(name, join(folder, plain))
+      if (basename(name) === DEMONSTRATION_MEMBER) synthetic = true
+      const places = areas.map((area) => area.placeOf?.(name, file) ?? 'extracted')
+      const reader = areas[places.indexOf('in place')]
+      if (reader !== undefined) files.get(reader)?.push({ name, path, archive })
+      else if (!places.includes('left out')) small.set(name, join(folder, basename(name)))
     }
     if (small.size === 0) return
     await mkdir(folder, { recursive: true })
@@ -112,13 +106,7 @@ export async function discover(paths: readonly string[], scratch: string): Promi
     for (const name of (await readdir(path)).sort()) await visit(join(path, name))
   }
   for (const path of paths) await visit(path)
-  if (base.size + state.length + ibge.length === 0)
-    throw new ImportError(
-      paths.join(', '),
-      `holds no file this importer knows${unknown.length > 0 ? ` (not known: ${unknown.slice(0, 10).join(', ')})` : ''}`,
-      'Give it the files DATASUS and IBGE publish, unchanged and with their published names',
-    )
-  return { base, state, ibge, unknown, acquisitions, synthetic }
+  return { files, unknown, acquisitions, synthetic }
 }
 
 async function readHead(path: string): Promise<Buffer> {

@@ -1,14 +1,14 @@
 /**
- * Published files → verified-by-construction releases: demography, cnes, and the analytics release that joins them.
+ * Published files → releases: one of each area that there are files of, and the analytics release that joins the areas.
  *
  * In: paths. Out: ids, rows, rows set aside. Each release is written beside, checked and renamed into place; an import
- * that fails or is killed leaves the releases folder as it was.
+ * that fails or is killed leaves the releases folder as it was. What files look like is the areas' concern (area.ts).
  */
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Area } from '../model/datasets.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { sha256Hex } from '../release/digest.ts'
-import type { Manifest, Snapshot } from '../release/manifest.ts'
+import type { Manifest } from '../release/manifest.ts'
 import { readPointer } from '../release/store.ts'
 import { readManifest } from '../release/verify.ts'
 import {
@@ -19,14 +19,17 @@ import {
   type PreparedRelease,
   prepareRelease,
 } from '../release/writer.ts'
-import { buildCnes } from './cnes/import-cnes.ts'
-import { type IbgeTable, readIbge } from './demography/files.ts'
-import { type BuiltArea, buildDemography, type IbgeSource } from './demography/import-demography.ts'
-import { type Discovery, discover } from './discover.ts'
-import { ImportError, UnknownContent } from './import-error.ts'
-import { mergeOutputs } from './output.ts'
+import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
+import { CNES } from './cnes/importer.ts'
+import { DEMOGRAPHY } from './demography/importer.ts'
+import { type Acquisition, discover } from './discover.ts'
+import { ImportError } from './import-error.ts'
 import { buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
+import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
+
+/** Each after those it needs. */
+const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES]
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
 export const IMPORTER_VERSION = '0.1.0'
@@ -50,6 +53,12 @@ export interface ImportResult {
   readonly unknown: readonly string[]
 }
 
+/** A release of an area, whether just made or here before. */
+interface AreaRelease {
+  readonly manifest: Manifest
+  readonly folder: string
+}
+
 /** @throws ImportError naming the file and the remedy; nothing is left behind */
 export async function importPaths(paths: readonly string[], options: ImportOptions): Promise<ImportResult> {
   const { releasesDir, onProgress = () => undefined } = options
@@ -59,99 +68,87 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   const prepared: PreparedRelease[] = []
   try {
     onProgress('recognise files')
-    const found = await discover(paths, session.scratch)
-    const version = await session.version()
+    const found = await discover(paths, AREAS, session.scratch)
     const unknown = [...found.unknown]
-    const ibge = await readIbgeFiles(found, unknown, onProgress)
-    if (ibge.length + found.base.size + found.state.length === 0)
+    const opened = new Map<AreaImporter, AreaFiles>()
+    for (const importer of AREAS) {
+      const files = await importer.open(found.files.get(importer) ?? [], unknown, onProgress)
+      if (files !== null) opened.set(importer, files)
+    }
+    if (opened.size === 0)
       throw new ImportError(
         paths.join(', '),
-        `holds no file this importer knows (not known: ${unknown.slice(0, 10).join(', ')})`,
+        `holds no file this importer knows${unknown.length > 0 ? ` (not known: ${unknown.slice(0, 10).join(', ')})` : ''}`,
         'Give it the files DATASUS and IBGE publish, unchanged and with their published names',
       )
-    const synthetic = found.synthetic || ibge.some(({ table }) => table.synthetic)
+    const version = await session.version()
+    const synthetic = found.synthetic || [...opened.values()].some((files) => files.synthetic)
     const previous = await currentAnalytics(releasesDir)
-
-    let demography: Manifest | null = null
-    let lists: string
-    if (ibge.length > 0) {
-      onProgress('demography')
-      const made = await makeRelease(
-        releasesDir,
-        options,
-        found,
-        version,
-        synthetic,
-        'demography',
-        'br',
-        ibge.map(({ snapshot }) => snapshot),
-        {},
-        (staging) => buildDemography(session, staging, ibge),
-      )
-      prepared.push(made)
-      demography = made.manifest
-      lists = made.staging
-    } else {
-      demography = await findDemography(releasesDir, previous)
-      lists = join(releasesDir, demography?.release_id ?? '')
-    }
-
-    let cnes: Manifest | null = null
-    let facts = ''
-    if (found.base.size + found.state.length > 0) {
-      if (demography === null)
-        throw new ImportError(
-          'CNES files',
-          'come without a municipality list',
-          "Add IBGE's list of municipalities and population to the import, or import them first",
+    const releases = new Map<Area, AreaRelease>()
+    for (const importer of AREAS) {
+      const { area, needs } = importer
+      const files = opened.get(importer)
+      if (files === undefined) {
+        const isNeeded = [...opened.keys()].some((other) => other.needs.includes(area))
+        const manifest = await findRelease(releasesDir, area, previous, isNeeded)
+        if (manifest !== null)
+          releases.set(area, { manifest, folder: join(releasesDir, manifest.release_id) })
+        continue
+      }
+      onProgress(area)
+      const needed = [...releases].filter(([other]) => needs.includes(other))
+      const made = await withStaging(releasesDir, async (staging) => {
+        const built = await files.build({
+          session,
+          staging,
+          needed: new Map(needed.map(([other, { folder }]) => [other, folder])),
+          onProgress,
+        })
+        checkArea(area, built, options.maxRejected)
+        return prepareRelease(
+          staging,
+          {
+            ...describe(version, built.checks),
+            area,
+            scope: built.scope,
+            month: built.month,
+            synthetic: synthetic || needed.some(([, { manifest }]) => manifest.synthetic),
+            datasets: built.datasets,
+            files: await digestFiles(staging, built.rowsByFile),
+            snapshots: [...built.snapshots].sort((left, right) => (left.file < right.file ? -1 : 1)),
+            coverage: built.coverage,
+            counts: built.counts,
+            set_aside: [...built.setAside],
+            components: Object.fromEntries(
+              needed.map(([other, { manifest }]) => [other, manifest.release_id]),
+            ),
+            census_year: built.censusYear,
+          },
+          notesOf(built, found.acquisitions),
         )
-      const municipalities = join(lists, 'municipalities/part-0.parquet')
-      const snapshots: Snapshot[] = []
-      let scope = 'br'
-      const made = await makeRelease(
-        releasesDir,
-        options,
-        found,
-        version,
-        synthetic || demography.synthetic,
-        'cnes',
-        () => scope,
-        snapshots,
-        { demography: demography.release_id },
-        async (staging) => {
-          const built = await buildCnes(session, staging, found, municipalities, onProgress)
-          snapshots.push(...built.snapshots)
-          scope = built.scope
-          return built
-        },
-      )
+      })
       prepared.push(made)
-      cnes = made.manifest
-      facts = made.staging
-    } else if (previous?.components.cnes !== undefined) {
-      cnes = await readManifest(releasesDir, previous.components.cnes)
-      facts = join(releasesDir, cnes.release_id)
+      releases.set(area, { manifest: made.manifest, folder: made.staging })
     }
 
     onProgress('analytics')
-    const joined = await makeAnalytics(session, releasesDir, version, cnes, facts, demography)
+    const joined = await makeAnalytics(session, releasesDir, version, releases)
     prepared.push(joined)
     // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
     for (const release of prepared) await commitRelease(releasesDir, release)
-    const analytics = joined.manifest
+    const made = AREAS.filter((importer) => opened.has(importer)).map(({ area }) => area)
+    const idOf = (area: Area): string | null =>
+      made.includes(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
     return {
-      cnes: found.base.size + found.state.length > 0 ? (cnes?.release_id ?? null) : null,
-      demography: ibge.length > 0 ? (demography?.release_id ?? null) : null,
-      analytics: analytics.release_id,
+      cnes: idOf('cnes'),
+      demography: idOf('demography'),
+      analytics: joined.manifest.release_id,
       rows: Object.fromEntries(
-        [demography, cnes].flatMap((manifest) =>
-          Object.entries(manifest?.datasets ?? {}).map(([name, { rows }]) => [name, rows]),
+        [...releases.values()].flatMap(({ manifest }) =>
+          Object.entries(manifest.datasets).map(([name, { rows }]) => [name, rows]),
         ),
       ),
-      rejected: sumReasons([
-        ...(ibge.length > 0 ? (demography?.set_aside ?? []) : []),
-        ...(cnes?.set_aside ?? []),
-      ]),
+      rejected: sumReasons(made.flatMap((area) => releases.get(area)?.manifest.set_aside ?? [])),
       unknown,
     }
   } finally {
@@ -167,104 +164,31 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
   return sums
 }
 
-/** @param unknown gets the names of spreadsheets that are none of IBGE's */
-async function readIbgeFiles(
-  found: Discovery,
-  unknown: string[],
-  onProgress: (step: string) => void,
-): Promise<IbgeSource[]> {
-  const sources: IbgeSource[] = []
-  for (const { name, path, archive } of found.ibge) {
-    onProgress(name)
-    const bytes = await readFile(path)
-    const table = readKnown(name, bytes)
-    if (table === null) {
-      unknown.push(name)
-      continue
-    }
-    const snapshot = {
-      publisher: 'IBGE',
-      file: name,
-      archive,
-      bytes: bytes.length,
-      sha256: sha256Hex(bytes),
-      rows: table.published,
-    }
-    const twice = sources.find((other) => other.snapshot.file === name)
-    if (twice !== undefined) throw new ImportError(name, 'is there twice', 'Import one copy of each file')
-    sources.push({ snapshot, table })
-  }
-  return sources
-}
+/** What every manifest says alike: versions, and the outcome of checks. */
+const describe = (version: string, checks: readonly NamedCheck[]) => ({
+  format: 1 as const,
+  importer_version: IMPORTER_VERSION,
+  duckdb_version: version,
+  catalog_version: CATALOG_VERSION,
+  checks: checks.map(({ name, violations }) => ({ name, violations })),
+})
 
-function readKnown(name: string, bytes: Buffer): IbgeTable | null {
-  try {
-    return readIbge(name, bytes)
-  } catch (error) {
-    if (error instanceof UnknownContent) return null
-    throw error
-  }
-}
-
-async function makeRelease(
-  releasesDir: string,
-  options: ImportOptions,
-  found: Discovery,
-  version: string,
-  synthetic: boolean,
-  area: 'cnes' | 'demography',
-  scope: string | (() => string),
-  snapshots: readonly Snapshot[],
-  components: Record<string, string>,
-  build: (staging: string) => Promise<BuiltArea>,
-): Promise<PreparedRelease> {
-  const staging = await createStaging(releasesDir)
-  try {
-    const built = await build(staging)
-    const share = built.read === 0 ? 0 : built.rejected / built.read
-    if (share > options.maxRejected)
-      throw new ImportError(
-        `${area} import`,
-        `sets aside ${built.rejected} of ${built.read} rows (${worst(built.setAside)}), more than the share of ${options.maxRejected}`,
-        'Check the files, or allow a larger share with --max-rejected',
-      )
-    const failed = built.checks.filter(({ violations }) => violations !== 0)
-    if (failed.length > 0)
-      throw new ImportError(
-        `${area} import`,
-        `fails the check ${failed.map(({ name, violations }) => `${name} (${violations})`).join(', ')}`,
-        'Fetch the files again; a release is made only of data that holds together',
-      )
-    const files = await digestFiles(staging, built.rowsByFile)
-    const own = new Set(snapshots.map(({ file, archive }) => archive?.file ?? file))
-    const acquisitions = found.acquisitions.filter(({ file }) => own.has(file))
-    return await prepareRelease(
-      staging,
-      {
-        format: 1,
-        area,
-        scope: typeof scope === 'string' ? scope : scope(),
-        month: built.month,
-        synthetic,
-        importer_version: IMPORTER_VERSION,
-        duckdb_version: version,
-        catalog_version: CATALOG_VERSION,
-        datasets: built.datasets,
-        files,
-        snapshots: [...snapshots].sort((left, right) => (left.file < right.file ? -1 : 1)),
-        coverage: built.coverage,
-        counts: built.counts,
-        set_aside: [...built.setAside],
-        checks: built.checks.map(({ name, violations }) => ({ name, violations })),
-        components,
-        census_year: built.censusYear,
-      },
-      acquisitions.length > 0 ? acquisitions : null,
+/** @throws ImportError where more rows were set aside than is allowed, or the rows fail a check */
+function checkArea(area: Area, built: BuiltArea, maxRejected: number): void {
+  const share = built.read === 0 ? 0 : built.rejected / built.read
+  if (share > maxRejected)
+    throw new ImportError(
+      `${area} import`,
+      `sets aside ${built.rejected} of ${built.read} rows (${worst(built.setAside)}), more than the share of ${maxRejected}`,
+      'Check the files, or allow a larger share with --max-rejected',
     )
-  } catch (error) {
-    await rm(staging, { recursive: true, force: true })
-    throw error
-  }
+  const failed = built.checks.filter(({ violations }) => violations !== 0)
+  if (failed.length > 0)
+    throw new ImportError(
+      `${area} import`,
+      `fails the check ${failed.map(({ name, violations }) => `${name} (${violations})`).join(', ')}`,
+      'Fetch the files again; a release is made only of data that holds together',
+    )
 }
 
 const worst = (setAside: Manifest['set_aside']): string =>
@@ -274,22 +198,42 @@ const worst = (setAside: Manifest['set_aside']): string =>
     .map(({ file, reason, rows }) => `${file}: ${reason} ${rows}`)
     .join('; ')
 
-/** @param facts folder of the cnes release */
-async function makeAnalytics(
+/** The operator's notes about the files of a release; null where there are none. */
+function notesOf({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
+  const files = new Set(snapshots.map(({ file, archive }) => archive?.file ?? file))
+  const notes = acquisitions.filter(({ file }) => files.has(file))
+  return notes.length > 0 ? notes : null
+}
+
+async function withStaging<Made>(
+  releasesDir: string,
+  make: (staging: string) => Promise<Made>,
+): Promise<Made> {
+  const staging = await createStaging(releasesDir)
+  try {
+    return await make(staging)
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function makeAnalytics(
   session: Session,
   releasesDir: string,
   version: string,
-  cnes: Manifest | null,
-  facts: string,
-  demography: Manifest | null,
+  releases: ReadonlyMap<Area, AreaRelease>,
 ): Promise<PreparedRelease> {
-  const newest = cnes ?? demography
-  if (newest === null)
+  const cnes = releases.get('cnes')
+  const demography = releases.get('demography')
+  const newest = (cnes ?? demography)?.manifest
+  if (newest === undefined)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
-  const staging = await createStaging(releasesDir)
-  try {
+  return withStaging(releasesDir, async (staging) => {
     const built =
-      cnes === null ? { outputs: [], checks: [] } : await buildPreAggregates(session, staging, facts, cnes)
+      cnes === undefined
+        ? { outputs: [], checks: [] }
+        : await buildPreAggregates(session, staging, cnes.folder, cnes.manifest)
     const failed = built.checks.find(({ violations }) => violations !== 0)
     if (failed !== undefined)
       throw new ImportError(
@@ -298,36 +242,28 @@ async function makeAnalytics(
         'Import the CNES files again with the municipality list in use',
       )
     const { datasets, rowsByFile } = mergeOutputs(built.outputs)
-    return await prepareRelease(
+    return prepareRelease(
       staging,
       {
-        format: 1,
+        ...describe(version, built.checks),
         area: 'analytics',
         scope: newest.scope,
         month: newest.month,
-        synthetic: (cnes?.synthetic ?? false) || (demography?.synthetic ?? false),
-        importer_version: IMPORTER_VERSION,
-        duckdb_version: version,
-        catalog_version: CATALOG_VERSION,
+        synthetic: [...releases.values()].some(({ manifest }) => manifest.synthetic),
         datasets,
         files: await digestFiles(staging, rowsByFile),
         snapshots: [],
         coverage: {},
         counts: {},
         set_aside: [],
-        checks: built.checks.map(({ name, violations }) => ({ name, violations })),
-        components: {
-          ...(cnes === null ? {} : { cnes: cnes.release_id }),
-          ...(demography === null ? {} : { demography: demography.release_id }),
-        },
-        census_year: demography?.census_year ?? null,
+        components: Object.fromEntries(
+          [...releases].map(([area, { manifest }]) => [area, manifest.release_id]),
+        ),
+        census_year: demography?.manifest.census_year ?? null,
       },
       null,
     )
-  } catch (error) {
-    await rm(staging, { recursive: true, force: true })
-    throw error
-  }
+  })
 }
 
 async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {
@@ -335,11 +271,17 @@ async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {
   return id === null ? null : readManifest(releasesDir, id).catch(() => null)
 }
 
-/** The promoted demography, else the newest one here. */
-async function findDemography(releasesDir: string, previous: Manifest | null): Promise<Manifest | null> {
-  const promoted = previous?.components.demography
+/** The promoted release of an area; where there is none and another release is to be made with it, the newest one here. */
+async function findRelease(
+  releasesDir: string,
+  area: Area,
+  previous: Manifest | null,
+  isNeeded: boolean,
+): Promise<Manifest | null> {
+  const promoted = previous?.components[area]
   if (promoted !== undefined) return readManifest(releasesDir, promoted)
-  const ids = (await readdir(releasesDir)).filter((name) => /^(demo-)?demography-/.test(name))
+  if (!isNeeded) return null
+  const ids = (await readdir(releasesDir)).filter((name) => name.replace(/^demo-/, '').startsWith(`${area}-`))
   const manifests = await Promise.all(ids.map((id) => readManifest(releasesDir, id).catch(() => null)))
   return (
     manifests

@@ -22,8 +22,8 @@ import {
 } from '../model/pre-aggregates.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { groupBy } from './group-by.ts'
-import { type DatasetOutput, type NamedCheck, writeParquet } from './output.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
+import { type DatasetOutput, type NamedCheck, writeParquet } from './write-parquet.ts'
 
 const FACTS: readonly CnesFacts[] = [
   'facilities',

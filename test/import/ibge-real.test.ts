@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { read, utils } from '@e965/xlsx'
 import t from 'tap'
-import { type IbgeTable, readIbge, recogniseIbge } from '../../src/import/demography/files.ts'
+import { type IbgeTable, readIbge, recogniseIbge } from '../../src/import/demography/ibge-files.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 
 interface Counted {

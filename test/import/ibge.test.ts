@@ -1,8 +1,8 @@
 /** Each form of IBGE's files, made small: what is read, from which cell, and what every broken one is told. */
 import { type CellObject, utils, write } from '@e965/xlsx'
 import t, { type Test } from 'tap'
-import { type IbgeTable, readIbge, recogniseIbge } from '../../src/import/demography/files.ts'
-import { readPopulationCell } from '../../src/import/demography/types.ts'
+import { type IbgeTable, readIbge, recogniseIbge } from '../../src/import/demography/ibge-files.ts'
+import { readPopulationCell } from '../../src/import/demography/ibge-table.ts'
 import { ImportError } from '../../src/import/import-error.ts'
 
 type Cell = string | number | null

@@ -1,8 +1,8 @@
 /** Work in lanes: what is asked of them comes back in order, and a failure leaves nothing running. */
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { countDisorder, writeParquet } from '../../src/import/output.ts'
 import { openSession, type Session } from '../../src/import/session.ts'
+import { countDisorder, writeParquet } from '../../src/import/write-parquet.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const open = (threads: number): Promise<Session> =>

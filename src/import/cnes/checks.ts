@@ -1,11 +1,11 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
-import type { NamedCheck } from '../output.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
+import type { NamedCheck } from '../write-parquet.ts'
 import { repeatedKeys } from './facts.ts'
-import type { PeriodScope } from './rows.ts'
+import type { PeriodScope } from './published-rows.ts'
 
 /** Every facility stands once and in a municipality that is known. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {

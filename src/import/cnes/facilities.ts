@@ -4,12 +4,11 @@
  * In: st_fac (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>. Out:
  * link (what a facility is to its facts), Parquet.
  */
-
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf, storedColumns } from '../../model/datasets.ts'
-import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
 import { foldText, rowHoldsCpf } from '../rules.ts'
 import { quoteName, type Session } from '../session.ts'
+import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
 import {
   enumerate,
   fileOf,
@@ -20,7 +19,7 @@ import {
   rawColumn,
   ruleOf,
   setAside,
-} from './rows.ts'
+} from './published-rows.ts'
 
 const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
 /** Attributes named by a catalog: [code, name, table of the names]. */

@@ -4,13 +4,12 @@
  * In: st_<fact> (rows as published, with source_file and source_row), link and fac (cnes-facilities.ts), now_<catalog>.
  * Out: fact_<fact>, flags_<fact>, Parquet. Rows that cannot be loaded go to set_aside.
  */
-
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
 import type { Lineage } from '../../model/types.ts'
-import { type DatasetOutput, writeDataset, writeParquet } from '../output.ts'
 import { applyRule, cnpjChecks } from '../rules.ts'
 import { quoteName, type Session } from '../session.ts'
+import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
 import { CONTEXT } from './facilities.ts'
 import {
   enumerate,
@@ -22,7 +21,7 @@ import {
   rawColumn,
   ruleOf,
   setAside,
-} from './rows.ts'
+} from './published-rows.ts'
 
 /** Attributes of a fact's key beside the facility. */
 const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>

@@ -1,7 +1,7 @@
 /** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
 import { STATES } from '../../model/territory/states.ts'
 import { ImportError } from '../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './ibge-table.ts'
 
 const TITLES = ['uf', 'cod. uf', 'cod. munic', 'nome do municipio'] as const
 

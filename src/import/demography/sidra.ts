@@ -11,7 +11,7 @@ import {
   numberAsText,
   SYNTHETIC_MARK,
   TableBuilder,
-} from './types.ts'
+} from './ibge-table.ts'
 
 /** Resident population: 93 of a census or count, 9324 of an estimate; others are shares of it. */
 const POPULATION_VARIABLES = new Set(['93', '9324'])

@@ -15,8 +15,8 @@ import { transcodeFile } from '../readers/transcode.ts'
 import { type Extracted, extractZip } from '../readers/zip.ts'
 import { applyRule } from '../rules.ts'
 import { quoteText, type Session } from '../session.ts'
-import { addBaseCatalogs } from './catalogs.ts'
-import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './published-tables.ts'
+import { addBaseCatalogs } from './code-lists.ts'
+import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './national-tables.ts'
 
 export const PUBLISHER = 'DATASUS'
 

@@ -1,10 +1,11 @@
 /**
  * CNES snapshots of any number of months and states → the datasets of one cnes release.
  *
- * In: discovered files and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder
- * and what the manifest says of it. A month is either national (family base) or made of files by state.
+ * In: files of the national base and by state, and the municipality list (Parquet of a demography release). Out: Parquet in
+ * the staging folder and what the manifest says of it. A month is either national (family base) or made of files by state.
  */
 import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import {
   CADGER_LINEAGE,
   FACILITY_LINEAGE,
@@ -15,18 +16,19 @@ import {
 } from '../../model/cnes/lineage.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
-import type { BuiltArea } from '../demography/import-demography.ts'
-import type { Discovery, FoundFile } from '../discover.ts'
+import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
+import type { FoundFile } from '../discover.ts'
 import { groupBy } from '../group-by.ts'
 import { ImportError } from '../import-error.ts'
-import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../output.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import { PUBLISHER, stageBaseMonth } from './base.ts'
-import { addKnownCatalogs, createCatalogs, writeCatalogs } from './catalogs.ts'
-import { buildPeriod } from './period.ts'
-import type { PeriodInput } from './rows.ts'
-import { openStateFile, type StateFile, type StateGroup } from './state-files.ts'
+import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../write-parquet.ts'
+import { addKnownCatalogs, createCatalogs, writeCatalogs } from './code-lists.ts'
+import { buildPeriod } from './month.ts'
+import { PUBLISHER, stageBaseMonth } from './national-base.ts'
+import { tableOfFile } from './national-tables.ts'
+import type { PeriodInput } from './published-rows.ts'
+import { openStateFile, recogniseStateFile, type StateFile, type StateGroup } from './state-files.ts'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -34,10 +36,51 @@ const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   SR: 'specialized_services',
 }
 
-export interface CnesBuild extends BuiltArea {
-  readonly snapshots: readonly Snapshot[]
-  /** The state where there is just one, else br. */
-  readonly scope: string
+const BASE_ARCHIVE = /^BASE_DE_DADOS_CNES_(\d{6})\.zip$/i
+
+interface CnesFiles {
+  /** Tables of the national base by month. */
+  readonly base: ReadonlyMap<number, readonly FoundFile[]>
+  readonly state: readonly FoundFile[]
+}
+
+export const CNES: AreaImporter = {
+  area: 'cnes',
+  needs: ['demography'],
+  recognises: (name) => tableOfFile(name) !== null || recogniseStateFile(name) !== null,
+  /** Tables of the national base are read inside their archive, whose name says the month; its other tables are not needed. */
+  placeOf(entry, archive) {
+    const month = BASE_ARCHIVE.exec(archive)?.[1]
+    const table = tableOfFile(basename(entry))
+    if (table === null) return month === undefined ? 'extracted' : 'left out'
+    if (month !== undefined && Number(month) !== table.period)
+      throw new ImportError(
+        `${archive}/${basename(entry)}`,
+        `is of ${table.period} inside an archive of ${month}`,
+        'Fetch the archive of the month again',
+      )
+    return 'in place'
+  },
+  async open(files) {
+    if (files.length === 0) return null
+    const found = sortFiles(files)
+    return { synthetic: false, build: (context) => buildCnes(found, context) }
+  },
+}
+
+/** @throws ImportError where a table of a month is there twice, in two folders of one archive for example */
+function sortFiles(files: readonly FoundFile[]): CnesFiles {
+  const base = new Map<number, FoundFile[]>()
+  const tables = new Set<string>()
+  for (const file of files) {
+    const found = tableOfFile(basename(file.name))
+    if (found === null) continue
+    const key = `${found.table.name} ${found.period}`
+    if (tables.has(key)) throw new ImportError(file.name, 'is there twice', 'Import one copy of each table')
+    tables.add(key)
+    base.set(found.period, [...(base.get(found.period) ?? []), file])
+  }
+  return { base, state: files.filter(({ name }) => tableOfFile(basename(name)) === null) }
 }
 
 interface OpenedState {
@@ -46,20 +89,20 @@ interface OpenedState {
   readonly snapshot: Snapshot
 }
 
-/**
- * @param municipalities Parquet file of the municipality list
- * @param onProgress one line a step
- */
-export async function buildCnes(
-  session: Session,
-  staging: string,
-  found: Discovery,
-  municipalities: string,
-  onProgress: (step: string) => void,
-): Promise<CnesBuild> {
+async function buildCnes(
+  found: CnesFiles,
+  { session, staging, needed, onProgress }: BuildContext,
+): Promise<BuiltArea> {
+  const demography = needed.get('demography')
+  if (demography === undefined)
+    throw new ImportError(
+      'CNES files',
+      'come without a municipality list',
+      "Add IBGE's list of municipalities and population to the import, or import them first",
+    )
   await session.run(
     `CREATE TABLE mun AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
-       FROM read_parquet(${quoteText(municipalities)}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
+       FROM read_parquet(${quoteText(join(demography, 'municipalities/part-0.parquet'))}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
      CREATE TABLE set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
      CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR)`,
   )

@@ -1,6 +1,6 @@
 /** IBGE's municipality lists: DTB (spreadsheet of 2024, CSV of 2022) and the Localidades API. In: grid or JSON. */
 import { ImportError } from '../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, isRecord, TableBuilder } from './types.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, TableBuilder } from './ibge-table.ts'
 
 const CODE_TITLE = 'codigo municipio completo'
 const NAME_TITLE = 'nome_municipio'

@@ -6,12 +6,12 @@
  */
 import { join } from 'node:path'
 import type { FactName } from '../../model/cnes/lineage.ts'
-import { type DatasetOutput, type NamedCheck, partOf } from '../output.ts'
 import type { Session } from '../session.ts'
+import { type DatasetOutput, type NamedCheck, partOf } from '../write-parquet.ts'
 import { checkFacilities, checkFact, countPeriod, publishedTotals } from './checks.ts'
 import { makeLinks, writeFacilities, writeFacilityProvenance } from './facilities.ts'
 import { makeCodes, makeFact, writeFact, writeFactProvenance } from './facts.ts'
-import type { PeriodInput } from './rows.ts'
+import type { PeriodInput } from './published-rows.ts'
 
 export interface PeriodOutput {
   readonly outputs: readonly DatasetOutput[]

@@ -6,9 +6,9 @@
  */
 import * as known from '../../model/cnes/codes/index.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import { type DatasetOutput, writeDataset } from '../output.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
+import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 
 /** [stored column, published column, rule] of each catalog of the national base. */
 interface CatalogSource {

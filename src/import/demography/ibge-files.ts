@@ -5,11 +5,11 @@
 import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
 import { ImportError, UnknownContent } from '../import-error.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
+import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './ibge-table.ts'
+import { findDtbHeader, readDtb, readLocalidades } from './municipality-lists.ts'
 import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
-import { findDtbHeader, readDtb, readLocalidades } from './territorial.ts'
-import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './types.ts'
 
-export type { IbgeTable } from './types.ts'
+export type { IbgeTable } from './ibge-table.ts'
 
 const isXls = (head: Buffer): boolean => head.readUInt32BE(0) === 0xd0cf11e0
 const isZip = (head: Buffer): boolean => head.readUInt32BE(0) === 0x504b0304

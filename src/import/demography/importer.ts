@@ -4,15 +4,19 @@
  * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
  * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
  */
+import { readFile } from 'node:fs/promises'
 import { STATES } from '../../model/territory/states.ts'
-import type { Manifest, Snapshot } from '../../release/manifest.ts'
-import { ImportError } from '../import-error.ts'
-import { type DatasetOutput, type NamedCheck, writeDataset } from '../output.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { AreaImporter, BuiltArea } from '../area.ts'
+import type { FoundFile } from '../discover.ts'
+import { ImportError, UnknownContent } from '../import-error.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import type { IbgeTable } from './files.ts'
+import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
+import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
 
-export interface IbgeSource {
+interface IbgeSource {
   readonly snapshot: Snapshot
   readonly table: IbgeTable
 }
@@ -30,24 +34,52 @@ const PRECEDENCE = [
 const BRASILIA = 5300108
 const REGION_COUNT = 19
 
-export interface BuiltArea {
-  readonly datasets: Manifest['datasets']
-  readonly rowsByFile: ReadonlyMap<string, number>
-  readonly counts: Record<string, number>
-  readonly setAside: Manifest['set_aside']
-  /** Rows set aside because they could not be loaded, of `read` rows: what --max-rejected bounds. */
-  readonly rejected: number
-  readonly read: number
-  readonly checks: readonly NamedCheck[]
-  readonly coverage: Manifest['coverage']
-  readonly month: number
-  readonly censusYear: number | null
+export const DEMOGRAPHY: AreaImporter = {
+  area: 'demography',
+  needs: [],
+  recognises: async (name, readHead) => recogniseIbge(name, await readHead()),
+  async open(files, unknown, onProgress) {
+    const sources: IbgeSource[] = []
+    for (const file of files) {
+      onProgress(file.name)
+      const source = await readSource(file)
+      if (source === null) unknown.push(file.name)
+      else if (sources.some(({ snapshot }) => snapshot.file === file.name))
+        throw new ImportError(file.name, 'is there twice', 'Import one copy of each file')
+      else sources.push(source)
+    }
+    if (sources.length === 0) return null
+    return {
+      synthetic: sources.some(({ table }) => table.synthetic),
+      build: ({ session, staging }) => buildDemography(session, staging, sources),
+    }
+  },
+}
+
+/** @returns null for a spreadsheet that is none of IBGE's */
+async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSource | null> {
+  const bytes = await readFile(path)
+  try {
+    const table = readIbge(name, bytes)
+    const snapshot = {
+      publisher: 'IBGE',
+      file: name,
+      archive,
+      bytes: bytes.length,
+      sha256: sha256Hex(bytes),
+      rows: table.published,
+    }
+    return { snapshot, table }
+  } catch (error) {
+    if (error instanceof UnknownContent) return null
+    throw error
+  }
 }
 
 /**
  * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
  */
-export async function buildDemography(
+async function buildDemography(
   session: Session,
   staging: string,
   sources: readonly IbgeSource[],
@@ -199,6 +231,8 @@ export async function buildDemography(
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
+    snapshots: sources.map(({ snapshot }) => snapshot),
+    scope: 'br',
     counts: {
       municipalities: list.table.municipalities.length,
       population: populationRows,

@@ -1,0 +1,61 @@
+/**
+ * What a folder of import/ gives, one for each area of releases: how its files are recognised, and how the release is made of
+ * them. Types only. A new source is a new folder (recognise, read, map), named in the list of import.ts.
+ */
+import type { Area } from '../model/datasets.ts'
+import type { Manifest, Snapshot } from '../release/manifest.ts'
+import type { FoundFile, Recogniser } from './discover.ts'
+import type { Session } from './session.ts'
+import type { NamedCheck } from './write-parquet.ts'
+
+export interface AreaImporter extends Recogniser {
+  readonly area: Area
+  /** Areas whose releases this one is made with. */
+  readonly needs: readonly Area[]
+  /**
+   * Looks at the files together, before anything is made.
+   *
+   * @param files those the area recognised
+   * @param unknown gets the names of files that hold nothing of the area after all
+   * @returns null where there is nothing to import
+   */
+  open(
+    files: readonly FoundFile[],
+    unknown: string[],
+    onProgress: (step: string) => void,
+  ): Promise<AreaFiles | null>
+}
+
+export interface AreaFiles {
+  /** The files themselves say that the demonstration made them. */
+  readonly synthetic: boolean
+  /** Writes the Parquet files of the release. @throws ImportError */
+  build(context: BuildContext): Promise<BuiltArea>
+}
+
+export interface BuildContext {
+  readonly session: Session
+  /** Folder that becomes the release. */
+  readonly staging: string
+  /** Folders of the releases of the areas needed, where they are here. */
+  readonly needed: ReadonlyMap<Area, string>
+  readonly onProgress: (step: string) => void
+}
+
+/** What the manifest says of a release, beside its files. */
+export interface BuiltArea {
+  readonly datasets: Manifest['datasets']
+  readonly rowsByFile: ReadonlyMap<string, number>
+  readonly snapshots: readonly Snapshot[]
+  /** The state where there is just one, else br. */
+  readonly scope: string
+  readonly counts: Record<string, number>
+  readonly setAside: Manifest['set_aside']
+  /** Rows set aside because they could not be loaded, of `read` rows: what --max-rejected bounds. */
+  readonly rejected: number
+  readonly read: number
+  readonly checks: readonly NamedCheck[]
+  readonly coverage: Manifest['coverage']
+  readonly month: number
+  readonly censusYear: number | null
+}
