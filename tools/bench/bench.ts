@@ -1,9 +1,10 @@
 /**
- * `npm run bench`: how fast the server is, beside PostgreSQL, a bare Fastify app, raw DuckDB and plain copies.
+ * `npm run bench`: how fast the server is, beside PostgreSQL, a bare Fastify app, raw DuckDB and another checkout.
  *
  *   --quick             small demonstration, short runs, one of each
- *   --only NAME[,NAME]  these scenarios alone; names are in the table below
- *   --work DIR          where demonstrations are kept between runs
+ *   --only NAME[,NAME]  these scenarios alone; names are in the tables of the scenarios' files
+ *   --against DIR       another checkout of this repository, installed, to run beside this one where a scenario does so
+ *   --work DIR          where demonstrations stay between runs
  *   --seconds N, --runs N, --minutes N (of soak)
  *
  * Everything is started here, on the loopback, and ended here. Sides run in turn on one machine; the table holds medians,
@@ -16,20 +17,33 @@ import { parseArgs } from 'node:util'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { ANALYTICS } from './analytics.ts'
-import { endAll, endOnSignals, type Server, settle, startApp, startOurs } from './children.ts'
+import { awaitPreparation, endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
-import { makeWorld, openDirect } from './fixture.ts'
+import { FIRST_REQUESTS } from './first-requests.ts'
+import { makeFixture, makePair, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
+import { NEW_QUERIES } from './new-queries.ts'
 import { OPERATIONS } from './operations.ts'
 import { findPostgres, startRival } from './rival.ts'
 import { ROUTES } from './routes.ts'
+import { SETUP } from './setup.ts'
+import { WIRE } from './wire.ts'
 
-const SCENARIOS: readonly Scenario[] = [...ROUTES, ...ANALYTICS, ...OPERATIONS]
+const SCENARIOS: readonly Scenario[] = [
+  ...ROUTES,
+  ...ANALYTICS,
+  ...NEW_QUERIES,
+  ...WIRE,
+  ...FIRST_REQUESTS,
+  ...OPERATIONS,
+  ...SETUP,
+]
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
+    against: { type: 'string' },
     work: { type: 'string', default: join(tmpdir(), 'sus-data-bench') },
     seconds: { type: 'string' },
     runs: { type: 'string' },
@@ -64,13 +78,19 @@ const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
 }
 
 try {
-  const world = await makeWorld(work, values.quick ? 'small' : 'national', 1, say)
-  const direct = await openDirect(world)
+  const fixture = await makeFixture(work, values.quick ? 'small' : 'national', 1, say)
+  const direct = await openDirect(fixture)
   const keysFile = join(folder, 'keys.json')
   const { secret } = createKey(keysFile, { name: 'bench', capabilities: CAPABILITIES, rate: 100_000_000 })
-  const start: Bench['start'] = (name, env, { releasesDir }) =>
+  const startFrom = (
+    root: string | undefined,
+    name: string,
+    env: Readonly<Record<string, string>>,
+    releasesDir: string,
+  ): Promise<Server> =>
     startOurs({
       name,
+      ...(root === undefined ? {} : { root }),
       releasesDir,
       keysFile,
       secret,
@@ -79,30 +99,33 @@ try {
     })
   const postgres = findPostgres()
   if (postgres === null) say('PostgreSQL is not installed: scenarios against it are skipped')
-  const settled = async (starting: Promise<Server>): Promise<Server> => {
-    const server = await starting
-    await settle(server)
-    return server
-  }
-  const ours = once(() => settled(start('sus-data', {}, world)))
+  const start: Bench['start'] = (name, env, { releasesDir }) => startFrom(undefined, name, env, releasesDir)
+  const ours = once(async () => awaitPreparation(await start('sus-data', {}, fixture)))
   const bench: Bench = {
     quick: values.quick,
     seconds: Number(values.seconds ?? (values.quick ? 1 : 5)),
     runs: Number(values.runs ?? (values.quick ? 1 : 5)),
     minutes: Number(values.minutes),
     folder,
-    world,
+    fixture,
     direct,
     load: startLoad(),
     ours,
-    uncached: once(() => settled(start('sus-data, no answer kept', { SUS_CACHE_BYTES: '0' }, world))),
+    uncached: once(async () =>
+      awaitPreparation(await start('sus-data, nothing cached', { SUS_CACHE_BYTES: '0' }, fixture)),
+    ),
     rival: once(
       async (): Promise<Server | null> =>
-        postgres === null ? null : startRival(postgres, world, direct, say),
+        postgres === null ? null : startRival(postgres, fixture, direct, say),
     ),
     bare: once(() => startApp('bare Fastify', 'bare-server.ts', {})),
     start,
-    worldOf: (scale, periods) => makeWorld(work, scale, periods, say),
+    startOther: async (name, { releasesDir }) =>
+      values.against === undefined
+        ? null
+        : awaitPreparation(await startFrom(resolve(values.against), name, {}, releasesDir)),
+    pair: once(() => makePair(work, fixture.scale, say)),
+    fixtureOf: (scale, periods) => makeFixture(work, scale, periods, say),
     walk: once(async () => walkFacilities(await ours())),
     row(row, runs) {
       rows.push(row)

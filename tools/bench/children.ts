@@ -5,11 +5,11 @@
  */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TOOL = fileURLToPath(new URL('../sus-data.js', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 
 const living = new Set<ChildProcess>()
@@ -78,11 +78,17 @@ export async function run(
   return Buffer.concat(output).toString()
 }
 
+const toolOf = (root: string): string => join(root, 'tools/sus-data.js')
+
 /** A command of sus-data. @returns what it printed */
 export const runTool = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<string> => run(process.execPath, [TOOL, ...args], { cwd: ROOT, env })
+): Promise<string> => run(process.execPath, [toolOf(ROOT), ...args], { cwd: ROOT, env })
+
+/** As runTool, but still running: for those that are watched. */
+export const launchTool = (args: readonly string[], options: SpawnOptions): ChildProcess =>
+  launch(process.execPath, [toolOf(ROOT), ...args], { cwd: ROOT, env: {}, ...options })
 
 /** A module of this folder in a process of its own that talks by messages. */
 export function forkModule(file: string, options: unknown): ChildProcess {
@@ -128,10 +134,13 @@ export async function startOurs(options: {
   readonly secret: string
   readonly logFile: string
   readonly env?: Readonly<Record<string, string>>
+  /** Checkout that is served from; this one by default. */
+  readonly root?: string
 }): Promise<Server> {
   const log = openSync(options.logFile, 'w')
-  const child = launch(process.execPath, [TOOL, 'serve'], {
-    cwd: ROOT,
+  const root = options.root ?? ROOT
+  const child = launch(process.execPath, [toolOf(root), 'serve'], {
+    cwd: root,
     env: {
       SUS_RELEASES_DIR: options.releasesDir,
       SUS_KEYS_FILE: options.keysFile,
@@ -162,13 +171,16 @@ export async function startOurs(options: {
   }
 }
 
-/** Waits until a server of ours has in memory and on disk what it keeps of the release in service. */
-export async function settle(server: Server): Promise<void> {
+/**
+ * Waits for what a server prepares after it is ready. Only checkouts in which servers write rows out themselves have
+ * something to wait for, and say it in /metrics.
+ */
+export async function awaitPreparation(server: Server): Promise<Server> {
   const startedAt = performance.now()
   for (;;) {
     const text = await (await fetch(`${server.address}/metrics`)).text()
-    if (/^sus_release_settled 1$/m.test(text)) return
-    if (performance.now() - startedAt > 300_000) throw new Error(`${server.name} does not settle`)
+    if (!/^sus_release_settled 0$/m.test(text)) return server
+    if (performance.now() - startedAt > 300_000) throw new Error(`${server.name} is not prepared`)
     await pause(200)
   }
 }

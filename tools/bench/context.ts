@@ -1,8 +1,8 @@
-/** What every scenario is given: worlds, servers started when first asked for, load, and where results go. */
+/** What every scenario is given: fixtures, servers started when first asked for, load, and where results go. */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Server } from './children.ts'
-import type { Direct, World } from './fixture.ts'
+import type { Direct, Fixture, PairFixture } from './fixture.ts'
 import { type Answer, ask, type GroupResult, groupOf, type Load, type Request } from './load.ts'
 
 /** One line of the table. */
@@ -23,7 +23,7 @@ export interface Bench {
   readonly minutes: number
   /** Scratch of this run, removed at its end. */
   readonly folder: string
-  readonly world: World
+  readonly fixture: Fixture
   readonly direct: Direct
   readonly load: Load
   /** The server with its default settings: one process for the whole run. */
@@ -33,10 +33,18 @@ export interface Bench {
   /** null: no PostgreSQL here. */
   rival(): Promise<Server | null>
   bare(): Promise<Server>
-  /** A server of a scenario's own. @param world its releases */
-  start(name: string, env: Readonly<Record<string, string>>, world: World): Promise<Server>
-  /** Another world, made when it is not there yet. */
-  worldOf(scale: World['scale'], periods: number): Promise<World>
+  /** A server of a scenario's own, at the moment it is ready. */
+  start(
+    name: string,
+    env: Readonly<Record<string, string>>,
+    fixture: Pick<Fixture, 'releasesDir'>,
+  ): Promise<Server>
+  /** As start, from the checkout of --against and prepared as far as it ever is; null: none was named. */
+  startOther(name: string, fixture: Pick<Fixture, 'releasesDir'>): Promise<Server | null>
+  /** Another fixture, made when it is not there yet. */
+  fixtureOf(scale: Fixture['scale'], periods: number): Promise<Fixture>
+  /** Two releases, one in service. */
+  pair(): Promise<PairFixture>
   /** Every page of the facilities, once for all scenarios. */
   walk(): Promise<Walk>
   /** @param runs what the row was taken from, for the JSON file */
@@ -57,7 +65,6 @@ export const median = (numbers: readonly number[]): number =>
   [...numbers].sort((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? 0
 export const perSecond = (value: number): string => `${value < 100 ? value.toFixed(1) : Math.round(value)}/s`
 export const inMs = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
-export const getAll = (paths: readonly string[]): Request[] => paths.map((path) => ({ path }))
 
 /** Memory of a server now, its own processes included, in MB. */
 export const residentMb = ({ pid }: Pick<Server, 'pid'>): number => {
@@ -80,6 +87,46 @@ export function checkAnswers(result: GroupResult, name: string, status = 200): v
     throw new Error(`${name}: ${result.errors} lost connections, answers ${JSON.stringify(result.statuses)}`)
 }
 
+/** One run of one side. @throws when an answer has another status than expected */
+export async function measure(
+  bench: Bench,
+  side: Side,
+  seconds: number,
+  { from = 0, connections = CONNECTIONS } = {},
+): Promise<GroupResult> {
+  const [result] = await bench.load.run({
+    groups: [groupOf(side.server, side.requests, connections, { from })],
+    seconds,
+  })
+  if (result === undefined) throw new Error('the load generator gave nothing')
+  checkAnswers(result, side.server.name, side.status)
+  return result
+}
+
+/** What a row is held against: its ratio or another value, at least or at most so much. */
+export interface Goal {
+  readonly atLeast?: number
+  readonly atMost?: number
+  readonly unit?: string
+}
+
+/** Prints one row. @param value held against the goal; the ratio by default */
+export function report(
+  bench: Bench,
+  row: Pick<Row, 'scenario' | 'ours'> & Partial<Pick<Row, 'against' | 'ratio'>> & { readonly value?: number },
+  { atLeast, atMost, unit = '' }: Goal,
+  runs: unknown,
+): void {
+  const { value = row.ratio ?? null, against = '–', ratio = null } = row
+  const met =
+    value === null || (atLeast ?? atMost) === undefined
+      ? null
+      : value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY)
+  const goal =
+    atLeast !== undefined ? `≥ ${atLeast}${unit}` : atMost !== undefined ? `≤ ${atMost}${unit}` : '–'
+  bench.row({ scenario: row.scenario, ours: row.ours, against, ratio, goal, met }, runs)
+}
+
 /**
  * Each side in turn, several times, another one first each time: what ran before leaves caches and clocks of the machine in
  * some state. @returns the runs of each side, in its order
@@ -89,15 +136,8 @@ export async function duel(
   sides: readonly Side[],
   connections = CONNECTIONS,
 ): Promise<GroupResult[][]> {
-  const once = async (side: Side, seconds: number, from: number): Promise<GroupResult> => {
-    const [result] = await bench.load.run({
-      groups: [groupOf(side.server, side.requests, connections, { from })],
-      seconds,
-    })
-    if (result === undefined) throw new Error('the load generator gave nothing')
-    checkAnswers(result, side.server.name, side.status)
-    return result
-  }
+  const once = (side: Side, seconds: number, from: number): Promise<GroupResult> =>
+    measure(bench, side, seconds, { from, connections })
   const results: GroupResult[][] = sides.map(() => [])
   for (const side of sides) await once(side, Math.min(1, bench.seconds / 2), 104_729)
   for (let run = 0; run < bench.runs; run += 1)
@@ -114,12 +154,12 @@ export const rateOf = (runs: readonly GroupResult[] | undefined): number =>
 export const describeRuns = (runs: readonly GroupResult[] | undefined): string =>
   `${perSecond(rateOf(runs))}, p99 ${inMs(median((runs ?? []).map(({ p99 }) => p99)))}`
 
-/** Both sides are asked the same questions first: a rival that answers otherwise is no rival. */
+/** Both sides are asked the same requests first: a rival that answers otherwise is no rival. */
 export async function checkEqual(left: Side, right: Side, count = 25): Promise<void> {
   const step = Math.max(1, Math.floor(left.requests.length / count))
   for (let index = 0; index < left.requests.length; index += step) {
     const [ours, theirs] = [left.requests[index], right.requests[index]]
-    if (ours === undefined || theirs === undefined) throw new Error('both sides need the same questions')
+    if (ours === undefined || theirs === undefined) throw new Error('both sides need the same requests')
     const [a, b] = [await ask(left.server, ours), await ask(right.server, theirs)]
     const sizes = (answer: Answer): unknown => {
       const { next_cursor: _, ...rest } = answer.pagination ?? {}
@@ -152,12 +192,13 @@ export interface Walk {
   readonly starts: readonly { readonly cursor: string; readonly after: string }[]
 }
 
-/** Every facility by cursors, 250 at a time, one page after another. */
-export async function walkFacilities(server: Server): Promise<Walk> {
+/** Every facility by cursors, 250 at a time, one page after another. @param pin a release that is not in service */
+export async function walkFacilities(server: Server, pin: string | null = null): Promise<Walk> {
+  const first = `/v1/facilities?limit=250${pin === null ? '' : `&expected_release_id=${pin}`}`
   const starts: { cursor: string; after: string }[] = []
   let rows = 0
   let pages = 0
-  let path: string | null = '/v1/facilities?limit=250'
+  let path: string | null = first
   const startedAt = performance.now()
   while (path !== null) {
     const { data, pagination } = await ask(server, { path })
@@ -167,7 +208,7 @@ export async function walkFacilities(server: Server): Promise<Walk> {
     const cursor: string | null = pagination?.next_cursor ?? null
     const after = page.at(-1)?.cnes_code
     if (cursor !== null && after !== undefined) starts.push({ cursor, after })
-    path = cursor === null ? null : `/v1/facilities?limit=250&cursor=${cursor}`
+    path = cursor === null ? null : `${first}&cursor=${cursor}`
   }
   return { seconds: (performance.now() - startedAt) / 1000, pages, rows, starts }
 }

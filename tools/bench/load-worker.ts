@@ -16,8 +16,10 @@ class Recorder {
   bytes = 0
   errors = 0
   readonly statuses = new Map<number, number>()
+  /** Answers in each second since the start. */
+  readonly timeline: number[] = []
 
-  add(ms: number, status: number): void {
+  add(ms: number, status: number, second: number): void {
     if (this.count === this.times.length) {
       const larger = new Float64Array(this.times.length * 2)
       larger.set(this.times)
@@ -26,6 +28,8 @@ class Recorder {
     this.times[this.count] = ms
     this.count += 1
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    while (this.timeline.length <= second) this.timeline.push(0)
+    this.timeline[second] = (this.timeline[second] ?? 0) + 1
   }
 
   /** Quantiles of the times, in milliseconds. */
@@ -40,6 +44,8 @@ class Connection {
   private socket: Socket | null = null
   private pending: Buffer = Buffer.alloc(0)
   private bodyLeft = -1
+  /** Of a chunk, its end included; null: the body has a length. */
+  private chunkLeft: number | null = null
   private status = 0
   private done: ((status: number | null) => void) | null = null
 
@@ -68,6 +74,7 @@ class Connection {
       this.socket = null
       this.pending = Buffer.alloc(0)
       this.bodyLeft = -1
+      this.chunkLeft = null
       this.finish(null)
     }
     socket.on('data', (chunk: Buffer) => this.read(chunk))
@@ -85,6 +92,10 @@ class Connection {
 
   private read(chunk: Buffer): void {
     this.recorder.bytes += chunk.length
+    if (this.chunkLeft !== null) {
+      this.readChunks(this.chunkLeft, chunk)
+      return
+    }
     if (this.bodyLeft >= 0) {
       this.bodyLeft -= chunk.length
     } else {
@@ -92,16 +103,46 @@ class Connection {
       const at = this.pending.indexOf(END_OF_HEAD)
       if (at < 0) return
       const head = this.pending.toString('latin1', 0, at)
+      const rest = this.pending.subarray(at + 4)
+      this.pending = Buffer.alloc(0)
       this.status = Number(head.slice(9, 12))
+      if (/\r\ntransfer-encoding: chunked/i.test(head)) {
+        this.readChunks(0, rest)
+        return
+      }
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
       if (length === undefined && this.status !== 304 && this.status !== 204)
-        throw new Error(`an answer without content-length: ${head}`)
-      this.bodyLeft = (this.status === 304 ? 0 : Number(length ?? 0)) - (this.pending.length - at - 4)
-      this.pending = Buffer.alloc(0)
+        throw new Error(`an answer whose end cannot be known: ${head}`)
+      this.bodyLeft = (this.status === 304 ? 0 : Number(length ?? 0)) - rest.length
     }
     if (this.bodyLeft > 0) return
     this.bodyLeft = -1
     this.finish(this.status)
+  }
+
+  /** @param left bytes of the chunk that is being read */
+  private readChunks(left: number, bytes: Buffer): void {
+    let rest = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes])
+    this.pending = Buffer.alloc(0)
+    this.chunkLeft = left
+    while (this.chunkLeft < rest.length) {
+      rest = rest.subarray(this.chunkLeft)
+      this.chunkLeft = 0
+      const at = rest.indexOf('\r\n')
+      const size = Number.parseInt(rest.toString('latin1', 0, Math.max(at, 0)), 16)
+      if (at < 0 || (size === 0 && rest.length < at + 4)) {
+        this.pending = rest
+        return
+      }
+      if (size === 0) {
+        this.chunkLeft = null
+        this.finish(this.status)
+        return
+      }
+      rest = rest.subarray(at + 2)
+      this.chunkLeft = size + 2
+    }
+    this.chunkLeft -= rest.length
   }
 }
 
@@ -145,7 +186,10 @@ async function runGroup(group: Group, seconds: number): Promise<GroupResult> {
       if (status === null) {
         recorder.errors += 1
         await new Promise((resolve) => setTimeout(resolve, 20))
-      } else recorder.add(performance.now() - from, status)
+      } else {
+        const now = performance.now()
+        recorder.add(now - from, status, Math.floor((now - startedAt) / 1000))
+      }
     }
     connection.close()
   }
@@ -161,6 +205,7 @@ async function runGroup(group: Group, seconds: number): Promise<GroupResult> {
     bytes: recorder.bytes,
     errors: recorder.errors,
     statuses: Object.fromEntries(recorder.statuses),
+    timeline: recorder.timeline,
   }
 }
 

@@ -36,6 +36,8 @@ export interface GroupResult {
   /** Connections lost before an answer. */
   readonly errors: number
   readonly statuses: Readonly<Record<string, number>>
+  /** Answers in each second since the start. */
+  readonly timeline: readonly number[]
 }
 
 export interface Load {
@@ -88,3 +90,5 @@ export interface Answer {
   readonly pagination?: { readonly next_cursor?: string | null; readonly total_rows?: number }
   readonly meta: Readonly<Record<string, unknown>>
 }
+
+export const getAll = (paths: readonly string[]): Request[] => paths.map((path) => ({ path }))

@@ -1,10 +1,10 @@
-/** Scenarios of running a server: reports, start, crawl, heavy neighbours, memory, long load, import. */
-import { rmSync } from 'node:fs'
+/** Scenarios of running a server: reports, crawl, heavy neighbours, memory, long load. */
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { end, forkModule, nextMessage, type Server } from './children.ts'
-import { type Bench, inMs, median, perSecond, residentMb, type Scenario } from './context.ts'
-import type { ImportRun } from './import-run.ts'
-import { type GroupResult, groupOf, type Request } from './load.ts'
+import type { Server } from './children.ts'
+import { type Bench, inMs, median, perSecond, report, residentMb, type Scenario } from './context.ts'
+import { chooseKinds, mixKinds } from './kinds.ts'
+import { type Group, type GroupResult, groupOf, type Request } from './load.ts'
 import { QUERIES } from './rival-analytics.ts'
 import { recordRequests } from './routes.ts'
 
@@ -36,7 +36,7 @@ async function timeReport(server: Server): Promise<{ readonly ms: number; readon
   return { ms: performance.now() - startedAt, rows: Number(response.headers.get('x-report-row-count')) }
 }
 
-/** Questions as heavy as they are allowed, each another one, so that no answer is kept or shared. */
+/** Queries as heavy as they are allowed, each another one, so that no answer is cached or shared. */
 const heavyRequests = (count: number): Request[] =>
   Array.from({ length: count }, (_, index) => ({
     method: 'POST',
@@ -72,37 +72,71 @@ function slopeOf(points: readonly (readonly [number, number])[]): number {
   return spread === 0 ? 0 : (together / spread) * 3600
 }
 
-async function soak(bench: Bench): Promise<void> {
-  const server = await bench.ours()
-  const { starts } = await bench.walk()
+/** What a busy server meets at once: look-ups, analytics cached and new, reports, checks of its health. */
+async function mixedGroups(bench: Bench, server: Server): Promise<Group[]> {
+  const kinds = await chooseKinds(bench.direct, await bench.walk(), null)
   const analytics: Request[] = QUERIES.map(({ body }) => ({
     method: 'POST',
     path: '/v1/analytics/query',
     body: JSON.stringify(body),
   }))
+  return [
+    groupOf(server, mixKinds(kinds, 400_000), 12),
+    groupOf(server, [...analytics, ...heavyRequests(500)], 2),
+    groupOf(server, [REPORT], 1, { perSecond: 0.2 }),
+    groupOf(server, [{ path: '/health' }], 1, { perSecond: 10 }),
+  ]
+}
+
+async function memoryAfterLoad(bench: Bench): Promise<void> {
+  const temporary = join(bench.folder, 'temporary')
+  mkdirSync(temporary)
+  const server = await bench.start('memory', { TMPDIR: temporary }, bench.fixture)
+  const seconds = bench.quick ? 5 : 60
+  const results = await bench.load.run({ groups: await mixedGroups(bench, server), seconds })
+  const mb = residentMb(server)
+  const left = readdirSync(temporary, { recursive: true }).map(String)
+  await server.stop()
+  const failed = sumStatuses(results, (status) => status !== 200)
+  report(
+    bench,
+    {
+      scenario: `memory: all processes after ${seconds} s of mixed load (RSS)`,
+      ours: `${mb} MB`,
+      against: `${failed} of ${results.reduce((sum, { requests }) => sum + requests, 0)} failed`,
+      value: mb,
+    },
+    { atMost: 1200, unit: ' MB' },
+    { mb, results },
+  )
+  report(
+    bench,
+    {
+      scenario: 'memory: files in the temporary folder',
+      ours: left.length === 0 ? 'none' : `${left.length}: ${left.slice(0, 3).join(', ')}`,
+      value: left.length,
+    },
+    { atMost: 0 },
+    left,
+  )
+}
+
+async function soak(bench: Bench): Promise<void> {
+  const server = await bench.ours()
   const seconds = bench.minutes * 60
+  const groups = await mixedGroups(bench, server)
   const samples: [number, number][] = []
   const startedAt = performance.now()
   const timer = setInterval(
     () => samples.push([(performance.now() - startedAt) / 1000, residentMb(server)]),
     Math.max(500, Math.min(5000, seconds * 10)),
   )
-  const pages = starts.map(({ cursor }): Request => ({ path: `/v1/facilities?limit=50&cursor=${cursor}` }))
-  const results = await bench.load.run({
-    groups: [
-      groupOf(server, await recordRequests(bench, 200_000, 'soak'), 8),
-      groupOf(server, pages, 4),
-      groupOf(server, [...analytics, ...heavyRequests(500)], 2),
-      groupOf(server, [REPORT], 1, { perSecond: 0.2 }),
-      groupOf(server, [{ path: '/health' }], 1, { perSecond: 10 }),
-    ],
-    seconds,
-  })
+  const results = await bench.load.run({ groups, seconds })
   clearInterval(timer)
   const requests = results.reduce((sum, result) => sum + result.requests, 0)
   const failed =
     sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
-  // The first half fills the kept answers and DuckDB's buffers.
+  // The first half fills the cached answers and DuckDB's buffers.
   const slope = slopeOf(samples.slice(Math.floor(samples.length / 2)))
   bench.row(
     {
@@ -167,31 +201,6 @@ export const OPERATIONS: readonly Scenario[] = [
     },
   },
   {
-    name: 'ready',
-    what: 'From start to ready, the release verified before.',
-    async run(bench) {
-      const times: number[] = []
-      for (let run = 0; run < Math.max(2, bench.runs); run += 1) {
-        const startedAt = performance.now()
-        const server = await bench.start('start', {}, bench.world)
-        times.push((performance.now() - startedAt) / 1000)
-        await server.stop()
-      }
-      const time = median(times)
-      bench.row(
-        {
-          scenario: 'ready (start to ready)',
-          ours: `${time.toFixed(2)} s`,
-          against: '–',
-          ratio: null,
-          goal: '≤ 3 s',
-          met: time <= 3,
-        },
-        times,
-      )
-    },
-  },
-  {
     name: 'crawl',
     what: 'All facilities by cursors, 250 a page, one connection.',
     async run(bench) {
@@ -211,7 +220,7 @@ export const OPERATIONS: readonly Scenario[] = [
   },
   {
     name: 'heavy',
-    what: '8 clients ask the heaviest questions; others ask /health and records.',
+    what: '8 clients ask the heaviest queries; others ask /health and records.',
     async run(bench) {
       const server = await bench.ours()
       const seconds = bench.seconds * (bench.quick ? 2 : 4)
@@ -250,51 +259,7 @@ export const OPERATIONS: readonly Scenario[] = [
   },
   {
     name: 'memory',
-    what: 'Memory of the server with default settings after every scenario before this.',
-    async run(bench) {
-      const mb = residentMb(await bench.ours())
-      bench.row(
-        {
-          scenario: 'memory after all of these (RSS)',
-          ours: `${mb} MB`,
-          against: '–',
-          ratio: null,
-          goal: '≤ 1500 MB',
-          met: mb <= 1500,
-        },
-        mb,
-      )
-    },
-  },
-  {
-    name: 'import',
-    what: 'A month imported, checked and verified, beside DuckDB merely copying the same CSV files to Parquet.',
-    async run(bench) {
-      const runs: ImportRun[] = []
-      for (let run = 0; run < Math.min(3, bench.runs); run += 1) {
-        const folder = join(bench.folder, 'import')
-        const child = forkModule('import-run.ts', { data: bench.world.dataDir, folder })
-        runs.push(await nextMessage<ImportRun>(child))
-        await end(child)
-        rmSync(folder, { recursive: true, force: true })
-      }
-      const [time, copy] = [
-        median(runs.map(({ imported }) => imported)),
-        median(runs.map(({ copied }) => copied)),
-      ]
-      const rows = runs[0]?.rows ?? 0
-      const peak = Math.max(...runs.map(({ peakMb }) => peakMb))
-      bench.row(
-        {
-          scenario: `import of ${rows} source rows (time)`,
-          ours: `${time.toFixed(1)} s, ${Math.round(rows / time)} rows/s, peak ${peak} MB`,
-          against: `DuckDB copies, nothing checked: ${copy.toFixed(1)} s`,
-          ratio: time / copy,
-          goal: '–',
-          met: null,
-        },
-        runs,
-      )
-    },
+    what: 'Memory of a server and its processes after a mixed load, and what it leaves in the temporary folder.',
+    run: memoryAfterLoad,
   },
 ]

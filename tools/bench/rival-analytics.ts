@@ -1,5 +1,5 @@
 /**
- * Twenty questions over all datasets, from states to bed types, and the SQL a careful analyst writes for each on the
+ * Twenty queries over all datasets, from states to bed types, and the SQL a careful analyst writes for each on the
  * rival's tables. Columns: c, n and x of each grouped dimension (code, name, the state's number or the municipality's
  * state), m of each metric, total (rows of all pages).
  */
@@ -17,7 +17,7 @@ export interface QueryBody {
   readonly order_by?: readonly { readonly field: MetricCode; readonly direction: 'asc' | 'desc' }[]
   readonly limit?: number
 }
-export interface Question {
+export interface RivalQuery {
   readonly body: QueryBody
   readonly sql: string
 }
@@ -28,8 +28,8 @@ const ratio = (numerator: string, denominator: string, scale: number): string =>
   `CASE WHEN ${denominator} > 0 THEN round(${numerator}::numeric * ${scale} / ${denominator}, 2) END`
 const CENSUS =
   "population_type = 'CENSUS_POPULATION' AND reference_year = (SELECT max(reference_year) FROM population WHERE population_type = 'CENSUS_POPULATION')"
-const people = (key: string): string =>
-  `SELECT ${key}, sum(population) AS people FROM population WHERE ${CENSUS} GROUP BY 1`
+const inhabitants = (key: string): string =>
+  `SELECT ${key}, sum(population) AS inhabitants FROM population WHERE ${CENSUS} GROUP BY 1`
 
 /** One row a state, also where nothing is. @param parts sub-queries with a column uf, by name */
 const byState = (parts: Readonly<Record<string, string>>, metrics: readonly string[]): string => `
@@ -80,7 +80,7 @@ const ACTIVE_SERVICES = 'FROM specialized_services WHERE is_active'
 const ACTIVE_FACILITIES = 'FROM facilities WHERE is_active'
 const zero = (column: string): string => `coalesce(${column}, 0)`
 
-export const QUERIES: readonly Question[] = [
+export const QUERIES: readonly RivalQuery[] = [
   {
     body: {
       metrics: ['bed_capacity_existing', 'bed_capacity_sus', 'beds_existing_per_100k'],
@@ -89,9 +89,9 @@ export const QUERIES: readonly Question[] = [
     sql: byState(
       {
         b: `SELECT uf, sum(beds_existing) AS beds, sum(beds_sus) AS sus ${ACTIVE_BEDS} GROUP BY 1`,
-        p: people('uf'),
+        p: inhabitants('uf'),
       },
-      [zero('beds'), zero('sus'), ratio(zero('beds'), 'people', 100_000)],
+      [zero('beds'), zero('sus'), ratio(zero('beds'), 'inhabitants', 100_000)],
     ),
   },
   {
@@ -105,9 +105,9 @@ export const QUERIES: readonly Question[] = [
     sql: byMunicipality(
       {
         f: `SELECT municipality_ibge_code AS place, count(*) AS facilities ${ACTIVE_FACILITIES} GROUP BY 1`,
-        p: people('municipality_code::integer AS place'),
+        p: inhabitants('municipality_code::integer AS place'),
       },
-      [zero('facilities'), ratio(zero('facilities'), 'people', 100_000)],
+      [zero('facilities'), ratio(zero('facilities'), 'inhabitants', 100_000)],
     ),
   },
   {
@@ -202,7 +202,7 @@ export const QUERIES: readonly Question[] = [
         e: `SELECT uf, sum(quantity_existing) AS pieces ${ACTIVE_EQUIPMENT} GROUP BY 1`,
         o: `SELECT uf, count(*) AS offerings ${ACTIVE_SERVICES} GROUP BY 1`,
         f: `SELECT uf, count(*) AS facilities ${ACTIVE_FACILITIES} GROUP BY 1`,
-        p: people('uf'),
+        p: inhabitants('uf'),
       },
       [
         zero('beds'),
@@ -210,7 +210,7 @@ export const QUERIES: readonly Question[] = [
         zero('pieces'),
         zero('offerings'),
         zero('facilities'),
-        'people',
+        'inhabitants',
       ],
     ),
   },
@@ -225,9 +225,9 @@ export const QUERIES: readonly Question[] = [
     sql: byMunicipality(
       {
         b: `SELECT municipality_ibge_code AS place, sum(beds_existing) AS beds ${ACTIVE_BEDS} AND uf = 'SP' GROUP BY 1`,
-        p: `SELECT municipality_code::integer AS place, sum(population) AS people FROM population WHERE ${CENSUS} AND uf = 'SP' GROUP BY 1`,
+        p: `SELECT municipality_code::integer AS place, sum(population) AS inhabitants FROM population WHERE ${CENSUS} AND uf = 'SP' GROUP BY 1`,
       },
-      [zero('beds'), ratio(zero('beds'), 'people', 100_000)],
+      [zero('beds'), ratio(zero('beds'), 'inhabitants', 100_000)],
       { where: "t.uf = 'SP'", order: 'coalesce(beds, 0) DESC, ', limit: 50 },
     ),
   },
@@ -317,9 +317,9 @@ ORDER BY m0 DESC, coalesce(trade_name, legal_name) COLLATE "pt-x-icu" NULLS LAST
     sql: byState(
       {
         e: `SELECT uf, sum(quantity_existing) AS pieces, sum(quantity_in_use) AS used ${ACTIVE_EQUIPMENT} GROUP BY 1`,
-        p: people('uf'),
+        p: inhabitants('uf'),
       },
-      [ratio(zero('pieces'), 'people', 100_000), ratio(zero('used'), zero('pieces'), 100)],
+      [ratio(zero('pieces'), 'inhabitants', 100_000), ratio(zero('used'), zero('pieces'), 100)],
     ),
   },
   {

@@ -219,15 +219,13 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
   },
 )
 
-/** The statement of each question, found by the question's text. */
-const statements = new Map(
-  QUERIES.map((question, index) => [JSON.stringify(question.body), { ...question, index }]),
-)
+/** The statement of each question, found by the text of its query. */
+const statements = new Map(QUERIES.map((entry, index) => [JSON.stringify(entry.body), { ...entry, index }]))
 
 app.post('/v1/analytics/query', async (request, reply) => {
-  const question = statements.get(JSON.stringify(request.body))
-  if (question === undefined) return reply.code(400).send({ code: 'invalid_request' })
-  const { body, sql, index } = question
+  const found = statements.get(JSON.stringify(request.body))
+  if (found === undefined) return reply.code(400).send({ code: 'invalid_request' })
+  const { body, sql, index } = found
   const rows = await query(`query-${index}`, sql, [])
   const groups = body.group_by ?? []
   const limit = body.limit ?? 100

@@ -1,9 +1,9 @@
 /**
  * PostgreSQL with the data of a release, and the rival app on it. Everything is this bench's own: a cluster in the
- * world's folder, a socket there, a port on the loopback, started here and ended here.
+ * fixture's folder, a socket there, a port on the loopback, started here and ended here.
  *
- * In: a world. Out: a running app, or why there is none. The tables have the columns of the release's files, the primary
- * keys of its datasets and the indexes its routes and questions want; a cluster once loaded is used again.
+ * In: a fixture. Out: a running app, or why there is none. The tables have the columns of the release's files, the primary
+ * keys of its datasets and the indexes its routes and queries want; a cluster once loaded is used again.
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DATASETS, type DatasetName } from '../../src/model/datasets.ts'
 import { launch, run, type Server, startApp } from './children.ts'
-import type { Direct, World } from './fixture.ts'
+import type { Direct, Fixture } from './fixture.ts'
 
 /** Where distributions put PostgreSQL's programs, newest version first. @returns null where there are none */
 export function findPostgres(): string | null {
@@ -63,7 +63,7 @@ const INDEXES = [
   'CREATE INDEX ON facilities (cnes_code) WHERE is_active',
   'CREATE INDEX ON facilities (uf, facility_type_code, cnes_code) WHERE is_active',
   'CREATE INDEX ON facilities (municipality_ibge_code) WHERE is_active',
-  // Names in lower case without accents, kept in a column as the release does: nothing is folded when rows are checked.
+  // Names in lower case without accents, stored in a column as the release does: nothing is folded when rows are checked.
   'CREATE INDEX ON facilities USING gin (search_text gin_trgm_ops) WHERE is_active',
   'CREATE INDEX ON bed_capacity (uf) WHERE is_active',
   'CREATE INDEX ON bed_capacity (bed_type_code) WHERE is_active',
@@ -122,12 +122,12 @@ const freePort = (): Promise<number> =>
 /** @returns the rival app on a loaded PostgreSQL; @throws when PostgreSQL does not start or load */
 export async function startRival(
   bin: string,
-  world: World,
+  fixture: Fixture,
   direct: Direct,
   say: (text: string) => void,
 ): Promise<Server> {
   const user = postgresUser()
-  const folder = join(world.folder, 'postgres')
+  const folder = join(fixture.folder, 'postgres')
   const data = join(folder, 'data')
   const done = join(folder, 'loaded')
   if (!existsSync(done)) {
@@ -190,13 +190,13 @@ export async function startRival(
   }
   if (!existsSync(done)) {
     await psqlOn('postgres')('CREATE DATABASE bench')
-    await loadTables(psqlOn('bench'), direct, world.folder)
-    writeFileSync(done, world.release)
+    await loadTables(psqlOn('bench'), direct, fixture.folder)
+    writeFileSync(done, fixture.release)
   }
   return startApp('PostgreSQL', 'rival-server.ts', {
     host: folder,
     port,
     user: 'postgres',
-    release: world.release,
+    release: fixture.release,
   })
 }
