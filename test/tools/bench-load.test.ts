@@ -1,4 +1,4 @@
-/** The load generator of the benchmark: it asks what it is told, as often as it is told, and counts what comes back. */
+/** The load generator of the benchmark: it sends its list of requests in order and counts what comes back. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
@@ -44,4 +44,32 @@ t.test('closed loops and paced requests are counted by status', async (t) => {
   t.ok((paced?.requests ?? 0) > 10 && (paced?.requests ?? 0) <= 20, 'no more than its pace')
   t.ok(seen.includes('POST /large Bearer x {"é":1}'))
   t.equal(seen.length, (loop?.requests ?? 0) + (paced?.requests ?? 0))
+})
+
+t.test('chunked answers end where their last chunk does; answers are counted by the second', async (t) => {
+  const server = createServer((request, response) => {
+    // Without a length: chunks, some of them cut anywhere by the network.
+    response.writeHead(200)
+    response.write('a'.repeat(70_000))
+    setTimeout(() => response.end(request.url === '/empty' ? '' : 'b\r\n0\r\n\r\n'), 1)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(async () => {
+    await endAll()
+    server.close()
+  })
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const requests = [{ path: '/empty' }, { path: '/full' }]
+  const [result] = await startLoad().run({
+    groups: [{ address, headers: {}, connections: 2, requests }],
+    seconds: 1.5,
+  })
+  t.equal(result?.errors, 0)
+  t.same(Object.keys(result?.statuses ?? {}), ['200'])
+  t.ok((result?.bytes ?? 0) > (result?.requests ?? 0) * 70_000)
+  t.ok((result?.timeline.length ?? 0) >= 2, 'a started second counts')
+  t.equal(
+    result?.timeline.reduce((sum, count) => sum + count, 0),
+    result?.requests,
+  )
 })
