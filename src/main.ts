@@ -9,10 +9,9 @@ import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { putMainThreadFirst } from './background.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
-import { createAnswerCache } from './http/answer-cache.ts'
 import { createLogger } from './http/log.ts'
-import { createMetrics, mountMetrics } from './http/metrics.ts'
-import { keepTickShape } from './http/tick-shape.ts'
+import { createMetrics } from './http/metrics.ts'
+import { createResponseCache } from './http/response-cache.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { readPublicKey } from './keys/signing.ts'
@@ -20,7 +19,7 @@ import { residentRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
-import { createRowStore } from './rows/rows.ts'
+import type { RowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { tryRelease } from './workers/check-release.ts'
 
@@ -37,7 +36,6 @@ export interface RunningServer {
 
 /** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
 export async function startServer(settings: Settings): Promise<RunningServer> {
-  keepTickShape()
   const logger = createLogger(settings.logLevel)
   const trials = new Map<string, Promise<void>>()
   const beginTrial = (id: string): void => {
@@ -61,32 +59,13 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     notesUse: true,
     onProblem: (problem) => logger.error({ problem }, 'keys file'),
   })
-  const rows = createRowStore({
-    releasesDir: settings.releasesDir,
-    folder: settings.rowsDir,
-    maxBytes: settings.rowsBytes,
-    setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
-    engine,
-    onShelf: (dataset, count, bytes, ms) =>
-      logger.info({ dataset, rows: count, bytes, ms: Math.round(ms) }, 'rows written out'),
-    onProblem: (dataset, reason) => logger.warn({ dataset, reason }, 'rows not written out'),
-  })
-  let settledId: string | null = null
-  /** What makes answers fast, in the background: until it is there, statements read the files. */
-  const hold = (view: ReleaseView): void => {
-    engine
-      .warm(view)
-      .then(
-        () => logger.info({ release_id: view.id }, 'release held in memory'),
-        (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
-      )
-      .finally(async () => {
-        // Another promote may have come meanwhile.
-        if (releases.current()?.id !== view.id) return
-        rows.open(view)
-        await rows.settled()
-        settledId = view.id
-      })
+  const rows: RowStore | null = null
+  /** Loads what aggregations read, in the background: until it is there, statements read the files. */
+  const warm = (view: ReleaseView): void => {
+    engine.warm(view).then(
+      () => logger.info({ release_id: view.id }, 'release held in memory'),
+      (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
+    )
   }
   let isListening = false
   const releases = createStore({
@@ -106,7 +85,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: (view) => {
       logger.info({ release_id: view.id }, 'release in service')
-      if (isListening) hold(view)
+      if (isListening) warm(view)
     },
   })
   const looked = releases.refresh()
@@ -122,7 +101,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
-  const cache = createAnswerCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
+  const cache = createResponseCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
   const perMinute = settings.rateLimitPerMinute
   const shared =
     settings.redisUrl === null
@@ -141,7 +120,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     releases,
     cache,
     rows,
-    isSettled: () => settledId === releases.current()?.id,
     isRateStoreUp: shared?.isUp ?? null,
   })
   const cursorSecret = sharedCursorSecret(settings.keysFile)
@@ -168,7 +146,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   await looked
   const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
   if (metricsApp !== null && settings.metricsPort !== null) {
-    mountMetrics(metricsApp, metrics, false)
+    metricsApp.get('/metrics', async (_request, reply) => {
+      const { type, text } = await metrics.render()
+      return reply.type(type).header('cache-control', 'no-store').send(text)
+    })
     const at = await metricsApp.listen({ host: settings.host, port: settings.metricsPort })
     logger.info({ address: at }, 'metrics')
   }
@@ -176,10 +157,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   logger.info({ address }, 'listening')
   logger.flush()
   putMainThreadFirst()
-  // Only now: what is asked first does not wait for it.
+  // Only now: the first requests do not wait for it.
   isListening = true
   const current = releases.current()
-  if (current !== null) hold(current)
+  if (current !== null) warm(current)
   const refresh = (): void => void releases.refresh()
   process.on('SIGHUP', refresh)
   return {
@@ -192,7 +173,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       releases.close()
       keys.close()
       await reports.close()
-      await rows.close()
       await engine.close()
     },
   }

@@ -72,6 +72,8 @@ export interface Engine {
 export interface ReleaseSource {
   /** The promoted release, or null when there is none that verifies. */
   current(): ReleaseView | null
+  /** A release that is open already, by its own id or that of a component; null: `pin` has to look for it. */
+  findOpen(id: string): ReleaseView | null
   /** An analytics release by its own id, or by the id of a component it joins (the current one preferred). */
   pin(id: string): Promise<ReleaseView | null>
   /** Every verified release in the folder. */

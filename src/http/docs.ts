@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { FastifyInstance } from 'fastify'
 
 const POLICY = [
   "default-src 'none'",
@@ -51,19 +50,28 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 }
 
-export function mountDocs(app: FastifyInstance): void {
+export interface DocsPage {
+  readonly path: string
+  readonly type: string
+  /** Its Content-Security-Policy. */
+  readonly policy: string
+  readonly read: () => string | Buffer
+}
+
+/** @returns the page and what it loads */
+export function docsPages(): DocsPage[] {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-  const send = (path: string, type: string, read: () => string | Buffer): void => {
-    app.get(path, async (_request, reply) =>
-      reply
-        .header('content-security-policy', POLICY)
-        .header('cache-control', 'no-cache')
-        .type(type)
-        .send(read()),
-    )
-  }
-  send('/docs', 'text/html; charset=utf-8', () => PAGE)
-  send('/docs/start.js', 'text/javascript; charset=utf-8', () => START)
-  for (const [name, type] of Object.entries(ASSETS))
-    send(`/docs/${name}`, type, () => readFileSync(join(folder, name)))
+  const page = (path: string, type: string, read: DocsPage['read']): DocsPage => ({
+    path,
+    type,
+    policy: POLICY,
+    read,
+  })
+  return [
+    page('/docs', 'text/html; charset=utf-8', () => PAGE),
+    page('/docs/start.js', 'text/javascript; charset=utf-8', () => START),
+    ...Object.entries(ASSETS).map(([name, type]) =>
+      page(`/docs/${name}`, type, () => readFileSync(join(folder, name))),
+    ),
+  ]
 }

@@ -4,7 +4,6 @@
  * In: the level of the settings. Out: options for Fastify's or a plain pino logger. A request is its method, route pattern
  * and request_id, never its address: a query may hold what somebody searched for. Headers are never logged; should a key
  * still get into a message or a cause, every finished line is searched for keys and bearer tokens before it is written.
- * Fastify's own handler of unknown paths logs the address: an app that uses these options must set another.
  */
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import type { LogLevel } from '../settings.ts'
@@ -14,12 +13,6 @@ const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
 /** Looked for first: hardly any line holds either. */
 const MAY_HOLD_SECRET = /sus_|bearer|basic/i
 const BEARER_IN_TEXT = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
-
-interface LoggedRequest {
-  readonly method?: string
-  readonly id?: unknown
-  readonly routeOptions?: { readonly url?: string | undefined }
-}
 
 /** @returns the text without the secrets of keys and without bearer tokens */
 export const redactSecrets = (text: string): string =>
@@ -51,12 +44,6 @@ export function loggerOptions(level: LogLevel): LoggerOptions {
       censor: '[redacted]',
     },
     serializers: {
-      req: (request: LoggedRequest) => ({
-        method: request.method,
-        route: request.routeOptions?.url ?? null,
-        request_id: request.id,
-      }),
-      res: (reply: { readonly statusCode?: number }) => ({ status: reply.statusCode }),
       err: pino.stdSerializers.errWithCause,
     },
     hooks: { streamWrite: redactSecrets },
@@ -87,41 +74,33 @@ export interface AccessLine {
   readonly ms: number
 }
 
-/**
- * Writes the line of a request as pino would, at its level and to its stream. One stands behind every answer, and pino
- * takes an object apart for it; here nothing needs escaping: every text is an id or a pattern of ours, or has passed a
- * check of its characters. Only the id may be the client's choice, so only it could hold a secret.
- */
-export function createAccessLog(logger: Logger): (line: AccessLine) => void {
-  const stream = (logger as unknown as Record<symbol, DestinationStream | undefined>)[pino.symbols.streamSym]
-  if (stream === undefined) throw new TypeError('a logger of pino writes to a stream')
-  const textOf = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
-  /** What many lines have in common, made once while it stays. */
-  let last: Pick<AccessLine, 'route' | 'status' | 'key' | 'releaseId'> & { readonly text: string } = {
-    route: '',
-    status: 0,
-    key: '',
-    releaseId: '',
-    text: '',
-  }
-  /** Lines of one turn of the event loop go to the stream together: it measures what it is given. */
-  let lines = ''
-  const write = (): void => {
-    stream.write(lines)
-    lines = ''
-  }
-  return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
-    if (!logger.isLevelEnabled('info')) return
-    const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    if (route !== last.route || status !== last.status || key !== last.key || releaseId !== last.releaseId)
-      last = {
+/** @returns what writes the line of a request */
+export function createAccessLog(parent: Logger): (line: AccessLine) => void {
+  // Every value below is an id or a pattern of ours; a key in a client's request id is found in the finished line.
+  const logger = parent.child({}, { redact: [] })
+  return ({ id, trace, method, route, status, key, releaseId, rows, ms }) =>
+    logger.info(
+      {
+        request_id: id,
+        ...trace,
+        method,
         route,
         status,
         key,
-        releaseId,
-        text: `,"route":${textOf(route)},"status":${status},"key":${textOf(key)},"release_id":${textOf(releaseId)},"rows":`,
-      }
-    if (lines === '') setImmediate(write)
-    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}"${last.text}${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`
-  }
+        release_id: releaseId,
+        rows,
+        ms: Math.round(ms * 10) / 10,
+      },
+      'request',
+    )
+}
+
+/** W3C Trace Context. */
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+
+/** @returns the trace a request belongs to, as its traceparent header says */
+export function traceOf(traceparent: string | string[] | undefined): AccessLine['trace'] {
+  if (traceparent === undefined) return null
+  const [, trace_id, parent_id] = TRACEPARENT.exec(String(traceparent)) ?? []
+  return trace_id === undefined || parent_id === undefined ? null : { trace_id, parent_id }
 }

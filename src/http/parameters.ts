@@ -9,7 +9,7 @@ import { describeIssues } from './problem.ts'
 import type { ListRoute, Route } from './route.ts'
 
 /** Texts of path and query, already valid for the route. */
-export type Given = Readonly<Record<string, string>>
+export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
 const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
@@ -49,40 +49,21 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
 }
 
 /** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
-export function queryReader(route: Route): (asked: object) => Given {
+export function queryReader(route: Route): (query: object) => Params {
   const schemas = querySchemas(route)
   const names = Object.keys(schemas)
-  const query = z.strictObject(schemas)
-  const needsNone = query.safeParse({}).success
-  return (asked) => {
-    if (needsNone && Object.keys(asked).length === 0) return NOTHING_ASKED
-    const parsed = query.safeParse(asked)
+  const schema = z.strictObject(schemas)
+  const needsNone = schema.safeParse({}).success
+  return (query) => {
+    if (needsNone && Object.keys(query).length === 0) return NO_PARAMS
+    const parsed = schema.safeParse(query)
     if (!parsed.success)
       throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
-    return parsed.data as Given
+    return parsed.data as Params
   }
 }
-const NOTHING_ASKED: Given = {}
+const NO_PARAMS: Params = {}
 
-/** Is a list cut by anything but the place it begins at? */
-export const isFiltered = (route: ListRoute, given: Given): boolean =>
-  route.filters.some((name) => given[name] !== undefined)
-
-const NAME = /^[a-z_]+$/
-const VALUE = /^[\w.~%+-]*$/
-
-/** @returns the parameters of a query in a plain spelling, as Fastify reads them; null: it is not plain */
-export function readPlainQuery(text: string): Given | null {
-  const given = new Map<string, string>()
-  for (const part of text.split('&')) {
-    const sign = part.indexOf('=')
-    const [name, value] = [part.slice(0, sign), part.slice(sign + 1)]
-    if (sign < 0 || !NAME.test(name) || !VALUE.test(value) || given.has(name)) return null
-    try {
-      given.set(name, decodeURIComponent(value.replaceAll('+', ' ')))
-    } catch {
-      return null
-    }
-  }
-  return Object.fromEntries(given)
-}
+/** Is a list restricted by anything but the place it begins at? */
+export const isFiltered = (route: ListRoute, params: Params): boolean =>
+  route.filters.some((name) => params[name] !== undefined)

@@ -1,5 +1,5 @@
 /**
- * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; mount.ts knows the kinds, and nothing else does.
+ * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; handlers.ts knows the kinds, and nothing else does.
  *
  * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
  * totals), provenance (one record's values back to their files), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
@@ -13,8 +13,7 @@ import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
-import type { RowStore } from '../rows/rows.ts'
-import type { Bytes } from '../rows/shelf.ts'
+import type { ByteString, RowStore } from '../rows/row-store.ts'
 
 /** Of the program, in every answer. */
 export const VERSION = '0.1.0'
@@ -69,7 +68,8 @@ export interface ProvenanceRoute extends RouteBase {
   readonly key: Readonly<Record<string, number>>
 }
 
-export interface CustomRequest {
+/** What a handler of a custom route receives. */
+export interface HandlerRequest {
   /** Headers of a conditional or partial request. */
   readonly conditions: {
     readonly ifNoneMatch: string | undefined
@@ -83,13 +83,14 @@ export interface CustomRequest {
   readonly body: unknown
   readonly key: Key | null
   readonly language: 'pt' | 'en'
+  /** Aborted when the client leaves. */
   readonly signal: AbortSignal
   /** The content type of the list the client likes best; the first when it does not care, or likes none. */
   readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
   readonly reports: ReportPool
-  /** Rows written out; null: the engine answers everything. */
-  readonly shelves: RowStore | null
+  /** Row files of open releases; null: the engine answers everything. */
+  readonly rows: RowStore | null
   /** The operator's public key (32 bytes, base64), or null where there is none. */
   readonly publicKey: () => string | null
   readonly releases: ReleaseSource
@@ -97,30 +98,34 @@ export interface CustomRequest {
   readonly view: ReleaseView | null
 }
 
-/** An answer whose data is JSON already. */
-export interface WrittenAnswer {
-  readonly json: Bytes
+interface EnvelopeParts {
   readonly pagination?: JsonValue
   readonly meta?: Readonly<Record<string, JsonValue>>
-  readonly rows: number
-}
-
-export interface CustomAnswer {
-  readonly data: JsonValue
-  readonly pagination?: JsonValue
-  readonly meta?: Readonly<Record<string, JsonValue>>
+  /** For the log. */
   readonly rows?: number
 }
 
-/** An answer that is no JSON envelope: bytes as they are. */
-export interface StreamAnswer {
-  readonly stream: Readable
+/** Data to be put into the JSON envelope. */
+export interface DataResult extends EnvelopeParts {
+  readonly data: JsonValue
+}
+
+/** The same where the data are JSON already. */
+export interface JsonResult extends EnvelopeParts {
+  readonly json: ByteString
+}
+
+/** A body that is no envelope: bytes as they are. */
+export interface FileResult {
+  readonly content: Readable | string | Buffer
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
   /** 200 unless it is a part (206) or nothing new (304). */
   readonly status?: number
   readonly rows?: number
 }
+
+export type Result = DataResult | JsonResult | FileResult
 
 export interface CustomRoute extends RouteBase {
   readonly kind: 'custom'
@@ -130,8 +135,8 @@ export interface CustomRoute extends RouteBase {
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
-  /** The envelope follows from release, parameters, body, language and capabilities alone: it may be kept. */
-  readonly isKept?: boolean
+  /** The envelope follows from release, parameters, body, language and capabilities alone: it may be cached. */
+  readonly isCacheable?: boolean
   /** Schema of the request's body, for the API document. */
   readonly body?: z.ZodType
   /** Bytes are sent as they are, never compressed: parts of them can be asked for. */
@@ -140,7 +145,7 @@ export interface CustomRoute extends RouteBase {
   readonly produces?: readonly string[]
   /** The pin of a request body, read before anything else of it. */
   readonly bodyPin?: (body: unknown, query: Readonly<Record<string, string>>) => string | null
-  readonly handle: (request: CustomRequest) => Promise<CustomAnswer | StreamAnswer>
+  readonly handle: (request: HandlerRequest) => Promise<Result> | Result
 }
 
 export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute
@@ -165,6 +170,6 @@ export function releaseHeaderOf(route: Route): string {
 /** What the envelope says of the release. */
 export const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
   view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
-/** Fastify's spelling of a path; {path} is the rest of it, slashes and all. */
+/** A path as Fastify writes it; {path} is the rest of it, slashes and all. */
 export const fastifyPath = (path: string): string =>
   path.replace('{path}', '*').replaceAll(/\{(\w+)\}/g, ':$1')

@@ -1,50 +1,61 @@
 /**
- * The two ways out of the server, and the headers both carry.
- *
- * Most answers are values or streams, which Fastify serialises, compresses and sends: `putHeaders` completes them in a
- * hook. Answers whose bytes are known go out in one step, around serialiser, hooks and compression: on the routes asked
- * most, those cost as much as all the rest of a request. Both take their headers from `listHeaders`.
+ * The one way out: a response value → bytes on the connection, with the headers every answer carries. Compression happens
+ * here, and nowhere else. In: Node's response, what the stages found out about the request, the response value. Out:
+ * nothing; `onSent` is told when the answer has left. Not responsible for: what is answered.
  */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type KeptAnswer, sizeOf, writeKept } from './answer-cache.ts'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { ByteString } from '../rows/row-store.ts'
+import {
+  beginGzip,
+  COMPRESSED_FROM,
+  endGzip,
+  type GzipBeginning,
+  gzipTag,
+  isCompressible,
+  takesGzip,
+} from './compression.ts'
+import { type Envelope, fillEnvelope, toByteString } from './envelope.ts'
 import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
-import { type RequestState, stateOf } from './state.ts'
+import type { RequestState } from './state.ts'
 
-/**
- * Bytes from which an answer is compressed for clients that take it so. A record is less: compressed it would arrive no
- * sooner, and cost twice.
- */
-export const COMPRESSED_FROM = 2048
-/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
-const STALL_BYTES = 65_536
-/** Head and body of less than this go out as one text: one copy costs less than a second buffer to write. */
-const ONE_WRITE_BYTES = 12_288
-/** Most answers are smaller than this, and written where the one before was. */
-const SHEET_BYTES = 512 << 10
-const JSON_TYPE = 'application/json; charset=utf-8'
-const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
-const WINDOW_SECONDS = 60
-/** Where a handler has set one of these, it knows better. */
-const OWN_FIRST = new Set(['content-security-policy', 'etag', 'cache-control'])
-
-export interface Sender {
-  /** Onto a reply that Fastify sends. */
-  putHeaders(request: FastifyRequest, reply: FastifyReply): void
-  /** JSON in UTF-8 with status 200. */
-  sendKept(request: FastifyRequest, reply: FastifyReply, answer: KeptAnswer): FastifyReply
-  /** 304: the client has the answer already. */
-  sendNotModified(request: FastifyRequest, reply: FastifyReply): FastifyReply
-  /** The same past Fastify. @param answer null: 304 @throws what reading its bytes throws, with nothing sent */
-  write(response: ServerResponse, answer: KeptAnswer | null, sent: Sent): void
+/** What goes back to the client, besides the headers every answer carries. */
+export interface ApiResponse {
+  readonly status: number
+  readonly body: Body
+  /** A route's own headers: they win over those every answer carries. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What the headers say of an answer. */
-export interface Sent {
+export type Body =
+  /** 304: the client has the body. */
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'envelope'
+      readonly envelope: Envelope
+      /** Its gzip stream up to the request's id, where the envelope is cached. */
+      readonly gzip?: () => GzipBeginning
+    }
+  | {
+      readonly kind: 'content'
+      readonly type: string
+      readonly content: Readable | string | Buffer
+      /** Never compressed: parts of it can be asked for. */
+      readonly isRaw?: boolean
+    }
+
+/** The request, as far as sending depends on it. */
+export interface Sending {
   readonly id: string
-  readonly elapsedMs: number
+  readonly method: string
+  readonly acceptEncoding: string | string[] | undefined
   readonly state: RequestState
+  /** Headers that others have set: those of CORS, and of the framework where it closes a connection. */
+  readonly others: Readonly<Record<string, unknown>>
 }
 
 export interface SenderOptions {
@@ -54,12 +65,25 @@ export interface SenderOptions {
   readonly isClosing: () => boolean
 }
 
-export function createSender({ origins, isClosing }: SenderOptions): Sender {
+export type Send = (response: ServerResponse, sending: Sending, answer: ApiResponse) => Promise<void> | void
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
+const WINDOW_SECONDS = 60
+/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
+const STALL_BYTES = 65_536
+
+export function createSender({ origins, isClosing }: SenderOptions): Send {
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
-  /** Name, value, name, value…, as Node.js takes them. */
-  const listHeaders = ({ id, elapsedMs, state }: Sent, status: number): string[] => {
+  /** Name, value, name, value…, as Node.js takes them. @param encoding of the body */
+  const listHeaders = (
+    { id, state, others }: Sending,
+    { status, headers = {} }: ApiResponse,
+    isCompressed: boolean,
+  ): string[] => {
+    const tag = headers.etag ?? state.tag
     const list = ['x-request-id', id, 'vary', vary]
     if (state.rate !== null) {
       const { limit, remaining, resetSeconds } = state.rate
@@ -67,85 +91,87 @@ export function createSender({ origins, isClosing }: SenderOptions): Sender {
       list.push('ratelimit', `"default";r=${remaining};t=${resetSeconds}`)
     }
     if (state.releaseId !== null) list.push(state.releaseHeader, state.releaseId)
-    if (state.tag !== null) list.push('etag', state.tag)
-    if (state.cacheControl !== null) list.push('cache-control', state.cacheControl)
-    list.push('server-timing', `app;dur=${elapsedMs.toFixed(1)}`)
+    if (tag !== null && tag !== undefined) list.push('etag', isCompressed ? gzipTag(tag) : tag)
+    const cacheControl = headers['cache-control'] ?? state.cacheControl
+    if (cacheControl !== null) list.push('cache-control', cacheControl)
+    list.push('server-timing', `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`)
     if (isClosing()) list.push('connection', 'close')
+    for (const name in headers)
+      if (name !== 'etag' && name !== 'cache-control') list.push(name, headers[name] as string)
+    for (const name in others) if (name !== 'vary') list.push(name, String(others[name]))
     // Of an answer that has not changed the client keeps the headers it has.
-    return status === 304 ? list : list.concat(always)
+    if (status === 304) return list
+    return 'content-security-policy' in headers
+      ? list.concat(always.slice(0, policyAt), always.slice(policyAt + 2))
+      : list.concat(always)
   }
-  /** Memory that answers are written into, one after another; null while one of them is still on its way. */
-  let sheet: Buffer | null = null
-  // A buffer of its own for each answer would keep the collector busy: only full collections free such buffers.
-  const writeOnSheet = (answer: KeptAnswer, id: string): Buffer => {
-    if (sizeOf(answer) + id.length > SHEET_BYTES) return writeKept(answer, id)
-    sheet ??= Buffer.allocUnsafeSlow(SHEET_BYTES)
-    return writeKept(answer, id, sheet)
-  }
-  /** @param body on the sheet, if it fits there */
-  const send = (
-    response: ServerResponse,
-    body: Buffer | null,
-    sent: Sent,
-    others: readonly string[] = [],
-  ): void => {
-    const status = body === null ? 304 : 200
-    const list = listHeaders(sent, status)
-    list.push(...others)
-    if (body === null) {
-      response.writeHead(status, list)
-      response.end()
-      return
-    }
-    list.push('content-type', JSON_TYPE, 'content-length', String(body.length))
-    closeWhenStalled(response, body.length)
-    response.writeHead(status, list)
-    if (body.length < ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1')
-    else {
-      response.end(body)
-      // What the system has not taken yet is read from where it stands.
-      if (response.writableLength > 0) sheet = null
-    }
-  }
-  /** What other plugins have set: those of CORS. */
-  const othersOf = (reply: FastifyReply): string[] =>
-    origins.length === 0
-      ? []
-      : Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-          name === 'vary' ? [] : [name, String(value)],
-        )
-  const sentOf = (request: FastifyRequest, reply: FastifyReply): Sent => ({
-    id: request.id,
-    elapsedMs: reply.elapsedTime,
-    state: stateOf(request),
-  })
-  const hijack = (request: FastifyRequest, reply: FastifyReply, body: Buffer | null): FastifyReply => {
-    reply.hijack()
-    send(reply.raw, body, sentOf(request, reply), othersOf(reply))
-    return reply
-  }
+  const policyAt = always.indexOf('content-security-policy')
 
-  return {
-    putHeaders(request, reply) {
-      const list = listHeaders(sentOf(request, reply), reply.statusCode)
-      for (let at = 0; at < list.length; at += 2) {
-        const [name, value] = [list[at] ?? '', list[at + 1] ?? '']
-        if (!(OWN_FIRST.has(name) && reply.hasHeader(name))) reply.header(name, value)
-      }
-    },
-    sendKept: (request, reply, answer) =>
-      request.method === 'HEAD' || mayBeCompressed(request.headers, sizeOf(answer) + request.id.length)
-        ? reply.type(JSON_TYPE).send(writeKept(answer, request.id))
-        : hijack(request, reply, writeOnSheet(answer, request.id)),
-    sendNotModified: (request, reply) => hijack(request, reply, null),
-    write: (response, answer, sent) =>
-      send(response, answer === null ? null : writeOnSheet(answer, sent.id), sent),
+  return (response, sending, answer) => {
+    const { body, status } = answer
+    const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
+    if (body.kind === 'none') {
+      response.writeHead(status, listHeaders(sending, answer, false))
+      response.end()
+      return undefined
+    }
+    const type = body.kind === 'envelope' ? JSON_TYPE : body.type
+    const mayCompress =
+      gzipWanted && (body.kind === 'envelope' || (body.isRaw !== true && isCompressible(type)))
+    if (body.kind === 'content' && body.content instanceof Readable) {
+      const { 'content-length': length, ...shown } = answer.headers ?? {}
+      const headers = listHeaders(sending, { ...answer, headers: shown }, mayCompress)
+      headers.push('content-type', type)
+      if (mayCompress) headers.push('content-encoding', 'gzip')
+      else if (length !== undefined) headers.push('content-length', length)
+      return sendStream(response, body.content, status, headers, mayCompress, sending.method === 'HEAD')
+    }
+    const plain = plainOf(body, sending.id)
+    const isCompressed = mayCompress && plain.length >= COMPRESSED_FROM
+    const bytes = isCompressed ? gzipBytes(body, plain, sending.id) : plain
+    const headers = listHeaders(sending, answer, isCompressed)
+    headers.push('content-type', type)
+    if (isCompressed) headers.push('content-encoding', 'gzip')
+    headers.push('content-length', String(bytes.length))
+    closeWhenStalled(response, bytes.length)
+    response.writeHead(status, headers)
+    // A byte string goes out with its head in one write.
+    if (sending.method === 'HEAD') response.end()
+    else if (typeof bytes === 'string') response.end(bytes, 'latin1')
+    else response.end(bytes)
+    return undefined
   }
 }
 
-/** Would Fastify's plugin look whether to compress it? @param length of the body in bytes */
-export const mayBeCompressed = (headers: IncomingHttpHeaders, length: number): boolean =>
-  headers['accept-encoding'] !== undefined && length >= COMPRESSED_FROM
+function plainOf(body: Exclude<Body, { kind: 'none' }>, id: string): ByteString | Buffer {
+  if (body.kind === 'envelope') return fillEnvelope(body.envelope, id)
+  const { content } = body
+  return typeof content === 'string' ? toByteString(content) : (content as Buffer)
+}
+
+function gzipBytes(body: Exclude<Body, { kind: 'none' }>, plain: ByteString | Buffer, id: string): Buffer {
+  if (body.kind === 'envelope')
+    return endGzip(body.gzip?.() ?? beginGzip(body.envelope.before), id + body.envelope.after)
+  return endGzip(beginGzip(typeof plain === 'string' ? plain : plain.toString('latin1')), '')
+}
+
+/** @throws what the stream throws before its first bytes, with nothing sent */
+async function sendStream(
+  response: ServerResponse,
+  stream: Readable,
+  status: number,
+  headers: string[],
+  compresses: boolean,
+  isHead: boolean,
+): Promise<void> {
+  if (isHead) stream.destroy()
+  else if (stream.readableLength === 0) await Promise.race([once(stream, 'readable'), once(stream, 'end')])
+  closeWhenStalled(response, isHead ? 0 : null)
+  response.writeHead(status, headers)
+  if (isHead) response.end()
+  else if (compresses) await pipeline(stream, createGzip(), response)
+  else await pipeline(stream, response)
+}
 
 /** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
 export function closeWhenStalled(response: ServerResponse, length: number | null): void {

@@ -1,9 +1,11 @@
-/** What is known of a request so far: left by the hooks of app.ts and by mount.ts, read by headers, log and metrics. */
+/** What the stages of a request have found out about it: written by them, read by headers, log and metrics. */
 import type { FastifyRequest } from 'fastify'
 import type { Key } from '../keys/keys.ts'
 import type { RateDecision } from '../keys/rate-limit.ts'
 
 export interface RequestState {
+  /** Milliseconds of performance.now(). */
+  readonly startedAt: number
   key: Key | null
   rate: RateDecision | null
   /** The release that answers, and the name of the header that says so. */
@@ -13,18 +15,19 @@ export interface RequestState {
   tag: string | null
   cacheControl: string | null
   rows: number | null
-  /** A JSON body as it came. */
-  text: string
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first that asks; decorated in app.ts. */
-    known: RequestState | null
+    /** Made by the first stage; decorated in app.ts. */
+    state: RequestState | null
+    /** A JSON body as it came; null where there is none. */
+    text: string | null
   }
 }
 
 export const newState = (): RequestState => ({
+  startedAt: performance.now(),
   key: null,
   rate: null,
   releaseId: null,
@@ -32,10 +35,9 @@ export const newState = (): RequestState => ({
   tag: null,
   cacheControl: null,
   rows: null,
-  text: '',
 })
 
 export function stateOf(request: FastifyRequest): RequestState {
-  request.known ??= newState()
-  return request.known
+  request.state ??= newState()
+  return request.state
 }

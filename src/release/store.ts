@@ -48,6 +48,8 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const views = new Map<string, Promise<ReleaseView | null>>()
   const manifests = new Map<string, Promise<Manifest | null>>()
   const problems = new Map<string, string>()
+  /** Views that are open, by each id they can be pinned by. */
+  const open = new Map<string, ReleaseView>()
   let current: ReleaseView | null = null
   let refreshing: Promise<void> | null = null
 
@@ -109,6 +111,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
       if (views.size <= keepOpen) return
       if (id === wanted || id === current?.id) continue
       views.delete(id)
+      for (const [name, view] of open) if (view.id === id) open.delete(name)
       void onClosed?.(id)
     }
   }
@@ -135,21 +138,37 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const timer = setInterval(() => void refreshOnce(true), POLL_MS)
   timer.unref()
 
+  const find = async (id: string): Promise<ReleaseView | null> => {
+    if (current !== null && isOf(current, id)) return current
+    if (!RELEASE_ID.test(id)) return null
+    const ids = await folderIds()
+    if (id.includes('analytics-')) return ids.includes(id) ? viewOf(id) : null
+    for (const candidate of ids.filter((name) => name.includes('analytics-'))) {
+      const manifest = await verified(candidate)
+      if (manifest !== null && Object.values(manifest.components).includes(id)) {
+        const view = await viewOf(candidate)
+        if (view !== null) return view
+      }
+    }
+    return null
+  }
+
   return {
     current: () => current,
-    async pin(id) {
+    findOpen(id) {
       if (current !== null && isOf(current, id)) return current
-      if (!RELEASE_ID.test(id)) return null
-      const ids = await folderIds()
-      if (id.includes('analytics-')) return ids.includes(id) ? viewOf(id) : null
-      for (const candidate of ids.filter((name) => name.includes('analytics-'))) {
-        const manifest = await verified(candidate)
-        if (manifest !== null && Object.values(manifest.components).includes(id)) {
-          const view = await viewOf(candidate)
-          if (view !== null) return view
-        }
-      }
-      return null
+      const view = open.get(id) ?? null
+      const promise = view === null ? undefined : views.get(view.id)
+      if (view === null || promise === undefined) return null
+      // Taken out and put back, so that the map's own order is the order of last use.
+      views.delete(view.id)
+      views.set(view.id, promise)
+      return view
+    },
+    async pin(id) {
+      const view = await find(id)
+      if (view !== null) for (const name of [id, view.id]) open.set(name, view)
+      return view
     },
     async list() {
       const ids = await folderIds()

@@ -1,8 +1,6 @@
 /** No key reaches a log, whatever is logged. */
-import { setImmediate as turn } from 'node:timers/promises'
-import fastify from 'fastify'
 import t from 'tap'
-import { createAccessLog, createLogger, loggerOptions, redactSecrets } from '../../src/http/log.ts'
+import { createAccessLog, createLogger, redactSecrets } from '../../src/http/log.ts'
 import { makeKeyText } from '../../src/keys/key-text.ts'
 
 const collect = (): { lines: string[]; write(line: string): void } => {
@@ -31,24 +29,7 @@ t.test('keys and bearer tokens are taken out of any line', async (t) => {
   t.equal(redactSecrets('beds_sus_per_100k and has_sus_capacity'), 'beds_sus_per_100k and has_sus_capacity')
 })
 
-t.test('a request is its method, route and id', async (t) => {
-  const { secret } = makeKeyText()
-  const stream = collect()
-  const app = fastify({ logger: { ...loggerOptions('info'), stream }, genReqId: () => 'r-1' })
-  app.get('/v1/things/:code', async () => ({}))
-  // Fastify's own handler of unknown paths logs the address.
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({}))
-  await app.inject({ url: '/v1/things/42?q=nome&key=abc', headers: { authorization: `Bearer ${secret}` } })
-  await app.inject({ url: `/v1/nothing/${secret}?q=nome` })
-  await app.close()
-  const text = stream.lines.join('')
-  t.match(text, /"req":\{"method":"GET","route":"\/v1\/things\/:code","request_id":"r-1"\}/)
-  t.match(text, /"res":\{"status":200\}/)
-  t.notMatch(text, /nome|abc|Bearer/)
-  t.notOk(text.includes(secret.slice(13)))
-})
-
-t.test('the line of a request is what pino would write, and holds no key even as an id', async (t) => {
+t.test('the line of a request says what was answered, and holds no key even as an id', async (t) => {
   const { id, secret } = makeKeyText()
   const stream = collect()
   const logger = createLogger('info', stream)
@@ -65,38 +46,22 @@ t.test('the line of a request is what pino would write, and holds no key even as
     ms: 1.26,
   }
   log(line)
-  await turn()
-  logger.info(
-    {
-      request_id: 'r-1',
-      ...line.trace,
-      method: 'GET',
-      route: line.route,
-      status: 200,
-      key: id,
-      release_id: 'demo-cnes',
-      rows: 1,
-      ms: 1.3,
-    },
-    'request',
-  )
-  const [ours = '', theirs = ''] = stream.lines.map((text) => text.replace(/"time":"[^"]*"/, '"time":""'))
-  t.equal(ours, theirs)
+  t.match(JSON.parse(stream.lines[0] ?? ''), {
+    level: 'info',
+    request_id: 'r-1',
+    ...line.trace,
+    method: 'GET',
+    route: line.route,
+    status: 200,
+    key: id,
+    release_id: 'demo-cnes',
+    rows: 1,
+    ms: 1.3,
+    msg: 'request',
+  })
   log({ ...line, id: secret.slice(0, 64), trace: null, route: null, key: null, releaseId: null, rows: null })
-  await turn()
   t.notOk(stream.lines.join('').includes(secret.slice(13, 25)))
-  t.match(JSON.parse(stream.lines[2] ?? ''), { route: null, key: null, release_id: null, rows: null })
+  t.match(JSON.parse(stream.lines[1] ?? ''), { route: null, key: null, release_id: null, rows: null })
   createAccessLog(createLogger('warn', stream))(line)
-  await turn()
-  t.equal(stream.lines.length, 3, 'not at this level')
-  for (const id of ['r-2', 'r-3']) log({ ...line, id })
-  await turn()
-  t.equal(stream.lines.length, 4, 'lines of one turn go out together')
-  t.same(
-    stream.lines[3]
-      ?.trim()
-      .split('\n')
-      .map((text) => JSON.parse(text).request_id),
-    ['r-2', 'r-3'],
-  )
+  t.equal(stream.lines.length, 2, 'not at this level')
 })

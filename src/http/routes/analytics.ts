@@ -20,7 +20,7 @@ import {
 import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
-import type { CustomAnswer, CustomRequest, Route, StreamAnswer } from '../route.ts'
+import type { DataResult, FileResult, HandlerRequest, Route } from '../route.ts'
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -32,7 +32,7 @@ const wholeNumber = (low: number, high: number) =>
     )
 
 /** @throws AppError 'not_ready' where no release is in service */
-function partsOf({ engine, view, key, language, signal }: CustomRequest): AnswerParts {
+function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   return { engine, view, capabilities: key?.capabilities ?? [], language, signal, owner: key?.id ?? '' }
 }
@@ -57,7 +57,7 @@ function readText(body: unknown, name: string): string | null {
   return typeof value === 'string' && value.length <= 200 ? value : null
 }
 
-async function listValues(request: CustomRequest): Promise<CustomAnswer> {
+async function listValues(request: HandlerRequest): Promise<DataResult> {
   const { parameters, query, language, signal } = request
   const code = DIMENSION_CODES.find((known) => known === parameters.dimensionCode)
   if (code === undefined)
@@ -113,7 +113,7 @@ const ARROW = 'application/vnd.apache.arrow.stream'
 const BATCH_ROWS = 1000
 
 /** The page of a query as a table: the same rows, made a batch at a time as the client takes them. */
-async function answerTable(request: CustomRequest, type: string): Promise<StreamAnswer> {
+async function answerTable(request: HandlerRequest, type: string): Promise<FileResult> {
   const { prepared, summary, rows } = await answerPage(request.body, partsOf(request))
   const { language } = request
   const columns = columnsOf(prepared.plan, language)
@@ -134,7 +134,7 @@ async function answerTable(request: CustomRequest, type: string): Promise<Stream
     yield encoder.end()
   }
   return {
-    stream: Readable.from(type === CSV ? csv() : arrow(), { objectMode: false }),
+    content: Readable.from(type === CSV ? csv() : arrow(), { objectMode: false }),
     contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
     headers: {
       'x-report-fingerprint': summary.fingerprint,
@@ -149,7 +149,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/catalog',
-    isKept: true,
+    isCacheable: true,
     summary: 'Metrics and dimensions the key can reach.',
     capability: 'analytics.catalog.read',
     release: 'analytics',
@@ -160,7 +160,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/dimensions/{dimensionCode}/values',
-    isKept: true,
+    isCacheable: true,
     summary: 'Members of a dimension, for filters and selectors.',
     capability: 'analytics.catalog.read',
     release: 'analytics',
@@ -178,7 +178,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/query',
-    isKept: true,
+    isCacheable: true,
     cost: 5,
     summary: 'Metrics by dimensions under filters, exact, with a fingerprint.',
     capability: 'analytics.query.read',
@@ -198,7 +198,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/explain',
-    isKept: true,
+    isCacheable: true,
     summary: 'What a query would do: its one spelling, its SQL, what it reads. Nothing is run.',
     capability: 'analytics.query.read',
     release: 'analytics',
@@ -211,7 +211,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/lineage',
-    isKept: true,
+    isCacheable: true,
     cost: 5,
     summary: 'The records behind one cell: what each contributes, and file and row it was published in.',
     capability: 'analytics.query.read',

@@ -4,7 +4,6 @@ import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { planRecord } from '../../query/list.ts'
-import { writtenRows } from '../answer.ts'
 import type { Route } from '../route.ts'
 
 export const DEMOGRAPHY: readonly Route[] = [
@@ -23,7 +22,7 @@ export const DEMOGRAPHY: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/demography/population/{municipalityCode}',
-    isKept: true,
+    isCacheable: true,
     summary: 'Population of one municipality: the newest year of a type, or the year asked for.',
     capability: 'demography.read',
     release: 'demography',
@@ -36,12 +35,11 @@ export const DEMOGRAPHY: readonly Route[] = [
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
     handle: async (request) => {
-      const { parameters, query, engine, view, shelves } = request
+      const { parameters, query, engine, view, rows: store } = request
       const code = parameters.municipalityCode ?? ''
       if (!/^\d{7}$/.test(code) || view === null) throw new AppError('not_found')
-      const shelf = shelves?.find(view, 'population', null) ?? null
       const rows =
-        (shelf === null ? null : writtenRows(shelf, code)) ??
+        store?.find(view, 'population', null)?.recordsOf(code) ??
         (await engine.run(planRecord(DATASETS.population, { municipality_code: code }, null), view, {
           signal: request.signal,
         }))

@@ -7,7 +7,7 @@ import { readPin } from '../../query/result.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { BuiltReport } from '../../report/build.ts'
 import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../report/formats.ts'
-import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
+import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 /** Requests of the rate a report counts for. */
 const REPORT_COST = 20
@@ -16,10 +16,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 async function answerReport(
-  request: CustomRequest,
+  request: HandlerRequest,
   body: unknown,
   format: ReportFormat,
-): Promise<StreamAnswer> {
+): Promise<FileResult> {
   const { view, key, language, reports, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   const report = await reports.build(
@@ -28,7 +28,7 @@ async function answerReport(
   )
   const period = report.referencePeriod?.split(', ').at(-1) ?? formatPeriod(view.analytics.month)
   return {
-    stream: openOnce(report),
+    content: openOnce(report),
     contentType: REPORT_FORMATS[format].contentType,
     headers: {
       'content-disposition': `attachment; filename="sus-data-${period}-${report.fingerprint.slice(0, 12)}.${REPORT_FORMATS[format].extension}"`,

@@ -9,8 +9,8 @@ import { AppError } from '../../errors.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { formatPeriod } from '../../release/view.ts'
-import { matchesTag } from '../identity.ts'
-import type { CustomRequest, Route, StreamAnswer } from '../route.ts'
+import { matchesTag } from '../etag.ts'
+import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
 
@@ -38,7 +38,7 @@ interface ListedFile {
 }
 
 /** A file the manifest lists, or the manifest itself; anything else is not there. */
-async function findFile({ parameters, releases }: CustomRequest): Promise<ListedFile> {
+async function findFile({ parameters, releases }: HandlerRequest): Promise<ListedFile> {
   const release = await releases.locate(parameters.release_id ?? '')
   if (release === null) throw new AppError('not_found')
   const { folder, manifest } = release
@@ -53,7 +53,7 @@ async function findFile({ parameters, releases }: CustomRequest): Promise<Listed
 }
 
 /** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
-async function sendFile(request: CustomRequest): Promise<StreamAnswer> {
+async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const { path, bytes, sha256 } = await findFile(request)
   const { ifNoneMatch, ifRange, range } = request.conditions
   const tag = `"${sha256}"`
@@ -64,8 +64,8 @@ async function sendFile(request: CustomRequest): Promise<StreamAnswer> {
     'cache-control': 'private, max-age=31536000, immutable',
   }
   const contentType = path.endsWith('.json') ? 'application/json' : 'application/vnd.apache.parquet'
-  const answer = (status: number, stream: Readable, more: Record<string, string>): StreamAnswer => ({
-    stream,
+  const answer = (status: number, stream: Readable, more: Record<string, string>): FileResult => ({
+    content: stream,
     contentType,
     status,
     headers: { ...headers, ...more },

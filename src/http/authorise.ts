@@ -1,0 +1,61 @@
+/**
+ * Who is asking, and may they? In: a request's headers. Out: the key and the rate's decision in the request's state, or the
+ * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then, once the
+ * route is known to need it, 403.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from '../errors.ts'
+import type { Key, KeyStore } from '../keys/keys.ts'
+import type { RateDecision, RateLimiter } from '../keys/rate-limit.ts'
+import type { Route } from './route.ts'
+import type { RequestState } from './state.ts'
+
+/** What Node.js must not answer itself, in the header's place: no client can send this value. */
+export const UNKNOWN_EXPECTATION = '\n'
+
+const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
+const secretOf = (authorization: string | undefined): string | null =>
+  BEARER.exec(authorization ?? '')?.[1] ?? null
+
+/** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
+export function checkHead(headers: IncomingHttpHeaders, httpVersion: string): void {
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new AppError('invalid_request', { detail: 'The Host header is missing.' })
+  if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
+}
+
+/**
+ * Recognises the key and takes what the request costs from its rate.
+ * @param connection the key shown over a connection is compared with the one shown before, which is cheaper than its hash
+ * @returns a promise only where rates are shared with other instances
+ * @throws AppError 'unauthorized', 'rate_limited'
+ */
+export function admit(
+  headers: IncomingHttpHeaders,
+  connection: object,
+  cost: number,
+  state: RequestState,
+  keys: KeyStore,
+  limiter: RateLimiter,
+): Promise<void> | void {
+  const secret = secretOf(headers.authorization)
+  const key = secret === null ? null : keys.authenticate(secret, connection)
+  if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  state.key = key
+  const decide = (rate: RateDecision): void => {
+    state.rate = rate
+    if (!rate.allowed)
+      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
+  }
+  const taken = limiter.take(key.id, cost, key.rate_per_minute)
+  return taken instanceof Promise ? taken.then(decide) : decide(taken)
+}
+
+/** @throws AppError 'forbidden' naming the capability that lacks */
+export function requireCapability({ capability }: Route, key: Key | null): void {
+  if (capability === null || capability === 'any' || key?.capabilities.includes(capability) === true) return
+  throw new AppError('forbidden', {
+    detail: `The key lacks the capability ${capability}.`,
+    extra: { capability },
+  })
+}

@@ -1,0 +1,35 @@
+/**
+ * Which release answers? In: the pin of a request, the cursor it continues. Out: the pinned release; else the one a cursor
+ * is bound to; else the promoted one. A release that is open already is found without waiting.
+ */
+import type { ReleaseSource } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import type { Cursor } from '../query/cursor.ts'
+import type { ReleaseView } from '../release/view.ts'
+
+/** @throws AppError 'release_mismatch', 'invalid_cursor' where the release is gone, 'not_ready' */
+export function chooseRelease(
+  releases: ReleaseSource,
+  pin: string | null,
+  cursor: Cursor | null,
+): ReleaseView | Promise<ReleaseView> {
+  const wanted = pin ?? cursor?.release ?? null
+  const current = releases.current()
+  if (wanted === null) {
+    if (current !== null) return current
+    throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  }
+  const open = releases.findOpen(wanted)
+  if (open !== null) return open
+  return releases.pin(wanted).then((view) => {
+    if (view !== null) return view
+    throw pin === null
+      ? new AppError('invalid_cursor', {
+          detail: 'The release this walk is on is no longer here. Start the list again.',
+        })
+      : new AppError('release_mismatch', {
+          detail: 'The release asked for is not here. GET /v1/releases lists those that are.',
+          extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
+        })
+  })
+}

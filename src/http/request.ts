@@ -1,0 +1,250 @@
+/**
+ * The life of a request, from its parts to a response value:
+ *
+ *   admit (authorise.ts)  →  the route's capability  →  a cached response under the request's own bytes
+ *   →  parameters  →  release (pin.ts)  →  304  →  row files  →  cached response, or run (handlers.ts)  →  envelope
+ *
+ * Each stage takes values and gives values; none of them knows the framework. `mount.ts` turns the framework's request into
+ * an ApiRequest, and `send.ts` writes the response value. What needs no waiting is answered without a promise.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import accepts from 'accepts'
+import type { Engine, ReleaseSource } from '../engine/types.ts'
+import { AppError } from '../errors.ts'
+import { type Cursor, decodeCursor } from '../query/cursor.ts'
+import { componentId, type ReleaseView } from '../release/view.ts'
+import type { ReportPool } from '../report/pool.ts'
+import type { RowStore } from '../rows/row-store.ts'
+import { type AccessClass, accessClassOf } from './access-class.ts'
+import { requireCapability } from './authorise.ts'
+import { canonicalKeyOf, requestKeyOf } from './cache-key.ts'
+import { takesGzip } from './compression.ts'
+import { makeEnvelope } from './envelope.ts'
+import { setValidators } from './etag.ts'
+import { fromRowFiles, runRoute } from './handlers.ts'
+import type { MountedRoute } from './mount.ts'
+import { isFiltered, type Params } from './parameters.ts'
+import { chooseRelease } from './pin.ts'
+import { languageOf } from './problem.ts'
+import type { CachedResponse, ResponseCache } from './response-cache.ts'
+import { type DataResult, type FileResult, type JsonResult, type Result, releaseMeta } from './route.ts'
+import type { ApiResponse } from './send.ts'
+import type { RequestState } from './state.ts'
+
+/** A request of a route, admitted, as a value. */
+export interface ApiRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Parameters of the path, by the names of the route's path. */
+  readonly path: Params
+  /** Parameters of the query, as they came. */
+  readonly query: object
+  /** A JSON body as it came; null where there is none. */
+  readonly text: string | null
+  readonly state: RequestState
+  /** Aborted when the client leaves before its answer. */
+  readonly signal: AbortSignal
+}
+
+/** What the stages work with. */
+export interface ApiParts {
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+  readonly reports: ReportPool
+  /** Row files of open releases; null: the engine answers everything. */
+  readonly rows: RowStore | null
+  readonly cache: ResponseCache
+  /** The operator's public signing key (32 bytes, base64), or null where there is none. */
+  readonly publicKey: () => string | null
+  readonly cursorSecret: Buffer
+  /** @throws what the framework throws for a text that is no JSON */
+  readonly parseJson: (text: string) => unknown
+}
+
+/** What later stages know of a request. */
+interface Context {
+  readonly mounted: MountedRoute
+  readonly request: ApiRequest
+  readonly parts: ApiParts
+  readonly access: AccessClass
+  /** Null where the request is not one to be remembered. */
+  readonly requestKey: string | null
+  readonly params: Params
+  readonly body: unknown
+  readonly pin: string | null
+  readonly cursor: Cursor | null
+}
+
+const NOT_MODIFIED: ApiResponse = { status: 304, body: { kind: 'none' } }
+
+/** @throws AppError: 403, then 400, then 409, then 404 */
+export function respond(
+  mounted: MountedRoute,
+  request: ApiRequest,
+  parts: ApiParts,
+): ApiResponse | Promise<ApiResponse> {
+  const { route } = mounted
+  const { headers, state } = request
+  requireCapability(route, state.key)
+  const access = accessClassOf(state.key, headers['accept-language'])
+  const current = mounted.area === null ? null : parts.releases.current()
+  const requestKey =
+    current === null || !mounted.isCacheable
+      ? null
+      : requestKeyOf(
+          {
+            method: request.method,
+            url: request.url,
+            accept: headers.accept ?? '',
+            text: request.text ?? '',
+          },
+          access,
+          current,
+        )
+  const recalled = requestKey === null ? null : parts.cache.recall(requestKey)
+  if (recalled !== null && parts.releases.findOpen(recalled.response.view.id) === recalled.response.view) {
+    const { response, isPinned } = recalled
+    nameRelease(mounted, state, response.releaseId)
+    if (mounted.isGet && setValidators(request.url, headers['if-none-match'], access, state, isPinned))
+      return NOT_MODIFIED
+    return fromCache(parts, state, response)
+  }
+  const body = request.text === null ? undefined : parts.parseJson(request.text)
+  if (!isShallow(body, BODY_DEPTH))
+    throw new AppError('invalid_request', {
+      errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
+    })
+  const params = { ...mounted.readQuery(request.query), ...request.path }
+  const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
+  const pin = params.expected_release_id ?? bodyPin
+  const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
+  const context = { mounted, request, parts, access, requestKey, params, body, pin, cursor }
+  if (mounted.area === null) return run(context, null)
+  const view = chooseRelease(parts.releases, pin, cursor)
+  return view instanceof Promise
+    ? view.then((found) => fromRelease(context, found))
+    : fromRelease(context, view)
+}
+
+/** The stages behind the choice of a release. */
+function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
+  const { mounted, request, parts, access, requestKey, params, pin } = context
+  const { route, area } = mounted
+  const { state, headers } = request
+  const isPinned = pin !== null
+  const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
+  nameRelease(mounted, state, releaseId)
+  if (mounted.isGet && setValidators(request.url, headers['if-none-match'], access, state, isPinned))
+    return NOT_MODIFIED
+  const remember = (canonicalKey: string): void => {
+    if (requestKey !== null) parts.cache.remember(requestKey, { canonicalKey, isPinned })
+  }
+  const responseOf = (result: DataResult | JsonResult): CachedResponse => ({
+    envelope: makeEnvelope(result, releaseMeta(view, releaseId)),
+    view,
+    releaseId,
+    gzip: null,
+  })
+
+  const fromRows = fromRowFiles(route, { ...context.parts, params, cursor: context.cursor, view })
+  if (fromRows !== null) {
+    const response = responseOf(fromRows)
+    // Reading rows that stand together costs no more than finding them in the cache; looking for them, and compressing, do.
+    const isDear = route.kind === 'list' && isFiltered(route, params)
+    if (isDear || takesGzip(headers['accept-encoding'])) {
+      const key = canonicalKeyOf(route, params, view)
+      parts.cache.put(key, response)
+      remember(key)
+    }
+    return fromCache(parts, state, response)
+  }
+  if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
+  const more =
+    route.kind === 'custom' ? [access.name, route.method === 'POST' ? JSON.stringify(context.body) : ''] : []
+  const key = canonicalKeyOf(route, params, view, more)
+  const cached = parts.cache.find(key)
+  const answer = (response: CachedResponse): ApiResponse => {
+    remember(key)
+    return fromCache(parts, state, response)
+  }
+  if (cached !== null) return answer(cached)
+  return parts.cache
+    .get(key, async () => responseOf((await runWith(context, view)) as DataResult | JsonResult))
+    .then(answer)
+}
+
+/** Runs a route whose answer is not cached. */
+async function run(context: Context, view: ReleaseView | null): Promise<ApiResponse> {
+  const { request, mounted } = context
+  const result = await runWith(context, view)
+  const { state } = request
+  state.rows = result.rows ?? null
+  if ('content' in result) return contentOf(result, mounted.isRaw)
+  const envelope = makeEnvelope(result, releaseMeta(view, state.releaseId))
+  return { status: 200, body: { kind: 'envelope', envelope } }
+}
+
+const contentOf = (
+  { content, contentType, headers, status = 200 }: FileResult,
+  isRaw: boolean,
+): ApiResponse => ({
+  status,
+  headers,
+  body: { kind: 'content', type: contentType, content, isRaw },
+})
+
+function fromCache(parts: ApiParts, state: RequestState, response: CachedResponse): ApiResponse {
+  const { envelope } = response
+  state.rows = envelope.rows
+  return { status: 200, body: { kind: 'envelope', envelope, gzip: () => parts.cache.gzipOf(response) } }
+}
+
+const runWith = (context: Context, view: ReleaseView | null): Promise<Result> => {
+  const { request, mounted, params, body, cursor, parts } = context
+  const { headers } = request
+  return runRoute(mounted.route, {
+    ...parts,
+    params,
+    cursor,
+    view,
+    path: request.path,
+    body,
+    key: request.state.key,
+    language: languageOf(headers['accept-language']),
+    isHead: request.method === 'HEAD',
+    conditions: {
+      ifNoneMatch: headers['if-none-match'],
+      ifRange: headers['if-range'] as string | undefined,
+      range: headers.range,
+    },
+    signal: request.signal,
+    preferred: (types) => preferredType(headers, types),
+  })
+}
+
+function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, releaseId: string): void {
+  state.releaseId = releaseId
+  state.releaseHeader = releaseHeader
+}
+
+const JSON_NAME = 'application/json'
+
+/** Is the answer the JSON envelope, not another format of the route? */
+const wantsEnvelope = ({ route }: MountedRoute, headers: IncomingHttpHeaders): boolean =>
+  route.kind !== 'custom' ||
+  route.produces === undefined ||
+  preferredType(headers, [JSON_NAME, ...route.produces]) === JSON_NAME
+
+/** The type of a list the client likes best; the first when it does not care, or likes none. */
+function preferredType(headers: IncomingHttpHeaders, types: readonly string[]): string {
+  const found = accepts({ headers } as Parameters<typeof accepts>[0]).type([...types])
+  return typeof found === 'string' ? found : (types[0] ?? '')
+}
+
+/** No body of any route is deeper than a handful of levels; past that, walking it costs stack. */
+const BODY_DEPTH = 16
+const isShallow = (value: unknown, depth: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1)))

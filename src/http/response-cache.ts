@@ -1,0 +1,122 @@
+/**
+ * Cached responses, for as long as there is room: a release never changes, so equal requests on it have equal answers.
+ *
+ * In: keys (cache-key.ts) and envelopes. Out: an envelope, with its compressed form once somebody has wanted it. Equal
+ * requests at the same time are answered once. Keys, rates, capabilities and pins are checked before this is reached; errors
+ * are never cached.
+ */
+import { LRUCache } from 'lru-cache'
+import { AppError } from '../errors.ts'
+import type { ReleaseView } from '../release/view.ts'
+import { beginGzip, type GzipBeginning } from './compression.ts'
+import { type Envelope, sizeOf } from './envelope.ts'
+
+export interface CachedResponse {
+  readonly envelope: Envelope
+  readonly view: ReleaseView
+  /** Of the header that names the release. */
+  readonly releaseId: string
+  /** The beginning of its gzip stream, made when it is first wanted. */
+  gzip: GzipBeginning | null
+}
+
+/** What a request key leads to. */
+interface Recalled {
+  readonly canonicalKey: string
+  /** The request names the release itself. */
+  readonly isPinned: boolean
+}
+
+export interface ResponseCache {
+  /** The response of a request that came before in the same bytes. */
+  recall(requestKey: string): { readonly response: CachedResponse; readonly isPinned: boolean } | null
+  /** Remembers what a request key leads to. */
+  remember(requestKey: string, recalled: Recalled): void
+  find(canonicalKey: string): CachedResponse | null
+  put(canonicalKey: string, response: CachedResponse): void
+  /** @param make called once for all that wait for the same response */
+  get(canonicalKey: string, make: () => Promise<CachedResponse>): Promise<CachedResponse>
+  /** @returns the beginning of the response's gzip stream, which from now on is cached with it */
+  gzipOf(response: CachedResponse): GzipBeginning
+  /** Bytes held now, at most those it was made with. */
+  bytes(): number
+}
+
+/** Of the cache, one part in sixteen is for request keys. */
+const REQUEST_KEYS_SHARE = 16
+
+const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
+  sizeOf(envelope) + (gzip?.bytes.length ?? 0) + 2 * key.length + 600
+
+/** @param maxBytes 0 caches nothing; equal requests at the same time are still answered once */
+export function createResponseCache(maxBytes: number): ResponseCache {
+  const keyBytes = Math.floor(maxBytes / REQUEST_KEYS_SHARE)
+  const responseBytes = maxBytes - keyBytes
+  const responses =
+    keyBytes === 0
+      ? null
+      : new LRUCache<string, CachedResponse>({
+          maxSize: responseBytes,
+          maxEntrySize: Math.max(1, Math.floor(responseBytes / 8)),
+          sizeCalculation: sizeInCache,
+        })
+  const requestKeys =
+    keyBytes === 0
+      ? null
+      : new LRUCache<string, Recalled>({
+          maxSize: keyBytes,
+          sizeCalculation: ({ canonicalKey }, key) => 2 * (canonicalKey.length + key.length) + 300,
+        })
+  const keys = new WeakMap<CachedResponse, string>()
+  const running = new Map<string, Promise<CachedResponse>>()
+  const put = (key: string, response: CachedResponse): void => {
+    keys.set(response, key)
+    responses?.set(key, response)
+  }
+  return {
+    recall(requestKey) {
+      const recalled = requestKeys?.get(requestKey)
+      const response = recalled === undefined ? undefined : responses?.get(recalled.canonicalKey)
+      return recalled === undefined || response === undefined
+        ? null
+        : { response, isPinned: recalled.isPinned }
+    },
+    remember: (requestKey, recalled) => void requestKeys?.set(requestKey, recalled),
+    find: (key) => responses?.get(key) ?? null,
+    put,
+    async get(key, make) {
+      const cached = responses?.get(key)
+      if (cached !== undefined) return cached
+      const other = running.get(key)
+      if (other !== undefined)
+        try {
+          return await other
+        } catch (error) {
+          // The client that came first has left, and its query with it: this client has not.
+          if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
+        }
+      const own = make()
+      running.set(key, own)
+      try {
+        const response = await own
+        put(key, response)
+        return response
+      } finally {
+        if (running.get(key) === own) running.delete(key)
+      }
+    },
+    gzipOf(response) {
+      if (response.gzip === null) {
+        response.gzip = beginGzip(response.envelope.before)
+        const key = keys.get(response)
+        // Its size has changed: the cache reckons anew.
+        if (key !== undefined && responses?.peek(key) === response) {
+          responses.delete(key)
+          responses.set(key, response)
+        }
+      }
+      return response.gzip
+    },
+    bytes: () => (responses?.calculatedSize ?? 0) + (requestKeys?.calculatedSize ?? 0),
+  }
+}
