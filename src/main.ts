@@ -3,8 +3,7 @@
  *
  * A promote (or SIGHUP) moves the store to the new release; SIGTERM and SIGINT end it once running answers are out.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { putMainThreadFirst } from './background.ts'
@@ -12,6 +11,7 @@ import { createEngine } from './engine/duckdb/engine.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics } from './http/metrics.ts'
 import { createResponseCache } from './http/response-cache.ts'
+import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { readPublicKey } from './keys/signing.ts'
@@ -37,15 +37,15 @@ export interface RunningServer {
 /** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const logger = createLogger(settings.logLevel)
-  const trials = new Map<string, Promise<void>>()
-  const beginTrial = (id: string): void => {
-    const trial = tryRelease(settings.releasesDir, id)
-    trial.catch(() => undefined)
-    trials.set(id, trial)
+  const checks = new Map<string, Promise<void>>()
+  const beginCheck = (id: string): void => {
+    const check = tryRelease(settings.releasesDir, id)
+    check.catch(() => undefined)
+    checks.set(id, check)
   }
   // It takes longest of all that a start waits for: the rest is done meanwhile.
   let begun = await readPointer(settings.releasesDir)
-  if (begun !== null) beginTrial(begun)
+  if (begun !== null) beginCheck(begun)
   const engine = await createEngine({
     releasesDir: settings.releasesDir,
     memory: settings.duckdbMemory,
@@ -70,14 +70,14 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   let isListening = false
   const releases = createStore({
     releasesDir: settings.releasesDir,
-    // Beside the verification: what a trial says counts only once that is well.
+    // Beside the verification: what the check reports counts only once the digests are right.
     onOpening: (id) => {
       if (id === begun) begun = null
-      else beginTrial(id)
+      else beginCheck(id)
     },
     prepare: async (view) => {
-      await trials.get(view.id)
-      trials.delete(view.id)
+      await checks.get(view.id)
+      checks.delete(view.id)
       await engine.open(view)
     },
     keepOpen: settings.releasesOpen,
@@ -194,40 +194,4 @@ export async function serveUntilStopped(
   onListening(server.address)
   await stopped
   await server.close()
-}
-
-const CURSOR_SECRET = /^[0-9a-f]{64}$/
-
-/**
- * Cursors outlive a restart and are understood by every instance that shares the keys: their secret stands beside the
- * keys file, made once, whole or not at all.
- * @returns null where there is none and none can be made; a file that holds something else is not taken for a secret
- */
-export function sharedCursorSecret(keysFile: string): Buffer | null {
-  const file = `${keysFile}.cursor`
-  const read = (): string | null => {
-    try {
-      return readFileSync(file, 'utf8').trim()
-    } catch {
-      return null
-    }
-  }
-  if (read() === null) makeSecret(file)
-  const text = read() ?? ''
-  return CURSOR_SECRET.test(text) ? createHash('sha256').update(text).digest() : null
-}
-
-function makeSecret(file: string): void {
-  const temporary = `${file}.${randomUUID()}`
-  try {
-    writeFileSync(temporary, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
-    linkSync(temporary, file)
-  } catch {
-    // Another instance was faster, or the folder cannot be written.
-  }
-  try {
-    rmSync(temporary, { force: true })
-  } catch {
-    // Nothing was written.
-  }
 }

@@ -1,7 +1,7 @@
 /**
  * Who is asking, and may they? In: a request's headers. Out: the key and the rate's decision in the request's state, or the
- * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then, once the
- * route is known to need it, 403.
+ * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then 403,
+ * where the route needs a capability that the key lacks.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../errors.ts'

@@ -40,7 +40,7 @@ const DATASET = text('Dataset of the release.')
 const PERIODS = list({ type: 'string', pattern: '^\\d{4}-\\d{2}$' }, 'Reference periods, ascending.')
 const QUERY = {
   type: 'object',
-  description: 'The question in its one spelling: sorted, without repetition, defaults filled in.',
+  description: 'The canonical query: sorted, without repetition, defaults filled in.',
 }
 const { $schema: _dialect, ...MANIFEST } = z.toJSONSchema(manifestSchema, { io: 'output' }) as Json & {
   $schema?: unknown
@@ -75,6 +75,13 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
     status: { const: 'ready' },
     release_id: text('Analytics release in service.'),
     refused: REFUSED,
+    row_store: object({
+      complete: flag('Lists and records are answered from row files.'),
+      missing: {
+        type: 'array',
+        items: object({ dataset: text('What has no row file.'), reason: text('Why.') }),
+      },
+    }),
   }),
   ReleaseListResponse: list(
     object({

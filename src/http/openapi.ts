@@ -197,8 +197,8 @@ function queryParameters(route: Route): Json[] {
 }
 
 const describeParameter = (name: string): string => {
-  const known = PARAMETERS[name]
-  if (known !== undefined) return known
+  const described = PARAMETERS[name]
+  if (described !== undefined) return described
   try {
     return fieldOf(name as FieldName).description
   } catch {

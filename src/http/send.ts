@@ -1,7 +1,7 @@
 /**
  * The one way out: a response value → bytes on the connection, with the headers every answer carries. Compression happens
  * here, and nowhere else. In: Node's response, what the stages found out about the request, the response value. Out:
- * nothing; `onSent` is told when the answer has left. Not responsible for: what is answered.
+ * a promise where the body is a stream, nothing where the bytes are known. Not responsible for: what is answered.
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'

@@ -59,7 +59,7 @@ function readText(body: unknown, name: string): string | null {
 
 async function listValues(request: HandlerRequest): Promise<DataResult> {
   const { parameters, query, language, signal } = request
-  const code = DIMENSION_CODES.find((known) => known === parameters.dimensionCode)
+  const code = DIMENSION_CODES.find((dimension) => dimension === parameters.dimensionCode)
   if (code === undefined)
     throw new AppError('unknown_dimension', {
       errors: [
@@ -199,7 +199,7 @@ export const ANALYTICS: readonly Route[] = [
     method: 'POST',
     path: '/v1/analytics/explain',
     isCacheable: true,
-    summary: 'What a query would do: its one spelling, its SQL, what it reads. Nothing is run.',
+    summary: 'What a query would do: its canonical form, its SQL, what it reads. Nothing is run.',
     capability: 'analytics.query.read',
     release: 'analytics',
     response: 'AnalyticsExplainResponse',

@@ -69,7 +69,7 @@ function readFormat(parameter: string | undefined, field: unknown): ReportFormat
 }
 
 /** The query of a link: JSON in the parameter q. */
-function readQuestion(text: string | undefined): unknown {
+function readLinkedRequest(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '')
   } catch {
@@ -118,8 +118,8 @@ export const EXPORTS: readonly Route[] = [
       }
     },
     handle: (request) => {
-      const question = readQuestion(request.query.q)
-      return answerReport(request, question, readFormat(request.query.format, undefined))
+      const body = readLinkedRequest(request.query.q)
+      return answerReport(request, body, readFormat(request.query.format, undefined))
     },
   },
   {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { sharedCursorSecret } from '../src/main.ts'
+import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
 
 t.test('made once, the same for every instance', async (t) => {
   const folder = t.testdir()
