@@ -21,7 +21,7 @@ import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
 import type { RowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
-import { tryRelease } from './workers/check-release.ts'
+import { checkReleaseInChild } from './workers/check-release.ts'
 
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
@@ -39,7 +39,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const logger = createLogger(settings.logLevel)
   const checks = new Map<string, Promise<void>>()
   const beginCheck = (id: string): void => {
-    const check = tryRelease(settings.releasesDir, id)
+    const check = checkReleaseInChild(settings.releasesDir, id)
     check.catch(() => undefined)
     checks.set(id, check)
   }

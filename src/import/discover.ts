@@ -1,8 +1,8 @@
 /**
  * What an operator's paths hold: folders and zips are searched, and each area is asked whether a file is one of its own.
  *
- * In: paths, the areas' recognisers. Out: the files of each area, the notes of snapshot.json, and a list of what no area
- * knows. Nothing is read in full here but small files; nothing is changed. What is in the files is the areas' concern.
+ * In: paths, the areas' recognisers. Out: the files of each area, the notes of snapshot.json, and a list of those that no
+ * area recognises. Nothing is read in full here but small files; nothing is changed. Reading the files is the areas' work.
  */
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ export interface FoundFile {
   readonly archive: Archive | null
 }
 
-/** Where and when a file was fetched, as far as the operator says; outside every hash. */
+/** Where and when a file was fetched, as far as the operator notes it; outside every hash. */
 export interface Acquisition {
   readonly file: string
   readonly publisher: string | null

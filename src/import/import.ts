@@ -2,7 +2,7 @@
  * Published files → releases: one of each area that there are files of, and the analytics release that joins the areas.
  *
  * In: paths. Out: ids, rows, rows set aside. Each release is written beside, checked and renamed into place; an import
- * that fails or is killed leaves the releases folder as it was. What files look like is the areas' concern (area.ts).
+ * that fails or is killed leaves the releases folder as it was. What files look like only the areas know (area.ts).
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -164,7 +164,7 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
   return sums
 }
 
-/** What every manifest says alike: versions, and the outcome of checks. */
+/** What all manifests have in common: versions, and the outcome of checks. */
 const describe = (version: string, checks: readonly NamedCheck[]) => ({
   format: 1 as const,
   importer_version: IMPORTER_VERSION,

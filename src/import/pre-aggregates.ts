@@ -2,7 +2,8 @@
  * The pre-aggregates of an analytics release, from the facts of the cnes release it joins. In: that release's folder and
  * manifest. Out: one Parquet file a month and pre-aggregate, and what the manifest says of it.
  *
- * The planner takes a municipality to lie in one state: an import in which one does not fails. Sums of integers, so the order in which facts are read changes nothing: equal facts give equal bytes.
+ * The planner relies on a municipality lying in one state: an import in which one does not fails. Sums are of integers, so that
+ * the order in which facts are read changes nothing: equal facts give equal bytes.
  */
 import { join } from 'node:path'
 import { type Dimension, dimensionOf } from '../model/dimensions.ts'
@@ -196,5 +197,5 @@ function conditionSql(condition: Condition): string {
   if ('outsourced' in condition)
     // The common characteristic of all declarations, 3 where they differ: 2 or 3 where one of them is.
     return "characteristic_code IN ('2', '3')"
-  throw new TypeError('people are in no pre-aggregate')
+  throw new TypeError('population is in no pre-aggregate')
 }

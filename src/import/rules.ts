@@ -82,7 +82,7 @@ export const applyRule = (rule: RuleName, column: string): string => EXPRESSIONS
 const SEARCHING: ReadonlySet<RuleName> = new Set(['name', 'house_number'])
 
 /**
- * The same value for less work: where a flag of the row already says that none of its texts holds a CPF, searching rules
+ * The same value for less work: where a flag of the row already tells that none of its texts holds a CPF, searching rules
  * only trim. @param rowHoldsCpf SQL of that flag
  */
 export const applyGuardedRule = (rule: RuleName, column: string, rowHoldsCpf: string): string =>

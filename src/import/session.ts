@@ -26,8 +26,8 @@ export interface Session {
   number(sql: string): Promise<number>
   version(): Promise<string>
   /**
-   * Pieces of work side by side, as many at once as there are lanes, begun in the order given; each on a connection of its
-   * own to the same tables. All are at rest when it resolves. @throws what the first of them that failed threw
+   * Pieces of work side by side, as many at once as there are lanes, begun in their order; each on a connection of its
+   * own to the same tables. None is running any more when it resolves. @throws what the first of them that failed threw
    */
   all<Result>(work: readonly ((session: Session) => Promise<Result>)[]): Promise<Result[]>
   close(): void
@@ -51,8 +51,8 @@ export const ROW_GROUP_ROWS = 30_720
  * An in-memory DuckDB with a bounded memory that spills to the scratch folder.
  *
  * Every statement runs on a thread of its own, and cores are filled by statements side by side: to parse CSV and to write
- * Parquet on two threads takes a fifth to two thirds more CPU than on one. Cores that no lane takes help whichever
- * statement has work for them.
+ * Parquet on two threads takes a fifth to two thirds more CPU than on one. Cores without a lane help
+ * whichever statement has work for them.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   await mkdir(options.scratch, { recursive: true })
@@ -62,10 +62,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { memoryMb = Math.min(2200, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
-    // The thread that asks counts as one, however many ask at once.
+    // The calling threads count as one, however many statements run at once.
     threads: String(cores - lanes + 1),
     temp_directory: join(options.scratch, 'spill'),
-    // Kept from one statement to the next: a quarter of the import's system time was the same pages given back and taken.
+    // Memory is reused from one statement to the next: a quarter of the import's system time was the same pages given back and taken.
     block_allocator_memory: `${Math.floor(memoryMb * 0.9)}MB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

@@ -2,8 +2,8 @@
  * The keys a running server accepts: the file in memory, read again when it changes.
  *
  * In: the file of keys. Out: `authenticate`. The file is polled, because file watching misses replaced files on some
- * systems. A file that turns unusable changes nothing: the last good list stays, and `onProblem` hears of it once; a file
- * that is deleted means no keys. Absent on purpose: reasons. Unknown, malformed, revoked and expired are all just null.
+ * systems. A file that turns unusable changes nothing: the last good list stays, and `onProblem` is called once; a file
+ * that is deleted means no keys. Absent on purpose: reasons. Unknown, malformed, revoked and expired keys all give null.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Capability } from '../model/capabilities.ts'
@@ -23,8 +23,8 @@ export interface Key {
 export interface KeyStore {
   /**
    * @param secret of ASCII characters
-   * @param connection it came by; shown there again, it is compared with what was shown, which costs less than its hash
-   * @returns the key whose text this is, if it is known, not revoked and not expired
+   * @param connection it came by: a key seen on it before is compared by its text, which costs less than its hash
+   * @returns the key whose text this is, if there is one, not revoked and not expired
    */
   authenticate(secret: string, connection?: object): Key | null
   close(): void
@@ -34,9 +34,9 @@ export interface KeyStoreOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
   readonly pollMs?: number
-  /** Keeps when each key was last used, beside the file. */
+  /** Writes when each key was last used, beside the file. */
   readonly notesUse?: boolean
-  /** Hears a sentence when a changed file cannot be used; it holds no secret. */
+  /** Called with a sentence when a changed file cannot be used; it holds no secret. */
   readonly onProblem?: (message: string) => void
 }
 
@@ -47,15 +47,15 @@ interface Entry {
   readonly expiresMs: number
 }
 
-/** A key that a connection has shown. */
-interface Shown {
+/** A key that was authenticated on a connection. */
+interface SeenKey {
   readonly text: Buffer
   readonly entry: Entry
   /** Of the file as it was then. */
   readonly entries: ReadonlyMap<string, Entry>
 }
 
-/** Compared against when there is no such key, so that an unknown id costs what a known one does. */
+/** Compared against when there is no such key, so that an unknown id takes as long as an existing one. */
 const NO_HASH = Buffer.alloc(32)
 
 /**
@@ -73,7 +73,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
       const found = fileVersion(file)
       if (found === version) return
       entries = indexKeys(readKeysFile(file))
-      // Kept only after a good read: a file that could not be read is tried again at every poll.
+      // Set only after a good read: a file that could not be read is tried again at every poll.
       version = found
       problem = ''
     } catch (error) {
@@ -86,8 +86,8 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   timer.unref()
   const lastUsed = options.notesUse === true ? trackLastUsed(file, now) : null
 
-  const shown = new WeakMap<object, Shown>()
-  /** @returns the entry whose text this is, or null, in a time that tells nothing of the text */
+  const seen = new WeakMap<object, SeenKey>()
+  /** @returns the entry whose text this is, or null, in a time that does not depend on the text */
   const find = (secret: string): Entry | null => {
     const hash = hashKeyText(secret)
     const entry = entries.get(keyIdOf(secret) ?? '')
@@ -96,7 +96,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   }
   const findAgain = (secret: string, connection: object): Entry | null => {
     const text = Buffer.from(secret, 'latin1')
-    const before = shown.get(connection)
+    const before = seen.get(connection)
     if (
       before?.entries === entries &&
       before.text.length === text.length &&
@@ -104,7 +104,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
     )
       return before.entry
     const entry = find(secret)
-    if (entry !== null) shown.set(connection, { text, entry, entries })
+    if (entry !== null) seen.set(connection, { text, entry, entries })
     return entry
   }
 

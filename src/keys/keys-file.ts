@@ -23,7 +23,7 @@ import { withFileLock } from './file-lock.ts'
 import { KEY_ID } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
 
-/** Requests a minute a key may be given. */
+/** Largest rate of a key, requests a minute. */
 export const RATE_MAX = 100_000_000
 const KEYS_MAX = 100_000
 

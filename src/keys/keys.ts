@@ -1,7 +1,7 @@
 /**
  * API keys: make, list, revoke, rotate. What the command line and the server use; contract 9.
  *
- * In: the file of keys and what the operator asks. Out: the new file, and once, when it is made, the secret of a key.
+ * In: the file of keys and what the operator wants changed. Out: the new file, and once, when it is made, the secret of a key.
  * A revoked key keeps its line, so that its id and name still explain old logs.
  */
 import { CAPABILITIES, type Capability } from '../model/capabilities.ts'

@@ -3,7 +3,7 @@
  *
  * In: the id of a key and what a request costs. Out: whether it may pass, and the numbers of the RateLimit headers. Memory
  * is bounded: past `maxKeys` the bucket used longest ago is forgotten, which gives its key a full one. Absent on purpose:
- * any clock but the one given. Buckets that several instances share are in shared-rate-limit.ts.
+ * any clock but the one passed in. Buckets that several instances share are in shared-rate-limit.ts.
  */
 export interface RateDecision {
   readonly allowed: boolean
@@ -18,15 +18,15 @@ export interface RateDecision {
 }
 
 export interface RateLimiter {
-  /** Buckets are elsewhere: what is decided is waited for. */
+  /** Buckets are in another process: decisions are asynchronous. */
   readonly isShared?: boolean
   /**
-   * @param key id of the key; @param cost requests this one counts for, 1 unless it is dear
+   * @param key id of the key; @param cost requests this one counts for, 1 unless it is expensive
    * @param perMinute the key's own rate; null for the default
    * @returns at once where the bucket is in this process
    */
   take(key: string, cost?: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
-  /** Would a request pass now? Takes nothing. Buckets that are elsewhere do not say. */
+  /** Would a request pass now? Takes nothing. Absent where buckets are in another process. */
   allows?(key: string, cost?: number, perMinute?: number | null): boolean
 }
 
@@ -41,7 +41,7 @@ export interface RateLimiterOptions {
   readonly perMinute: number
   /** Milliseconds that never go back. */
   readonly now?: () => number
-  /** Buckets kept, 10,000 by default. */
+  /** Buckets in memory, 10,000 by default. */
   readonly maxKeys?: number
 }
 
@@ -69,7 +69,7 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
       const atMs = now()
       const perMs = limit / MINUTE_MS
       const tokens = refill(buckets.get(key), limit, atMs)
-      // A request dearer than a whole bucket would never pass: it costs a full one.
+      // A request that costs more than a whole bucket would never pass: it costs a full one.
       const price = Math.min(cost, limit)
       const allowed = tokens >= price
       const left = allowed ? tokens - price : tokens

@@ -1,8 +1,8 @@
 /**
  * Token buckets in Redis, so that several instances limit a key together: the decisions of rate-limit.ts, one bucket.
  *
- * In: the address of the store. Out: a limiter that asks it, and limits with buckets of its own while it does not answer:
- * nothing is let through unlimited, and no request fails for the store's sake. A store that fails or is late is dropped
+ * In: the address of the store. Out: a limiter that uses it, and limits with buckets of its own while it does not answer:
+ * nothing passes unlimited, and no request fails because of the store. A store that fails or is late is dropped
  * with its connection and tried again in the background once a second, so that an outage makes only those requests wait,
  * at most TIMEOUT_MS, that were under way when it began.
  *
@@ -20,14 +20,14 @@ import {
 export interface SharedRateLimiter extends RateLimiter {
   /** Whether buckets are shared now. */
   readonly isUp: () => boolean
-  /** Settles, never fails, when the store has been tried for the first time. */
+  /** Fulfilled, never rejected, when the store has been tried for the first time. */
   readonly tried: Promise<void>
-  /** Ends the connection. Requests that still come are limited here. */
+  /** Ends the connection. Later requests are limited with local buckets. */
   close(): Promise<void>
 }
 
 export interface SharedRateLimiterOptions extends RateLimiterOptions {
-  /** redis:// or rediss:// (TLS); may hold a password, which no callback is told. */
+  /** redis:// or rediss:// (TLS); may hold a password, which no callback gets. */
   readonly url: string
   /** Time a request waits for the store at most, TIMEOUT_MS by default. */
   readonly timeoutMs?: number
@@ -98,7 +98,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
   async function tryStore(): Promise<void> {
     const candidate = createStore(url)
     candidate.on('error', (error) => lose(candidate, error))
-    // What keeps a process alive is what it serves, not this.
+    // The connection alone must not keep the process alive.
     candidate.unref()
     try {
       await within(
@@ -115,7 +115,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     isOut = false
   }
 
-  /** Of requests that fail together the first drops the store; the others are told so by its end. */
+  /** The first of several requests that fail together drops the store; the others find it dropped. */
   function lose(failed: Store, error: unknown): void {
     if (failed !== store) return
     store = null
@@ -138,15 +138,15 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     isUp: () => store !== null,
     isShared: true,
     take(key, cost = 1, perMinute = null) {
-      const asked = store
-      if (asked === null) return local.take(key, cost, perMinute)
+      const shared = store
+      if (shared === null) return local.take(key, cost, perMinute)
       const limit = perMinute ?? options.perMinute
-      // A request dearer than a whole bucket would never pass: it costs a full one.
+      // A request that costs more than a whole bucket would never pass: it costs a full one.
       const price = Math.round(Math.min(cost, limit) * UNITS)
-      return within(timeoutMs, asked.take(key, limit, price)).then(
+      return within(timeoutMs, shared.take(key, limit, price)).then(
         ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
         (error: unknown) => {
-          lose(asked, error)
+          lose(shared, error)
           return local.take(key, cost, perMinute)
         },
       )
@@ -194,7 +194,7 @@ function createStore(url: string) {
 
 const isName = (host: string): boolean => isIP(host.replace(/^\[|\]$/g, '')) === 0
 
-/** What may be told of an address: all but user and password. */
+/** What messages show of an address: all but user and password. */
 function addressOf(url: string): string {
   const { protocol, hostname, port, pathname } = new URL(url)
   return `${protocol}//${hostname}:${port || '6379'}${pathname === '/' ? '' : pathname}`
@@ -205,7 +205,7 @@ class StoreTimeout extends Error {}
 /** @returns what the promise becomes, or a failure when that takes longer */
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // A process that was busy itself finds the time over before it has read an answer that is there: it reads first.
+    // A process that was busy may find the time over although an answer has arrived: it reads that first.
     const timer = setTimeout(() => setImmediate(reject, new StoreTimeout()), ms)
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -23,7 +23,7 @@ export interface Signed {
   readonly value: string
 }
 
-/** What stands before the 32 bytes of an Ed25519 key in its SPKI form. */
+/** The bytes before the 32 of an Ed25519 key in its SPKI form. */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Makes a key. @returns its public half; @throws KeysError when the file is there already */
@@ -57,15 +57,15 @@ function readKey(file: string): KeyObject | null {
   } catch {
     return null
   }
-  const known = loaded.get(file)
-  if (known?.stamp === stamp) return known.key
+  const before = loaded.get(file)
+  if (before?.stamp === stamp) return before.key
   const key = createPrivateKey(readFileSync(file))
   if (key.asymmetricKeyType !== 'ed25519') throw new KeysError(`${file} holds no Ed25519 key`)
   loaded.set(file, { stamp, key })
   return key
 }
 
-/** @returns what signs a fingerprint (its 64 characters), or null where there is no key */
+/** @returns a function that signs a fingerprint (its 64 characters), or null where there is no key */
 export function loadSigner(file: string): ((fingerprint: string) => Signed) | null {
   const key = readKey(file)
   if (key === null) return null

@@ -1,5 +1,5 @@
 /**
- * Pre-aggregates: the facts of active facilities added up by some of their dimensions, kept in the analytics release beside
+ * Pre-aggregates: the facts of active facilities added up by some of their dimensions, stored in the analytics release beside
  * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
  *
  * Sums and counts of a group are sums of these. A number of facilities is one too where no facility stands in two of the
@@ -49,7 +49,7 @@ export interface StoredSource {
   /** Added up. Of a distinct count of a key: above 0 where the key counts. */
   readonly stored: StoredMeasure
   readonly minus: StoredMeasure | null
-  /** Conditions on keys, met when the query is asked. */
+  /** Conditions on keys, applied by the query. */
   readonly where: readonly Condition[]
   /** Key whose values are counted once; null: `stored` is added up. */
   readonly distinctKey: string | null
@@ -123,14 +123,14 @@ export const keyColumns = ({ keys }: PreAggregate): string[] => keys.map((code) 
 export const factColumns = ({ keys }: PreAggregate): string[] =>
   keys.filter((code) => !OF_THE_FACILITY.has(code)).map((code) => dimensionOf(code).column)
 
-/** @returns a word for a condition, part of column names */
+/** @returns a name for a condition, part of column names */
 export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
   if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
   if ('flag' in condition) return `_${condition.flag}`
   if ('anyFlag' in condition) return `_${condition.anyFlag.join('_or_')}`
   if ('outsourced' in condition) return '_outsourced'
-  throw new TypeError('people are in no pre-aggregate')
+  throw new TypeError('population is in no pre-aggregate')
 }
 
 /** Fields that measures of a dataset read, beside its dimensions: quantities, and flags that conditions name. */

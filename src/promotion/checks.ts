@@ -1,9 +1,9 @@
 /**
- * What a new release is expected to be beside the one in service: complete, newer, and not wildly different.
+ * Promotion checks: a new release is compared with the one in service. It must be complete, not older, and not very different.
  *
- * In: two opened releases. Out: a report of named expectations, each met or not, with numbers. A month of health data
- * moves by a few per cent; a file that was cut, a state that is missing or a unit that changed moves by more. Whoever
- * knows better promotes with a reason.
+ * In: two opened releases. Out: a report of named checks, each passed or failed, with numbers. From month to month health data
+ * change by a few per cent; a file that was cut, a missing state or a changed unit changes them by more. An operator who has
+ * an explanation promotes with a reason.
  */
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
@@ -18,41 +18,41 @@ const STATE_MIN = 200
 /** Largest change of a dataset's rows in its newest month. */
 const ROWS_SHARE = 0.1
 
-export interface Expectation {
+export interface PromotionCheck {
   readonly name: string
   readonly met: boolean
   readonly detail: string
 }
 
-export interface ExpectationReport {
+export interface PromotionReport {
   readonly release_id: string
-  /** The release it is measured against; null where none is in service. */
+  /** The release it is compared with; null where none is in service. */
   readonly against: string | null
   readonly met: boolean
-  readonly expectations: readonly Expectation[]
+  readonly checks: readonly PromotionCheck[]
 }
 
-/** @param before the release in service; null or the same one: only what stands by itself is checked */
-export async function checkExpectations(
+/** @param before the release in service; null or the same one: only the checks of the release by itself run */
+export async function runPromotionChecks(
   engine: Engine,
   after: ReleaseView,
   before: ReleaseView | null,
-): Promise<ExpectationReport> {
-  const expectations: Expectation[] = [checksHold(after), hasAreas(after)]
+): Promise<PromotionReport> {
+  const checks: PromotionCheck[] = [checksHold(after), hasAreas(after)]
   const isComparable = before !== null && before.id !== after.id && before.synthetic === after.synthetic
   if (isComparable) {
-    expectations.push(isNotOlder(after, before), rowsAreLike(after, before))
-    expectations.push(...(await driftOf(engine, after, before)))
+    checks.push(isNotOlder(after, before), rowsAreLike(after, before))
+    checks.push(...(await driftOf(engine, after, before)))
   }
   return {
     release_id: after.id,
     against: isComparable ? before.id : null,
-    met: expectations.every(({ met }) => met),
-    expectations,
+    met: checks.every(({ met }) => met),
+    checks,
   }
 }
 
-function checksHold(view: ReleaseView): Expectation {
+function checksHold(view: ReleaseView): PromotionCheck {
   const checks = [view.components.cnes, view.components.demography].flatMap(
     (manifest) => manifest?.checks ?? [],
   )
@@ -67,7 +67,7 @@ function checksHold(view: ReleaseView): Expectation {
   }
 }
 
-function hasAreas({ components }: ReleaseView): Expectation {
+function hasAreas({ components }: ReleaseView): PromotionCheck {
   const lacking = Object.entries(components).flatMap(([area, manifest]) => (manifest === null ? [area] : []))
   return {
     name: 'areas',
@@ -76,7 +76,7 @@ function hasAreas({ components }: ReleaseView): Expectation {
   }
 }
 
-function isNotOlder(after: ReleaseView, before: ReleaseView): Expectation {
+function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
   const [month, was] = [after.analytics.month, before.analytics.month]
   return {
     name: 'newest month',
@@ -86,7 +86,7 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): Expectation {
 }
 
 /** Rows of each dataset's newest month. */
-function rowsAreLike(after: ReleaseView, before: ReleaseView): Expectation {
+function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
   const rowsOf = ({ components }: ReleaseView): Map<string, number> =>
     new Map(
       [components.cnes, components.demography].flatMap((manifest) =>
@@ -112,11 +112,11 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): Expectation {
 }
 
 /** Sums and counts of the core, by state and in all. */
-async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView): Promise<Expectation[]> {
+async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView): Promise<PromotionCheck[]> {
   const metrics = METRIC_CODES.filter(
     (code) => metricOf(code).tier === 'core' && metricOf(code).kind !== 'ratio',
   )
-  const ask = async (
+  const valuesBy = async (
     view: ReleaseView,
     group_by: string[],
   ): Promise<Map<string, Record<string, number | null>>> => {
@@ -128,11 +128,11 @@ async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView):
     return new Map(rows.map(({ label, metrics: values }) => [label, values]))
   }
   const [[country], [wasCountry]] = [
-    [...(await ask(after, [])).values()],
-    [...(await ask(before, [])).values()],
+    [...(await valuesBy(after, [])).values()],
+    [...(await valuesBy(before, [])).values()],
   ]
-  const [states, wasStates] = [await ask(after, ['state']), await ask(before, ['state'])]
-  return metrics.map((code): Expectation => {
+  const [states, wasStates] = [await valuesBy(after, ['state']), await valuesBy(before, ['state'])]
+  return metrics.map((code): PromotionCheck => {
     const moved = [...wasStates].flatMap(([state, values]) => {
       const [was, is] = [values[code] ?? null, states.get(state)?.[code] ?? null]
       if (was === null || was < STATE_MIN) return []
@@ -154,11 +154,11 @@ async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView):
 }
 
 /** @returns the report as lines for a terminal */
-export const reportLines = ({ release_id, against, met, expectations }: ExpectationReport): string[] => [
+export const reportLines = ({ release_id, against, met, checks }: PromotionReport): string[] => [
   `${release_id}`,
-  against === null ? 'nothing comparable is in service' : `measured against ${against}`,
-  ...expectations.map(
-    (one) => `${one.met ? '  met    ' : '  NOT MET'}  ${one.name.padEnd(34)} ${one.detail}`,
+  against === null ? 'no release to compare with is in service' : `compared with ${against}`,
+  ...checks.map(
+    (check) => `${check.met ? '  passed' : '  FAILED'}  ${check.name.padEnd(34)} ${check.detail}`,
   ),
-  met ? 'All expectations are met.' : 'Some expectations are not met.',
+  met ? 'All promotion checks passed.' : 'Some promotion checks failed.',
 ]

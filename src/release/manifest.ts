@@ -2,7 +2,7 @@
  * The manifest of a release: what it holds, what it was made from, and the id that is the digest of both.
  *
  * In: the JSON of `manifest.json`. Out: a checked value. No clock enters it, so equal snapshots give an equal id on any
- * machine. Absent on purpose: where and when a snapshot was fetched (that stands in acquisition.json, outside the hash).
+ * machine. Absent on purpose: where and when a snapshot was fetched (that is in acquisition.json, outside the hash).
  */
 import { z } from 'zod'
 import { canonicalJson, digestJson } from './digest.ts'

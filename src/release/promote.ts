@@ -1,5 +1,5 @@
 /**
- * Moving the pointer. In: folder and id of a verified analytics release. Out: current.json replaced, and a line in
+ * Promotion: replacing the pointer. In: folder and id of a verified analytics release. Out: current.json replaced, and a line in
  * promotions.log, which is where rollback finds what was in service before.
  */
 import { appendFile, readFile } from 'node:fs/promises'
@@ -10,14 +10,14 @@ import { writePointer } from './writer.ts'
 
 const LOG = 'promotions.log'
 
-/** The caller has verified the release. @param forced why a release is promoted that does not meet what is expected */
+/** The caller has verified the release. @param forced why a release is promoted that fails a promotion check */
 export async function promoteRelease(
   releasesDir: string,
   id: string,
   forced: string | null = null,
 ): Promise<void> {
   const before = await readPointer(releasesDir)
-  // The line first: a line too many is passed over by rollback, a line too few would leave it nowhere to go.
+  // The line is written first: rollback ignores a line without a promotion, but needs one for every promotion.
   if (before !== id)
     await appendFile(
       join(releasesDir, LOG),

@@ -2,7 +2,7 @@
  * The releases of a folder as the server sees them: verified once, the promoted one current, the others to be pinned.
  *
  * In: the releases folder. Out: `ReleaseView` values. current.json is looked at every half second (file events get lost
- * on network file systems) and on demand; a release that fails its check is refused and named, the one in service stays.
+ * on network file systems) and on demand; a release that fails verification is refused and named, and the one in service stays.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
 const POLL_MS = 500
-/** A refused release may be repaired; reading all of it again costs seconds, so it is not done at every look. */
+/** A refused release may be repaired; reading all of it again costs seconds, so it is not done at every poll. */
 const RETRY_REFUSED_MS = 30_000
 
 export interface StoreOptions {
   readonly releasesDir: string
-  /** Hears of a release that is about to be verified; may begin what `prepare` waits for. */
+  /** Called before a release is verified; may begin what `prepare` waits for. */
   readonly onOpening?: (releaseId: string) => void
   /** Runs before a view becomes current or is handed out: the engine opens it here. A throw refuses the release. */
   readonly prepare?: (view: ReleaseView) => Promise<void>
@@ -25,7 +25,7 @@ export interface StoreOptions {
   readonly onCurrent?: (view: ReleaseView) => void
   /** Releases kept open beside each other, the one in service among them; all of them by default. */
   readonly keepOpen?: number
-  /** Frees a release that is not kept: it is opened again when it is asked for. */
+  /** Frees a release that was closed: it is opened again when it is requested. */
   readonly onClosed?: (id: string) => Promise<void>
 }
 
@@ -42,7 +42,7 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
   return store
 }
 
-/** @returns a store that has not yet looked: `refresh` does, and so does the first half second */
+/** @returns a store that has not looked at current.json yet: `refresh` does, and so does the first poll */
 export function createStore(options: StoreOptions): ReleaseStore {
   const { releasesDir } = options
   const views = new Map<string, Promise<ReleaseView | null>>()
@@ -66,7 +66,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     if (manifest === undefined) {
       manifest = verifyRelease(releasesDir, id).catch((error) => refuse(id, error))
       manifests.set(id, manifest)
-      // A refused release may be repaired (copied again): only a success is remembered.
+      // A refused release may be repaired (copied again): only a success is cached.
       manifest.then((value) => (value === null ? manifests.delete(id) : problems.delete(id)))
     }
     return manifest

@@ -1,5 +1,5 @@
 /**
- * Is this folder the release its name says? In: a folder. Out: its manifest, or the first file that differs and why.
+ * Is this folder the release that it is named after? In: a folder. Out: its manifest, or the first file that differs and why.
  *
  * Names, sizes, digests and the declared schema are checked without opening a file with DuckDB, which trusts what it
  * reads. Absent on purpose: counting rows inside the files; `sus-data verify` does that afterwards, with DuckDB.

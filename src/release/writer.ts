@@ -74,7 +74,7 @@ export async function commitRelease(
     await rm(staging, { recursive: true, force: true })
     return manifest
   }
-  await linkKnownFiles(releasesDir, staging, manifest)
+  await linkEqualFiles(releasesDir, staging, manifest)
   await syncTree(staging, manifest)
   try {
     await rename(staging, target)
@@ -96,16 +96,16 @@ export async function writePointer(releasesDir: string, id: string): Promise<voi
   await syncPath(releasesDir)
 }
 
-async function linkKnownFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
-  const known = new Map<string, string>()
+async function linkEqualFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
+  const existing = new Map<string, string>()
   for (const id of (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name))) {
     const other = await readManifest(releasesDir, id).catch(() => null)
-    for (const file of other?.files ?? []) known.set(file.sha256, join(releasesDir, id, file.path))
+    for (const file of other?.files ?? []) existing.set(file.sha256, join(releasesDir, id, file.path))
   }
   for (const file of manifest.files) {
-    const source = known.get(file.sha256)
+    const source = existing.get(file.sha256)
     if (source === undefined) continue
-    // A rotten copy must not spread: the other release's file is read again before it is shared.
+    // A damaged copy must not spread: the other release's file is read again before it is shared.
     const { sha256 } = await digestFile(source).catch(() => ({ sha256: '' }))
     if (sha256 !== file.sha256) continue
     const path = join(staging, file.path)

@@ -1,33 +1,33 @@
 /**
- * A trial of a release before the server opens it: the release-trial program in a child process, with time and output
- * bounded. In: releases folder and id. Out: nothing, or ReleaseRefused with what the child said of it.
+ * The release check: a child process (release-check.ts) opens a release before the server does, with time and output bounded.
+ * In: releases folder and id. Out: nothing, or ReleaseRefused with the problem that the child reported.
  */
 import { spawn } from 'node:child_process'
 import { ReleaseRefused } from '../release/verify.ts'
 import { workerEntry } from './entry.ts'
 
-const TRIAL_MS = 60_000
+const CHECK_MS = 60_000
 const OUTPUT_MAX = 2000
 
-/** @throws ReleaseRefused when the child ends otherwise than well */
-export function tryRelease(releasesDir: string, id: string): Promise<void> {
+/** @throws ReleaseRefused when the child fails or is killed */
+export function checkReleaseInChild(releasesDir: string, id: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // No environment: settings and secrets of the server are not the child's.
+    // No environment: the child needs none of the server's settings and secrets.
     const { file, execArgv } = workerEntry('release-check')
     const child = spawn(process.execPath, [...execArgv, file, releasesDir, id], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {},
-      timeout: TRIAL_MS,
+      timeout: CHECK_MS,
       killSignal: 'SIGKILL',
     })
-    let said = ''
+    let reported = ''
     child.stderr.on('data', (chunk: Buffer) => {
-      if (said.length < OUTPUT_MAX) said += chunk.toString()
+      if (reported.length < OUTPUT_MAX) reported += chunk.toString()
     })
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) return resolve()
-      const [line = ''] = said
+      const [line = ''] = reported
         .split('\n')
         .filter((text) => text.startsWith('demo-') || /^\w+-\w+-\d+/.test(text))
       const [, release = id, path = '', reason = ''] = /^([^/]+)\/([^:]+): (.*)$/.exec(line) ?? []
@@ -35,9 +35,7 @@ export function tryRelease(releasesDir: string, id: string): Promise<void> {
         new ReleaseRefused(
           release,
           path,
-          reason === ''
-            ? `a trial of it ended with ${signal ?? `code ${code}`}`
-            : `cannot be read: ${reason}`,
+          reason === '' ? `its check ended with ${signal ?? `code ${code}`}` : `cannot be read: ${reason}`,
         ),
       )
     })

@@ -1,4 +1,4 @@
-/** The gate: a month like the last passes, a state that is missing does not, and a reason opens it and is kept. */
+/** Promotion checks: a month like the last passes, a missing state does not, and a reason overrides and is logged. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,10 +26,10 @@ const run = (...args: string[]) => {
   return { stdout, stderr, status }
 }
 
-t.test('the next month meets what is expected', async (t) => {
+t.test('the next month passes the checks', async (t) => {
   const { status, stdout } = run('promote', small.result.analytics)
   t.equal(status, 0, stdout)
-  t.match(stdout, /All expectations are met/)
+  t.match(stdout, /All promotion checks passed/)
   t.match(stdout, /drift of bed_capacity_existing/)
   t.equal(await readPointer(releasesDir), small.result.analytics)
 })
@@ -37,13 +37,13 @@ t.test('the next month meets what is expected', async (t) => {
 t.test('an older month is not promoted without a reason', async (t) => {
   const { status, stdout } = run('promote', older.analytics)
   t.equal(status, 1)
-  t.match(stdout, /NOT MET\s+newest month/)
+  t.match(stdout, /FAILED\s+newest month/)
   t.equal(await readPointer(releasesDir), small.result.analytics, 'nothing moved')
   t.equal(run('promote', older.analytics, '--force', '  ').status, 2, 'a reason is words')
 })
 
-t.test('a month that lost a state is refused by metric and state; a reason is kept', async (t) => {
-  const folder = join(temporaryFolder('gate'), 'month')
+t.test('a month that lost a state is refused by metric and state; a reason is logged', async (t) => {
+  const folder = join(temporaryFolder('promotion'), 'month')
   mkdirSync(folder)
   for (const [name, bytes] of await readZip(join(snapshots, 'cnes/2026-05/BASE_DE_DADOS_CNES_202605.ZIP'))) {
     const file = join(folder, name)
@@ -62,7 +62,7 @@ t.test('a month that lost a state is refused by metric and state; a reason is ke
   }
   const { status, stdout } = run('import', folder, join(snapshots, 'ibge'))
   t.equal(status, 0, 'it is a release')
-  t.match(stdout, /NOT MET\s+drift of bed_capacity_existing .*Roraima: \d+ → 0/)
+  t.match(stdout, /FAILED\s+drift of bed_capacity_existing .*Roraima: \d+ → 0/)
   const cut = /npx sus-data promote (\S+)/.exec(stdout)?.[1] ?? ''
   const refused = run('promote', cut, '--json')
   t.equal(refused.status, 1)

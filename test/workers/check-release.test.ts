@@ -11,7 +11,7 @@ import { startServer } from '../../src/main.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
-import { tryRelease } from '../../src/workers/check-release.ts'
+import { checkReleaseInChild } from '../../src/workers/check-release.ts'
 import { forgeRelease, joinForged } from '../fixtures/forged-release.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -73,7 +73,7 @@ const ready = async () =>
   (await get('/ready')).body.data as { release_id: string; refused: { release_id: string; reason: string }[] }
 
 t.test('a good release passes', async (t) => {
-  await tryRelease(releasesDir, analytics)
+  await checkReleaseInChild(releasesDir, analytics)
   t.equal((await ready()).release_id, analytics)
 })
 
@@ -81,7 +81,7 @@ for (const [name, forge] of Object.entries(FORGERIES))
   t.test(name, async (t) => {
     const forged = await forgeRelease(releasesDir, cnes ?? '', forge)
     const joined = await joinForged(releasesDir, analytics, forged)
-    await t.rejects(tryRelease(releasesDir, joined), { name: 'ReleaseRefused' })
+    await t.rejects(checkReleaseInChild(releasesDir, joined), { name: 'ReleaseRefused' })
     await writePointer(releasesDir, joined)
     process.kill(process.pid, 'SIGHUP')
     for (let turn = 0; turn < 100; turn += 1) {

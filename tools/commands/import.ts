@@ -5,7 +5,7 @@ import { reportLines } from '../../src/promotion/checks.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
-import { expectationsOf } from '../promotion-checks.ts'
+import { checkPromotion } from '../promotion-checks.ts'
 
 export const command: Command = {
   name: 'import',
@@ -43,7 +43,7 @@ export const command: Command = {
       if (isJson)
         process.stdout.write(`${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown })}\n`)
       else {
-        const report = await expectationsOf(releasesDir, analytics)
+        const report = await checkPromotion(releasesDir, analytics)
         const lines = [
           ...Object.entries(rows).map(([name, count]) => `${name.padEnd(40)} ${count}`),
           ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),

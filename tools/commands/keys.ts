@@ -17,7 +17,7 @@ const ACTIONS = {
 interface Action {
   readonly options: readonly string[]
   readonly takesId: boolean
-  /** @returns what is printed: a value for --json, lines for people */
+  /** @returns what is printed: a value for --json, else lines */
   readonly run: (
     file: string,
     args: ParsedArgs,
@@ -142,7 +142,7 @@ function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnT
       `Expires: ${info?.expires_at ?? 'never'}. Requests a minute: ${info?.rate_per_minute ?? 'the default'}.`,
       ...more,
       ...expired,
-      'The key, shown this once; only its hash is kept:',
+      'The key, shown only now; the file holds its hash alone:',
       key.secret,
     ],
   }

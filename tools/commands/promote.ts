@@ -1,13 +1,13 @@
 /**
- * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and meets what is expected of it
- * beside the one in service. --force with a reason promotes one that does not; the reason stands in promotions.log.
+ * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and passes the promotion checks
+ * against the one in service. --force with a reason promotes one that fails them; the reason is written to promotions.log.
  */
 import { reportLines } from '../../src/promotion/checks.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
-import { expectationsOf } from '../promotion-checks.ts'
+import { checkPromotion } from '../promotion-checks.ts'
 
 export const command: Command = {
   name: 'promote',
@@ -17,7 +17,7 @@ export const command: Command = {
     force: {
       type: 'string',
       value: 'REASON',
-      help: 'Promote although expectations are not met; the reason is kept.',
+      help: 'Promote although checks fail; the reason goes into promotions.log.',
     },
     json: { type: 'boolean', help: 'Print the report as JSON.' },
   },
@@ -32,13 +32,15 @@ export const command: Command = {
     for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
     const reason = textOption(args, 'force')?.replaceAll(/\s+/g, ' ').trim()
     if (reason === '') throw new UsageError('--force needs a reason')
-    const report = await expectationsOf(releasesDir, id)
+    const report = await checkPromotion(releasesDir, id)
     const isPromoted = report.met || reason !== undefined
     if (isPromoted) await promoteRelease(releasesDir, id, report.met ? null : (reason ?? null))
+    const { checks, ...rest } = report
     process.stdout.write(
       args.values.json === true
-        ? `${JSON.stringify({ promoted: isPromoted, ...report })}\n`
-        : `${[...reportLines(report), isPromoted ? `promoted ${id}` : `not promoted; --force "reason" promotes it all the same`].join('\n')}\n`,
+        ? // The JSON has always called them so; programs read it.
+          `${JSON.stringify({ promoted: isPromoted, ...rest, expectations: checks })}\n`
+        : `${[...reportLines(report), isPromoted ? `promoted ${id}` : `not promoted; --force "reason" promotes it nevertheless`].join('\n')}\n`,
     )
     return isPromoted ? 0 : 1
   },

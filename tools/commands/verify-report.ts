@@ -1,5 +1,5 @@
 /**
- * `sus-data verify-report`: recomputes a report's digests from its cells, checks its signature, asks its question again.
+ * `sus-data verify-report`: recomputes a report's digests from its cells, checks its signature, runs its query again.
  *
  * Needs no server. Prints `reproduced` and exits 0, or prints the first difference and exits 1. Where the release is not
  * in the folder, the content is checked and the answer is `whole, not replayed`.
@@ -106,7 +106,7 @@ function describe(file: string, verdict: Verdict): string {
     'whole, not replayed': [
       'whole, not replayed',
       `${file}: ${rows} rows, fingerprint ${fingerprint}: the content is what its manifest says.`,
-      `The release ${release_id} is not here, so its query was not asked again.`,
+      `The release ${release_id} is not here, so its query was not run again.`,
     ],
     differs: ['differs', ...differences.map((difference) => `${file}: ${difference}`)],
   }[verdict.verdict]

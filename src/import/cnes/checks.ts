@@ -7,7 +7,7 @@ import type { NamedCheck } from '../write-parquet.ts'
 import { repeatedKeys } from './facts.ts'
 import type { PeriodScope } from './published-rows.ts'
 
-/** Every facility stands once and in a municipality that is known. */
+/** Every facility occurs once and lies in a municipality of the list. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {
   return [
     {
@@ -25,7 +25,7 @@ export async function checkFacilities(session: Session, { period }: PeriodScope)
   ]
 }
 
-/** Number of published rows, and sums of their quantities; a cell is read once for each spelling. */
+/** Number of published rows, and sums of their quantities; each distinct cell is parsed once. */
 export async function publishedTotals(
   session: Session,
   input: PeriodScope,
@@ -50,7 +50,7 @@ async function totals(session: Session, sql: string): Promise<number[]> {
 }
 
 /**
- * Sums of the rows that were loaded equal those of the published cells, less the rows set aside.
+ * Sums of the rows that were loaded equal those of the published cells, minus the rows set aside.
  *
  * @param before publishedTotals
  */
@@ -80,7 +80,7 @@ export async function checkFact(
 }
 
 /**
- * What the manifest tells of the month: rows loaded, and what in them is unusual.
+ * What the manifest reports of the month: rows loaded, and what in them is unusual.
  *
  * @param facilities path of the month's facilities, written
  */

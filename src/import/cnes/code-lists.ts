@@ -1,10 +1,10 @@
 /**
- * Code lists of a release: from the national base's own tables where a month has them, else the lists the project knows.
+ * Code lists of a release: from the national base's own tables where a month has them, else the lists built into model/cnes/codes.
  *
  * Every catalog is one staged table `cat_<dataset>` with rank (newer months win), so that a release of many months shows
  * each code once, with its newest text. Names inside fact rows come from `now_<dataset>`, the catalog of their own month.
  */
-import * as known from '../../model/cnes/codes/index.ts'
+import * as codes from '../../model/cnes/codes/index.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
@@ -108,14 +108,14 @@ const BASE: readonly CatalogSource[] = [
 ]
 
 const LISTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  facility_types: known.FACILITY_TYPES,
-  legal_natures: known.LEGAL_NATURES,
-  deactivation_reasons: known.DEACTIVATION_REASONS,
-  opening_hours: known.OPENING_HOURS,
-  bed_categories: known.BED_CATEGORIES,
-  bed_types: known.BED_TYPES,
-  equipment_categories: known.EQUIPMENT_CATEGORIES,
-  equipment_types: known.EQUIPMENT_TYPES,
+  facility_types: codes.FACILITY_TYPES,
+  legal_natures: codes.LEGAL_NATURES,
+  deactivation_reasons: codes.DEACTIVATION_REASONS,
+  opening_hours: codes.OPENING_HOURS,
+  bed_categories: codes.BED_CATEGORIES,
+  bed_types: codes.BED_TYPES,
+  equipment_categories: codes.EQUIPMENT_CATEGORIES,
+  equipment_types: codes.EQUIPMENT_TYPES,
 }
 
 /** Months from which services have the coding of today. */
@@ -148,8 +148,8 @@ export async function addBaseCatalogs(
   }
 }
 
-/** The same for a month known from files by state, which carry no catalogs. */
-export async function addKnownCatalogs(session: Session, period: number): Promise<void> {
+/** The same for a month that comes as files by state, which carry no catalogs. */
+export async function addBuiltInCatalogs(session: Session, period: number): Promise<void> {
   for (const { dataset } of BASE) {
     // Rank below every published catalog, the older coding below the newer.
     const rank = period < NEW_SERVICES_FROM && dataset.startsWith('specialized') ? 1 : 2
@@ -169,12 +169,12 @@ async function insertList(
   const rows =
     dataset === 'specialized_service_types'
       ? old
-        ? known.SERVICE_TYPES_BEFORE_200803
-        : known.SERVICE_TYPES
+        ? codes.SERVICE_TYPES_BEFORE_200803
+        : codes.SERVICE_TYPES
       : dataset === 'specialized_service_classifications'
         ? old
-          ? known.SERVICE_CLASSIFICATIONS_BEFORE_200803
-          : known.SERVICE_CLASSIFICATIONS
+          ? codes.SERVICE_CLASSIFICATIONS_BEFORE_200803
+          : codes.SERVICE_CLASSIFICATIONS
         : (LISTS[dataset] ?? [])
   const width = BASE.find((source) => source.dataset === dataset)?.columns.length ?? 0
   const values = rows.map((cells) => {

@@ -111,7 +111,7 @@ function flags(input: PeriodInput): string {
   const flag = (fact: FactName): string =>
     `${input.facts.has(fact) ? `coalesce(flags_${fact}.has, false)` : 'NULL::BOOLEAN'} AS ${FLAG_OF[fact]}`
   const sus = own.map((fact) => `coalesce(flags_${fact}.has_sus, false)`).join(' OR ') || 'false'
-  // Not known where a fact was not collected, unless one that was says yes.
+  // Null where a fact was not collected, unless one that was collected answers yes.
   const offers = own.length === FACT_NAMES.length ? sus : `CASE WHEN ${sus} THEN true END`
   return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
 }

@@ -1,7 +1,7 @@
 /**
  * The facts of one month → their partitions of the datasets and of their provenance.
  *
- * In: st_<fact> (rows as published, with source_file and source_row), link and fac (cnes-facilities.ts), now_<catalog>.
+ * In: st_<fact> (rows as published, with source_file and source_row), link (facilities.ts), now_<catalog>.
  * Out: fact_<fact>, flags_<fact>, Parquet. Rows that cannot be loaded go to set_aside.
  */
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
@@ -51,7 +51,7 @@ const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * code_<fact>: the codes of a key, read once for each spelling, with a rank among themselves: rows are sorted by whole
+ * code_<fact>: the codes of a key, each distinct cell parsed once, with a rank among themselves: rows are sorted by whole
  * numbers, faster than by text. key_<fact>: the names of each rank.
  *
  * @returns types to drop after them
@@ -59,14 +59,14 @@ const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
 export async function makeCodes(session: Session, input: PeriodInput, fact: FactName): Promise<string[]> {
   const codes = codesOf(fact, FACT_LINEAGE[fact][input.family])
   const attributes = codes.map(({ attribute }) => attribute)
-  const spelled = codes.map(({ column }) => quoteName(column))
+  const columns = codes.map(({ column }) => quoteName(column))
   const catalogs = KEY_NAMES[fact]
   const names = catalogs.flatMap(([, columns]) => columns)
   await session.run(
     `CREATE TABLE code_${fact} AS
      SELECT *, CAST(dense_rank() OVER (ORDER BY ${attributes.join(', ')}) AS INTEGER) AS rank
      FROM (SELECT s.*, ${codes.map(({ attribute, column, rule }) => `${applyRule(rule, `s.${quoteName(column)}`)} AS ${attribute}`).join(', ')}
-       FROM (SELECT DISTINCT ${spelled.join(', ')} FROM st_${fact}) AS s);
+       FROM (SELECT DISTINCT ${columns.join(', ')} FROM st_${fact}) AS s);
      CREATE TABLE key_${fact} AS
      SELECT codes.rank, ${names.join(', ')}
      FROM (SELECT DISTINCT ${['rank', ...attributes].join(', ')} FROM code_${fact}) AS codes
@@ -133,13 +133,13 @@ export async function makeFact(session: Session, input: PeriodInput, fact: FactN
   await makeFlags(session, input, fact)
 }
 
-/** SELECT of the keys that stand more than once among the rows that are not set aside. */
+/** SELECT of the keys that occur more than once among the rows that are not set aside. */
 export const repeatedKeys = (fact: FactName): string =>
   `SELECT cnes_number, rank FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number, rank HAVING count(*) > 1`
 
 const PROVIDER = ['provider_kind', 'provider_code', 'address_code'] as const
 
-/** What the code of the third-party provider is; only CNES codes and CNPJs are kept. */
+/** What the code of the third-party provider is; only CNES codes and CNPJs are stored. */
 function providerColumns(input: PeriodInput): string {
   const code = ruleOf(FACT_LINEAGE.specialized_services[input.family], 'provider_code')
   const kind =
@@ -231,7 +231,7 @@ async function groupOfferings(session: Session, file: string): Promise<void> {
   )
 }
 
-/** An offering stands where its first declaration does. Lists are made after the sort, which is slow with them. */
+/** An offering takes the place of its first declaration. Lists are made after the sort, because sorting them is slow. */
 function servicesSelect(columns: string, from: string, order: string, file: string): string {
   const place = file === 'source_file' ? 'f.source_file' : file
   return `SELECT * EXCLUDE (declarations, ${CONSOLIDATED.join(', ')}), service_code || ':' || classification_code AS classification_key,

@@ -23,7 +23,7 @@ import { ImportError } from '../import-error.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../write-parquet.ts'
-import { addKnownCatalogs, createCatalogs, writeCatalogs } from './code-lists.ts'
+import { addBuiltInCatalogs, createCatalogs, writeCatalogs } from './code-lists.ts'
 import { buildPeriod } from './month.ts'
 import { PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
@@ -165,7 +165,7 @@ async function buildCnes(
   for (const [period, files] of [...byPeriod].sort(([left], [right]) => left - right)) {
     onProgress(`month ${period}: ${files.length} files by state`)
     const facts = await stageStateMonth(session, files)
-    await addKnownCatalogs(session, period)
+    await addBuiltInCatalogs(session, period)
     await finishPeriod(
       {
         period,
@@ -244,7 +244,7 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
   return opened
 }
 
-/** Stages the files of one month; facilities no ST file knows are taken from the rows that repeat their attributes. */
+/** Stages the files of one month; facilities that no ST file lists are taken from the rows that repeat their attributes. */
 async function stageStateMonth(session: Session, files: readonly OpenedState[]): Promise<Set<FactName>> {
   const facts = new Set<FactName>()
   const facilityColumns = FACILITY_LINEAGE.state.map(({ column }) => column)

@@ -2,7 +2,7 @@
  * One month of CNES, of either family, staged → its partitions of the four datasets and of their provenance.
  *
  * In: st_fac and st_<fact> (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>. Out:
- * Parquet. Tables are made in the order of their files, and files are written from them as they stand.
+ * Parquet. Staged rows are in the order of their files, and Parquet is written in that order.
  */
 import { join } from 'node:path'
 import type { FactName } from '../../model/cnes/lineage.ts'
@@ -19,7 +19,7 @@ export interface PeriodOutput {
   readonly checks: readonly NamedCheck[]
 }
 
-/** Those with most rows first: what is long is begun early. */
+/** Those with most rows first, so that the longest work begins first. */
 const FACTS: readonly FactName[] = ['specialized_services', 'equipment_inventory', 'bed_capacity']
 
 /** The manifest lists them so. */
@@ -43,7 +43,7 @@ export async function buildPeriod(
   const outputs: DatasetOutput[] = []
   const counts: Record<string, number> = {}
   const write = async (output: Promise<DatasetOutput>): Promise<void> => void outputs.push(await output)
-  // What other work waits for. It is begun before it, so a lane that waits never waits for itself.
+  // Promises that other work waits for. Work is begun in this order, so that no lane waits for work it has yet to begin.
   const made = new Map<FactName, Promise<void>>()
   let facilities: Promise<void> | undefined
   await session.all<void>([
@@ -54,7 +54,7 @@ export async function buildPeriod(
     }),
     (own) => write(writeFacilityProvenance(own, staging, input)),
     (own) => {
-      // What a facility has is known when its facts are made.
+      // Flags of a facility (has_beds …) come from its facts, so these are made first.
       facilities = Promise.all(made.values()).then(() => write(writeFacilities(own, staging, input)))
       return facilities
     },

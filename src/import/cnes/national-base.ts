@@ -55,7 +55,7 @@ export async function stageBaseMonth(
     const table = tableOfFile(basename(found.name))?.table
     if (table !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
   }
-  // What is long is begun early; tables of an archive stay in its order, in which they are unpacked.
+  // The longest table is begun first; tables of an archive stay in its order, in which they are unpacked.
   present.sort((left, right) => right.bytes - left.bytes)
   const reading = readTexts(folder, present, onProgress)
   try {
@@ -96,7 +96,7 @@ export async function stageBaseMonth(
       }),
     )
   } finally {
-    // What is still being written must be at rest before the folder is removed.
+    // No text may still be written when the folder is removed.
     await reading.stop()
   }
   // Each view names the file its rows came from: provenance is by file and row in both families.
@@ -144,7 +144,7 @@ interface PresentTable {
 
 interface Reading {
   readonly texts: ReadonlyMap<FoundFile, Promise<StagedFile>>
-  /** Begins no other text. Resolves when the one being read is at rest. */
+  /** Begins no other text. Resolves when the one being read is finished. */
   stop(): Promise<void>
 }
 
@@ -188,20 +188,20 @@ function readTexts(
       }
     }
   }
-  const atRest = read()
+  const finished = read()
     .then(
       () => new ImportError(basename(folder), 'changed while it was read', 'Import it again'),
       (error: unknown) => error,
     )
     .then((reason) => {
-      // Those that are there already stay as they are.
+      // Promises that are fulfilled already are not changed by this.
       for (const { failed } of waiting.values()) failed(reason)
     })
   return {
     texts,
     stop() {
       stopped = true
-      return atRest
+      return finished
     },
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What facilities and facts of a month share: what a month is made of, the place of a published row, the rule of an attribute
  * and its published cell as SQL, and the few statements over tables of either: repeated keys, rows set aside, ENUMs. Every
- * expression comes from model/cnes/lineage.ts, so that provenance tells what was done.
+ * expression comes from model/cnes/lineage.ts, so that provenance shows what was done.
  */
 import type { FactName, Family } from '../../model/cnes/lineage.ts'
 import { GUARDED_RULES } from '../../model/rules.ts'
@@ -85,7 +85,7 @@ export async function setAside(
   )
 }
 
-/** A published cell, or null where its rule guards against a CPF and found none to keep. */
+/** A published cell, or null where its rule guards against a CPF and left no value. */
 export const rawColumn = ({ column, rule }: Lineage, flag: string | null = null): string => {
   const cell = `s.${quoteName(column)}`
   if (!GUARDED_RULES.has(rule)) return cell

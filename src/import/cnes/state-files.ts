@@ -1,9 +1,9 @@
 /**
  * Monthly CNES files of one state (ST, LT, EQ, SR; .dbc, .dbf, gzip around either) and CADGER, the name table.
  *
- * In: file name and bytes. Out: raw cells of the columns asked for, by row of the file (header = 1, first record = 2).
- * The name is no proof: state and month are compared with every row. Personal data stops here: columns outside the lists
- * below cannot be asked for, and CPF_CNPJ is empty where it holds a CPF.
+ * In: file name and bytes. Out: raw cells of the columns requested, by row of the file (header = 1, first record = 2).
+ * State and month of the name are compared with every row. Personal data stops here: columns outside the lists
+ * below cannot be requested, and CPF_CNPJ is empty where it holds a CPF.
  */
 import { gunzipSync } from 'node:zlib'
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
@@ -178,14 +178,14 @@ async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
 function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   const dbf = openDbf(bytes, fileName)
   const byName = new Map<string, DbfColumn>(dbf.columns.map((column) => [column.name, column]))
-  const kept: number[] = []
-  for (let record = 0; record < dbf.records; record += 1) if (!dbf.isDeleted(record)) kept.push(record)
+  const present: number[] = []
+  for (let record = 0; record < dbf.records; record += 1) if (!dbf.isDeleted(record)) present.push(record)
   return {
     columns: dbf.columns.map(({ name }) => name),
-    rows: kept.length,
+    rows: present.length,
     records: {
       *[Symbol.iterator]() {
-        for (const record of kept)
+        for (const record of present)
           yield {
             row: record + 2,
             cell: (column: string) => {

@@ -12,7 +12,7 @@ export const findEstimatesHeader = (grid: Grid): number =>
   )
 
 /**
- * Code = two digits of the state and five of the municipality. The year stands in the title line of an estimate, and in
+ * Code = two digits of the state and five of the municipality. The year is in the title line of an estimate, and in
  * the title of the population column of the census.
  */
 export function readEstimates(file: string, grid: Grid, national: Grid | null): IbgeTable {

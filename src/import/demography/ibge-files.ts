@@ -1,6 +1,6 @@
 /**
  * IBGE's published forms, recognised by content. In: file name and bytes. Out: municipalities and populations with the
- * cell each came from. Whether a municipality exists is not known here: the importer has the list.
+ * cell each came from. Whether a municipality exists is checked by the importer, which has the list.
  */
 import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
 import { ImportError, UnknownContent } from '../import-error.ts'
@@ -14,7 +14,7 @@ export type { IbgeTable } from './ibge-table.ts'
 const isXls = (head: Buffer): boolean => head.readUInt32BE(0) === 0xd0cf11e0
 const isZip = (head: Buffer): boolean => head.readUInt32BE(0) === 0x504b0304
 
-/** @param head first bytes of the file; @returns whether readIbge should be asked */
+/** @param head first bytes of the file; @returns whether readIbge may be called */
 export function recogniseIbge(fileName: string, head: Buffer): boolean {
   if (head.length < 8) return false
   if (/\.xlsx?$/i.test(fileName)) return isXls(head) || isZip(head)
@@ -37,7 +37,7 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
     throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
   }
   if (/\.json$/i.test(file)) return readJson(file, text)
-  // A number cut in two is still a number: only the missing line break tells.
+  // A number that was cut short is still a number: only the missing line break shows it.
   if (!text.endsWith('\n'))
     throw new ImportError(
       file,

@@ -53,7 +53,7 @@ export const populationTypeOf = (year: number): PopulationType =>
 /** Rows of a sheet or of a CSV: cells as text, in file order; index 0 is row 1. */
 export type Grid = readonly (readonly string[])[]
 
-/** @param columns already known: where code, year and value stand; collects cells into a table */
+/** Collects municipalities and population cells of one file into a table. */
 export class TableBuilder {
   readonly #file: string
   readonly municipalities: MunicipalityRow[] = []

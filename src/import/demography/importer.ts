@@ -21,7 +21,7 @@ interface IbgeSource {
   readonly table: IbgeTable
 }
 
-/** Which family speaks for a year when several do: the publisher's own tables before excerpts and reshaped copies. */
+/** Which family is used for a year that several have: the publisher's own tables before excerpts and reshaped copies. */
 const PRECEDENCE = [
   'sidra-table',
   'sidra-values',
@@ -117,7 +117,7 @@ async function buildDemography(
     ]),
   )
 
-  const known = new Set(list.table.municipalities.map(({ ibge_code }) => String(ibge_code)))
+  const listed = new Set(list.table.municipalities.map(({ ibge_code }) => String(ibge_code)))
   let rejected = 0
   let read = 0
   for (const { snapshot, table } of sources) {
@@ -136,7 +136,7 @@ async function buildDemography(
     for (const cell of table.population) {
       if (years.get(`${cell.population_type} ${cell.reference_year}`) !== source)
         note(snapshot.file, 'superseded')
-      else if (!known.has(cell.municipality_code)) {
+      else if (!listed.has(cell.municipality_code)) {
         note(snapshot.file, 'unknown_municipality')
         rejected += 1
       } else
@@ -152,7 +152,7 @@ async function buildDemography(
         ])
     }
     await insert(session, 'population_in', rows)
-    checkTotals(source, known)
+    checkTotals(source, listed)
   }
 
   const file = quoteText(list.snapshot.file)
@@ -205,7 +205,7 @@ async function buildDemography(
           "SELECT count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'",
         )),
     },
-    { name: 'brasilia_is_there', violations: known.has(String(BRASILIA)) ? 0 : 1 },
+    { name: 'brasilia_is_there', violations: listed.has(String(BRASILIA)) ? 0 : 1 },
     {
       name: 'population_keys_unique',
       violations: await session.number(
@@ -281,12 +281,12 @@ function comparePrecedence(left: IbgeSource, right: IbgeSource): number {
   )
 }
 
-function checkTotals({ snapshot, table }: IbgeSource, known: ReadonlySet<string>): void {
+function checkTotals({ snapshot, table }: IbgeSource, listed: ReadonlySet<string>): void {
   for (const total of table.totals) {
     const cells = table.population.filter(
       ({ municipality_code, reference_year }) =>
         reference_year === total.reference_year &&
-        known.has(municipality_code) &&
+        listed.has(municipality_code) &&
         (total.level === 'BR' || municipality_code.startsWith(total.code)),
     )
     const sum = cells.reduce((before, cell) => before + cell.population, 0)

@@ -18,7 +18,7 @@ const POPULATION_VARIABLES = new Set(['93', '9324'])
 const POPULATION_TABLES = new Set(['202', '793', '6579', '9514'])
 
 /**
- * Header rows vary in number: years stand in the last of them that holds years; the categories below a year, and those
+ * Header rows vary in number: years are in the last of them that holds years; the categories below a year, and those
  * of a row, must be the total.
  */
 export function readSidraTable(file: string, grid: Grid): IbgeTable {
@@ -61,7 +61,7 @@ export function readSidraTable(file: string, grid: Grid): IbgeTable {
   for (let index = first; index < grid.length; index += 1) {
     const cells = grid[index] ?? []
     const code = (cells[0] ?? '').trim()
-    // Source and notes stand in the first column alone.
+    // Source and notes are in the first column alone.
     if (cells.every((cell, at) => at === 0 || cell.trim() === '') && !/^\d+$/.test(code)) continue
     if (cells.slice(named ? 2 : 1, firstYearAt).some((cell) => foldTitle(cell) !== 'total')) throw notTotal
     for (const { at, year } of years) table.addPopulation(index + 1, `${year}`, code, year, cells[at] ?? '')
@@ -145,7 +145,7 @@ export function readAggregates(file: string, value: readonly unknown[]): IbgeTab
         row += 1
         const place = isRecord(localidade) ? localidade : {}
         const code = String(place.id)
-        // Where the level is not said, seven digits are a municipality: no other level has as many.
+        // Where no level is stated, seven digits are a municipality: no other level has as many.
         const level = textsOf(place.nivel).id ?? (code.length === 7 ? 'N6' : undefined)
         for (const [year, value] of Object.entries(isRecord(serie) ? serie : {})) {
           const raw = textOf(value) ?? ''

@@ -10,7 +10,7 @@ import { ImportError } from '../import-error.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 
 export interface CsvTable {
-  /** Name shown to people. */
+  /** Name shown in messages. */
   readonly file: string
   /** Where the bytes are. */
   readonly path: string

@@ -66,7 +66,7 @@ function trimCut(chunk: Buffer): Buffer {
   return chunk.subarray(start)
 }
 
-/** @returns size and SHA-256 of the published bytes; UTF-8 stands at the destination */
+/** @returns size and SHA-256 of the published bytes; UTF-8 is written to the destination */
 export async function transcodeFile(
   path: string,
   destination: string,
