@@ -3,6 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { SETTINGS } from '../src/settings.ts'
+import { ANALYTICS } from '../tools/bench/analytics.ts'
+import { FIRST_REQUESTS } from '../tools/bench/first-requests.ts'
+import { NEW_QUERIES } from '../tools/bench/new-queries.ts'
+import { OPERATIONS } from '../tools/bench/operations.ts'
+import { ROUTES } from '../tools/bench/routes.ts'
+import { SETUP } from '../tools/bench/setup.ts'
+import { WIRE } from '../tools/bench/wire.ts'
 import { COMMANDS } from '../tools/cli.ts'
 import { PAGES, pathOf, TABLES, withTables } from '../tools/docs.ts'
 
@@ -59,4 +66,10 @@ t.test('commands and settings named in the text are there', async (t) => {
     for (const [, name = ''] of text.matchAll(/npx sus-data ([a-z][a-z-]*)/g))
       t.ok(Object.hasOwn(COMMANDS, name), `${path} names the command ${name}`)
   }
+})
+
+t.test('every scenario of the benchmark is a line of docs/performance.md', async (t) => {
+  const scenarios = [ROUTES, ANALYTICS, NEW_QUERIES, WIRE, FIRST_REQUESTS, OPERATIONS, SETUP].flat()
+  const lines = [...textOf('docs/performance.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name)
+  t.same(lines.sort(), scenarios.map(({ name }) => name).sort())
 })
