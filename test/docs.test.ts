@@ -70,6 +70,8 @@ t.test('commands and settings named in the text are there', async (t) => {
 
 t.test('every scenario of the benchmark is a line of docs/performance.md', async (t) => {
   const scenarios = [ROUTES, ANALYTICS, NEW_QUERIES, WIRE, FIRST_REQUESTS, OPERATIONS, SETUP].flat()
-  const lines = [...textOf('docs/performance.md').matchAll(/^\| `([a-z][a-z-]*)` \|/gm)].map(([, name]) => name)
+  const lines = [...textOf('docs/performance.md').matchAll(/^\| `([a-z][a-z-]*)` \|/gm)].map(
+    ([, name]) => name,
+  )
   t.same(lines.sort(), scenarios.map(({ name }) => name).sort())
 })
