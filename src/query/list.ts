@@ -54,6 +54,11 @@ export function planRecord(
   const conditions = Object.entries(key).map(
     ([column, value]) => sql`${ident(column)} = ${value as SqlValue}`,
   )
+  return selectRecords(dataset, conditions, period)
+}
+
+/** Every field of the records that meet conditions, in key order. */
+export function selectRecords(dataset: Dataset, conditions: readonly Sql[], period: PeriodChoice): Sql {
   const fields = [...dataset.fields, ...(dataset.detail ?? [])]
   return sql`SELECT ${columns(fields)} FROM ${table(dataset.name, typeof period === 'number' ? period : null)}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
