@@ -15,6 +15,7 @@ import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { readPublicKey } from './keys/signing.ts'
+import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
@@ -130,6 +131,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     )
   const app = await buildApp({
     engine,
+    // As many as would run or wait, were each a statement of its own.
+    lookups: createLookups(engine, { waitingMax: settings.queryConcurrency + settings.queryQueue }),
     releases,
     reports,
     rows,

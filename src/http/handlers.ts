@@ -15,6 +15,7 @@ import {
   planList,
   planRecord,
 } from '../query/list.ts'
+import type { Lookups } from '../query/lookup-batches.ts'
 import {
   describeProvenance,
   planLookups,
@@ -55,6 +56,7 @@ export interface RunRequest extends Omit<HandlerRequest, 'parameters' | 'query'>
 
 interface KindRequest extends RowRequest {
   readonly engine: Engine
+  readonly lookups: Lookups
   readonly signal: AbortSignal
 }
 
@@ -285,12 +287,12 @@ function keyOf(route: RecordRoute, params: Params): Record<string, string | numb
 
 async function answerRecord(
   route: RecordRoute,
-  { engine, view, params, signal }: KindRequest,
+  { lookups, view, params, signal }: KindRequest,
 ): Promise<DataResult> {
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, params.reference_period)
   if (!holds(view, dataset)) throw notFound()
-  const [row] = await engine.run(planRecord(route.dataset, keyOf(route, params), period), view, { signal })
+  const [row] = await lookups.find(view, dataset, keyOf(route, params), period, signal)
   if (row === undefined) throw notFound()
   return { data: row, meta: periodMeta(period), rows: 1 }
 }
@@ -308,7 +310,7 @@ const FACILITY_FIELDS = [
 /** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
 async function answerScoped(
   route: ScopedRoute,
-  { engine, view, rows: store, params, signal }: KindRequest,
+  { lookups, view, rows: store, params, signal }: KindRequest,
 ): Promise<DataResult> {
   const dataset = route.dataset.name as DatasetName
   const cnes = params.cnes_code ?? ''
@@ -320,7 +322,7 @@ async function answerScoped(
       : latestPeriod(view, 'facilities')
   const ofFacility = async (name: DatasetName, of: PeriodChoice): Promise<readonly Row[]> =>
     store?.find(view, name, of)?.recordsOf(cnes) ??
-    (await engine.run(planRecord(DATASETS[name], { cnes_code: cnes }, of), view, { signal }))
+    (await lookups.find(view, name, { cnes_code: cnes }, of, signal))
   const [facility] = await ofFacility('facilities', facilityPeriod)
   if (facility === undefined) throw notFound()
   const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []

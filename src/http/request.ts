@@ -12,6 +12,7 @@ import accepts from 'accepts'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
+import type { Lookups } from '../query/lookup-batches.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { RowStore } from '../rows/row-store.ts'
@@ -50,6 +51,8 @@ export interface ApiRequest {
 /** What the stages work with. */
 export interface ApiParts {
   readonly engine: Engine
+  /** Records by key, where no row file holds them. */
+  readonly lookups: Lookups
   readonly releases: ReleaseSource
   readonly reports: ReportPool
   /** Row files of open releases; null: the engine answers everything. */

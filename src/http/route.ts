@@ -11,6 +11,7 @@ import type { Key } from '../keys/keys.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
+import type { Lookups } from '../query/lookup-batches.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
@@ -88,6 +89,7 @@ export interface HandlerRequest {
   /** The content type of the list the client likes best; the first when it does not care, or likes none. */
   readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
+  readonly lookups: Lookups
   readonly reports: ReportPool
   /** Row files of open releases; null: the engine answers everything. */
   readonly rows: RowStore | null

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
-import { planRecord } from '../../query/list.ts'
 import type { Route } from '../route.ts'
 
 export const DEMOGRAPHY: readonly Route[] = [
@@ -35,14 +34,12 @@ export const DEMOGRAPHY: readonly Route[] = [
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
     handle: async (request) => {
-      const { parameters, query, engine, view, rows: store } = request
+      const { parameters, query, lookups, view, rows: store } = request
       const code = parameters.municipalityCode ?? ''
       if (!/^\d{7}$/.test(code) || view === null) throw new AppError('not_found')
       const rows =
         store?.find(view, 'population', null)?.recordsOf(code) ??
-        (await engine.run(planRecord(DATASETS.population, { municipality_code: code }, null), view, {
-          signal: request.signal,
-        }))
+        (await lookups.find(view, 'population', { municipality_code: code }, null, request.signal))
       // A year alone may be of either type; without a year the type is the estimate.
       const type =
         query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)
