@@ -1,12 +1,21 @@
 /**
  * The build, run by `npm ci` (as `prepare`) and `npm run build`: the sources of the command line and of the worker processes
- * → dist/, with source maps. Packages stay in node_modules and are loaded from there. Development runs the sources (`npm run dev`).
+ * → dist/, with source maps. Development runs the sources (`npm run dev`).
+ *
+ * esbuild is a package of development. Where it is absent, an installation goes on, with the dist/ that is there if one is
+ * (an image copies it from a machine that built it); the build asked for by name fails.
  */
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const { build } = await import('esbuild').catch((error) => {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  process.stderr.write(
+    'sus-data: dist/ was not built: esbuild is not installed. Run "npm ci" with the development packages, or copy dist/ here.\n',
+  )
+  process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
+})
 rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
 await build({
   absWorkingDir: root,

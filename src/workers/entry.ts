@@ -22,5 +22,8 @@ export function workerEntry(name: WorkerName): WorkerEntry {
         file: fileURLToPath(new URL(`./${name}.ts`, import.meta.url)),
         execArgv: ['--import', import.meta.resolve('tsx')],
       }
-    : { file: fileURLToPath(new URL(`./workers/${name}.js`, import.meta.url)), execArgv: [] }
+    : {
+        file: fileURLToPath(new URL(`./workers/${name}.js`, import.meta.url)),
+        execArgv: ['--enable-source-maps'],
+      }
 }

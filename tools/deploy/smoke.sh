@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# The command line and the server on every Node.js that is supported: demonstration, import, promote, serve, a few requests,
-# a workbook that is verified, SIGTERM. One line a version. Release ids and the workbook's SHA-256 must be the same on all.
+# The installed command on every Node.js that is supported: demonstration, import, promote, serve, a few requests, a workbook
+# that is verified, SIGTERM. What runs is what the image holds (Containerfile): dist/, tools/sus-data.js, package.json and the
+# packages of production. One line a version. Release ids and the workbook's SHA-256 must be the same on all.
 #
-#   tools/deploy/smoke.sh [MAJOR…]       20 22 24 when none is given
+#   tools/deploy/smoke.sh [VERSION…]       20.19.0 22 24 when none is given; after npm ci
 #
 # A version that is not the one on the PATH is fetched from the package registry (packages node-<platform>-<arch>).
 # Ends with 0 when every version passed, 1 when one failed, 77 when none failed and one could not be fetched.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 versions=("$@")
-[ $# -gt 0 ] || versions=(20 22 24)
+# The first is the oldest that package.json takes.
+[ $# -gt 0 ] || versions=(20.19.0 22 24)
 # Folders of the system are made by mktemp: TMPDIR says where.
 work=$(mktemp -d)
 server=
@@ -43,16 +45,37 @@ console.log(workbook.headers.get('x-artifact-sha256'))
 JS
 )
 
-# Prints the path of a Node.js of a major version. @returns 1 when it cannot be fetched
+# Prints the path of a Node.js of a version or a major version. @returns 1 when it cannot be fetched
 node_of() {
-  if [ "$(node -p 'process.versions.node.split(".")[0]')" = "$1" ]; then
-    node -p process.execPath
-    return
-  fi
+  case "$(node -p process.versions.node)" in
+    "$1" | "$1".*)
+      node -p process.execPath
+      return
+      ;;
+  esac
   local package
   package="node-$(node -p '`${process.platform}-${process.arch}`')"
   npm install --no-save --no-audit --no-fund --ignore-scripts --prefix "$work/node-$1" "$package@$1" >"$work/fetch-$1.log" 2>&1 &&
     "$work/node-$1/node_modules/$package/bin/node" -p process.execPath 2>>"$work/fetch-$1.log"
+}
+
+# What the image holds, in a folder: packages as links where the system can, so that this takes a second.
+app="$work/app"
+assemble() {
+  mkdir -p "$app/tools" &&
+    cp package.json package-lock.json "$app" &&
+    cp -R dist "$app/dist" &&
+    cp tools/sus-data.js "$app/tools" &&
+    { cp -al node_modules "$app/node_modules" 2>/dev/null || cp -R node_modules "$app/node_modules"; } &&
+    (cd "$app" && npm prune --omit=dev --ignore-scripts --no-audit --no-fund) >"$work/prune.log" 2>&1
+}
+
+# npm's own check that every package of the lock file takes a Node.js. Installs nothing.
+takes() {
+  local npm
+  npm=$(readlink -f "$(command -v npm)")
+  "$1" "$npm" ci --dry-run --offline --engine-strict --ignore-scripts --no-audit --no-fund >"$work/engines.log" 2>&1 ||
+    { cat "$work/engines.log" >&2; return 1; }
 }
 
 # Everything once, in a folder of its own. Prints what must be the same on every version; says on stderr what failed.
@@ -60,7 +83,7 @@ smoke() {
   local node=$1 home=$2 started address key ids status
   mkdir -p "$home"
   # No setting of the caller's environment reaches the programs.
-  local run=(env -i "PATH=$(dirname "$node"):/usr/bin:/bin" "TMPDIR=$home" HOST=127.0.0.1 PORT=0 "SUS_RELEASES_DIR=$home/releases" "$node" tools/sus-data.js)
+  local run=(env -i "PATH=$(dirname "$node"):/usr/bin:/bin" "TMPDIR=$home" HOST=127.0.0.1 PORT=0 "SUS_RELEASES_DIR=$home/releases" "$node" "$app/tools/sus-data.js")
   "${run[@]}" demo --scale small --out "$home/demo" --json >/dev/null || return 1
   ids=$("${run[@]}" import "$home/demo" --json) || return 1
   ids=$("$node" -p 'const { demography, cnes, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${analytics}`' "$ids") || return 1
@@ -88,6 +111,11 @@ smoke() {
   echo "$ids $sha256" >"$home/same"
 }
 
+if ! assemble; then
+  cat "$work/prune.log" >&2
+  echo "the packages of production could not be put together; run npm ci first"
+  exit 1
+fi
 failed=0
 skipped=0
 first=
@@ -99,7 +127,7 @@ for version in "${versions[@]}"; do
     continue
   fi
   home="$work/$version"
-  if ! smoke "$node" "$home"; then
+  if ! takes "$node" || ! smoke "$node" "$home"; then
     failed=$((failed + 1))
     echo "node $version: FAILED"
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
