@@ -19,9 +19,10 @@ import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
-const QUESTIONS = 300
+const QUESTIONS = cases(300, 30)
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)

@@ -1,5 +1,5 @@
 /**
- * 20,000 seeded requests: methods × paths × parameters × headers × bodies × keys, most of them wrong. No answer is a 5xx
+ * Seeded requests, 20,000 in the second ring: methods × paths × parameters × headers × bodies × keys, most of them wrong. No answer is a 5xx
  * but a documented one, every error is a problem document, nothing leaks, and memory does not grow with them. They go
  * over sockets to an application that keeps answers and has its rows written out, as it is run; what came before comes
  * again, so that it may be known.
@@ -14,10 +14,11 @@ import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { METRIC_CODES } from '../../src/model/metrics.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
-const REQUESTS = 20_000
+const REQUESTS = cases(20_000, 1000)
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
 const { send } = await listen(client.app)

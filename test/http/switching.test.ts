@@ -11,10 +11,11 @@ import { importPaths } from '../../src/import/import.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const CONNECTIONS = 32
-const SWITCHES = 20
+const SWITCHES = cases(20, 6)
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const { releasesDir } = small

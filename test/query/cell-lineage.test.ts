@@ -6,9 +6,10 @@ import { allowedDimensions } from '../../src/query/aggregate.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const CELLS = 500
+const CELLS = cases(500, METRIC_CODES.length)
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())

@@ -8,9 +8,10 @@ import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPerPeople } from '../fixtures/oracle.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const QUERIES = 5000
+const QUERIES = cases(5000, 250)
 const small = await makeSmallRelease(3)
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)

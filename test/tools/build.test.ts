@@ -11,7 +11,12 @@ import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bin = join(root, 'tools/sus-data.js')
-function run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = root) {
+function run(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = root,
+) {
   const { stdout, stderr, status } = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',
@@ -50,7 +55,10 @@ t.test('traces name places in the sources', async (t) => {
   const { stderr, status } = node([bin, '--help'], { NODE_OPTIONS: broken })
   t.equal(status, 1)
   const [, line = ''] = /at main \(.*tools[\\/]cli\.ts:(\d+):\d+\)/.exec(stderr) ?? []
-  t.match(readFileSync(join(root, 'tools/cli.ts'), 'utf8').split('\n')[Number(line) - 1], /process\.stdout\.on\(/)
+  t.match(
+    readFileSync(join(root, 'tools/cli.ts'), 'utf8').split('\n')[Number(line) - 1],
+    /process\.stdout\.on\(/,
+  )
 })
 
 t.test('without esbuild an installation goes on, and a build that was asked for fails', async (t) => {

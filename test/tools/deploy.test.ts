@@ -39,7 +39,9 @@ t.test('image: built with the packages of development, run with those of product
   const [first = '', ...more] = build.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
   t.match(first, /^npm ci --ignore-scripts /, 'no package runs a program of its own')
   t.match(more.join('\n'), /^npm run build && npm prune --omit=dev --ignore-scripts /)
-  const copied = image.filter(({ name }) => name === 'COPY').flatMap(({ rest }) => rest.split(' ').slice(0, -1))
+  const copied = image
+    .filter(({ name }) => name === 'COPY')
+    .flatMap(({ rest }) => rest.split(' ').slice(0, -1))
   t.same(
     copied.filter((path) => !path.startsWith('--')).sort(),
     ['/app/dist', '/app/node_modules', 'LICENSE', 'package.json', 'tools/sus-data.js'],
