@@ -22,6 +22,9 @@ import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { run, runTool } from './children.ts'
 
+/** Raised when `import` writes something else for the same files, so that no fixture made before is used again. */
+const FIXTURE_VERSION = 2
+
 export interface Fixture {
   readonly scale: 'small' | 'national'
   readonly folder: string
@@ -74,7 +77,7 @@ export async function makeFixture(
   periods: number,
   say: (text: string) => void,
 ): Promise<Fixture> {
-  const folders = foldersOf(join(work, `${scale}-${periods}-${CATALOG_VERSION}`))
+  const folders = foldersOf(join(work, `${scale}-${periods}-${CATALOG_VERSION}-${FIXTURE_VERSION}`))
   const { release } = await makeOnce(folders.folder, async (draft) => {
     say(`makes the ${scale} demonstration of ${periods} month${periods === 1 ? '' : 's'} (once)`)
     const [data, releases] = [join(draft, 'data'), join(draft, 'releases')]
@@ -92,7 +95,7 @@ export async function makePair(
   scale: Fixture['scale'],
   say: (text: string) => void,
 ): Promise<PairFixture> {
-  const folders = foldersOf(join(work, `${scale}-pair-${CATALOG_VERSION}`))
+  const folders = foldersOf(join(work, `${scale}-pair-${CATALOG_VERSION}-${FIXTURE_VERSION}`))
   const note = await makeOnce(folders.folder, async (draft) => {
     say(`makes two months of the ${scale} demonstration as two releases (once)`)
     const [data, releases] = [join(draft, 'data'), join(draft, 'releases')]

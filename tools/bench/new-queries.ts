@@ -1,5 +1,6 @@
 /** Scenarios of analytics that nobody has run before: many small ones at once, and one of every municipality. */
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Server } from './children.ts'
 import { type Bench, describeRuns, inMs, measure, median, rateOf, report, type Scenario } from './context.ts'
 import { linkReleases } from './fixture.ts'
@@ -55,8 +56,9 @@ async function statePairs(bench: Bench): Promise<void> {
     results.push(await measure(bench, { server, requests: pairQueries(pin) }, bench.seconds))
   }
   for (let run = 0; run < Math.min(3, bench.runs); run += 1) {
-    // A server of its own each time: nothing has been asked of it.
+    // A server of its own each time, which nothing has been asked of; tables are taken into memory after it is ready.
     const server = await bench.start('state pairs', {}, pair)
+    await pause(bench.quick ? 500 : 5000)
     await take(server, null, current)
     await take(server, pair.other, pinned)
     await server.stop()
@@ -131,8 +133,9 @@ async function allMunicipalities(bench: Bench): Promise<void> {
     ['identity', 35],
     ['gzip', 45],
   ] as const) {
-    // A server of its own: nothing has been asked of it but one query of another kind.
+    // A server of its own: nothing has been asked of it but queries of another kind.
     const server = await bench.start(`municipalities, ${encoding}`, {}, bench.fixture)
+    await pause(bench.quick ? 500 : 5000)
     await measure(bench, { server, requests: pairQueries(null) }, 1, { connections: 1 })
     const { times, rows } = await timeMunicipalities(server, encoding)
     await server.stop()
