@@ -69,7 +69,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         oneAtATime(listener),
       )
       server.on('clientError', answerSocketError)
-      // Node answers an expectation it does not know itself, without a body, unless somebody listens.
+      // Node.js answers an unknown Expect header itself, without a body, unless there is a listener.
       server.on('checkExpectation', (request, response) => {
         request.headers.expect = UNKNOWN_EXPECTATION
         server.emit('request', request, response)

@@ -6,7 +6,6 @@
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
-import { putMainThreadFirst } from './background.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics } from './http/metrics.ts'
@@ -159,7 +158,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const address = await app.listen({ host: settings.host, port: settings.port })
   logger.info({ address }, 'listening')
   logger.flush()
-  putMainThreadFirst()
   // Only now: the first requests do not wait for it.
   isListening = true
   const current = releases.current()

@@ -127,7 +127,7 @@ export const cnesOf = (plan: FacilityPlan, index: number): string => String(plan
 export const unitOf = (plan: FacilityPlan, all: readonly DemoMunicipality[], index: number): string =>
   `${Math.floor((all[plan.place[index] ?? 0]?.code ?? 0) / 10)}${cnesOf(plan, index)}`
 
-/** Published order of the columns; both spellings of dates are met in real exports. */
+/** Published order of the columns; both ways to name the date columns occur in real exports. */
 export const FACILITY_HEADER = (dates: 'sql' | 'plain'): string[] => {
   const date = (column: string): string => (dates === 'sql' ? `TO_CHAR(${column},'DD/MM/YYYY')` : column)
   return [

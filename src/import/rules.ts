@@ -16,7 +16,7 @@ const withoutCpf = (text: string): string =>
   `CASE WHEN regexp_matches(${text}, '${CPF_PATTERN}') THEN nullif(trim(regexp_replace(regexp_replace(${text}, '${CPF_PATTERN}', '\\1\\2', 'g'), '${CPF_PATTERN}', '\\1\\2', 'g')), '') ELSE ${text} END`
 const wholeNumber = (column: string): string =>
   `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{1,9}') THEN CAST(trim(${column}) AS INTEGER) END`
-/** The usual spellings need no trim(). */
+/** The usual cells need no trim(). */
 const isOne = (column: string): string =>
   `CASE WHEN ${column} = '1' THEN true WHEN ${column} IN ('0', '2', '') THEN false ELSE coalesce(trim(${column}) = '1', false) END`
 const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${column}), ',', '.') AS DOUBLE)`

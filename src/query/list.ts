@@ -63,7 +63,7 @@ export function selectRecords(dataset: Dataset, conditions: readonly Sql[], peri
   return sql`SELECT ${columns(fields)} FROM ${table(dataset.name, typeof period === 'number' ? period : null)}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
 
-/** (a, b, c) > (x, y, z), spelled out; the first column alone lets whole row groups be skipped. */
+/** (a, b, c) > (x, y, z), written out; the first column alone lets whole row groups be skipped. */
 function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
   const first = order[0]
   const steps = order.map((column, index) => {

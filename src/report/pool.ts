@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { AppError, type AppErrorOptions, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { ReleaseView } from '../release/view.ts'
-import { type WorkerEntry, workerEntry } from '../workers/entry.ts'
+import { lowerPriority, type WorkerEntry, workerEntry } from '../workers/entry.ts'
 import type { BuiltReport } from './build.ts'
 import type { ReportFormat } from './formats.ts'
 import type { Language } from './table.ts'
@@ -85,6 +85,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
       execArgv: [...execArgv, `--max-old-space-size=${options.heapMb}`],
       serialization: 'advanced',
     })
+    lowerPriority(started)
     started.on('message', (message: FromWorker) => {
       if (running === null || running.id !== message.id) return
       const { resolve, reject } = running

@@ -1,5 +1,4 @@
 /** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
-import { giveWay } from '../background.ts'
 import { createEngine } from '../engine/duckdb/engine.ts'
 import { AppError } from '../errors.ts'
 import { loadSigner } from '../keys/signing.ts'
@@ -7,7 +6,6 @@ import { buildReport } from '../report/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
-giveWay()
 // Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())

@@ -5,7 +5,6 @@
  */
 import { rmSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { giveWay } from '../background.ts'
 import { DATASETS } from '../model/datasets.ts'
 import { buildLines } from '../rows/build.ts'
 import { writeIndex } from '../rows/index-file.ts'
@@ -14,7 +13,6 @@ import type { BuildJob } from '../rows/rows.ts'
 const MEMORY = '256MB'
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-giveWay()
 const { dataset, file, rows, folder, out, index, owner } = JSON.parse(process.argv[2] ?? '') as BuildJob
 const instance = await DuckDBInstance.create(':memory:', {
   memory_limit: MEMORY,
