@@ -125,11 +125,7 @@ function operation(route: Route): Json {
         }
       : {}),
     responses: {
-      '200': {
-        description: 'The answer.',
-        ...releaseHeaders(route),
-        content: answerContent(route),
-      },
+      '200': { description: 'The answer.', ...releaseHeaders(route), content: answerContent(route) },
       ...errorResponses(route),
     },
   }
