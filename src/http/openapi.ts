@@ -16,6 +16,7 @@ import { methodOf, type Route, releaseAreaOf, VERSION } from './route.ts'
 
 type Json = { readonly [name: string]: unknown }
 
+const TEXT: Json = { type: ['string', 'null'] }
 const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   string: { type: 'string' },
   integer: { type: 'integer' },
@@ -25,12 +26,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   period: { type: 'string', pattern: '^\\d{4}-\\d{2}$' },
   address: {
     type: 'object',
-    properties: Object.fromEntries(
-      ['street', 'number', 'complement', 'district', 'postal_code'].map((name) => [
-        name,
-        { type: ['string', 'null'] },
-      ]),
-    ),
+    properties: { street: TEXT, number: TEXT, complement: TEXT, district: TEXT, postal_code: TEXT },
   },
   declarations: { type: 'array', items: { type: 'object' } },
 }
