@@ -230,10 +230,10 @@ t.test('packages stay in their folders', async (t) => {
 })
 
 t.test('only settings.ts reads the environment', async (t) => {
-  // The benchmark hands PATH on to the servers it starts.
-  const tools = listFiles(join(root, 'tools'), (path) => path === 'tools/bench').map((file) =>
-    slashed(relative(root, file)),
-  )
+  // The build may start as an install script, and the benchmark starts servers: both look at what npm or the shell set.
+  const tools = listFiles(join(root, 'tools'), (path) =>
+    ['tools/bench', 'tools/build.js'].includes(path),
+  ).map((file) => slashed(relative(root, file)))
   const readers = [
     ...sources
       .filter(({ text }) => /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(text))
@@ -252,7 +252,9 @@ t.test(`no file of src is longer than ${LINES_MAX} lines`, async (t) => {
 })
 
 t.test(`src has at most ${SOURCE_LINES_MAX} lines, code lists not counted`, async (t) => {
-  const counted = sources.filter(({ path }) => !path.startsWith(CODE_LISTS))
+  const counted = sources.filter(
+    ({ path }) => !path.startsWith(CODE_LISTS) && !REPLACED.includes(`src/${path}`),
+  )
   const lines = counted.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
   t.ok(lines <= SOURCE_LINES_MAX, `${lines} lines`)
 })

@@ -65,7 +65,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     // The calling threads count as one, however many statements run at once.
     threads: String(cores - lanes + 1),
     temp_directory: join(options.scratch, 'spill'),
-    // Memory is reused from one statement to the next: a quarter of the import's system time was the same pages given back and taken.
+    // Memory is reused from one statement to the next: a quarter of the import's system time went into freeing and taking the same pages.
     block_allocator_memory: `${Math.floor(memoryMb * 0.9)}MB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

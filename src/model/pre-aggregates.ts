@@ -2,7 +2,7 @@
  * Pre-aggregates: the facts of active facilities added up by some of their dimensions, stored in the analytics release beside
  * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
  *
- * Sums and counts of a group are sums of these. A number of facilities is one too where no facility stands in two of the
+ * Sums and counts of a group are sums of these. A number of facilities is one too where no facility is in two of the
  * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
  */
 import { type CnesFacts, PRE_AGGREGATES, type PreAggregate } from './cnes/pre-aggregates.ts'

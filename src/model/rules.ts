@@ -39,7 +39,7 @@ export const RULES = {
 
 export type RuleName = keyof typeof RULES
 
-/** Columns whose published cell may hold a CPF: their raw value is kept only where the rule kept the value. */
+/** Columns whose published cell may hold a CPF: their raw value is stored only where the rule left a value. */
 export const GUARDED_RULES: ReadonlySet<RuleName> = new Set([
   'cnpj',
   'provider',

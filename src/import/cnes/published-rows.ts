@@ -21,7 +21,7 @@ export interface PeriodInput extends PeriodScope {
   readonly hasCadger: boolean
   /** Published columns present in the staged facility table (files vary). */
   readonly facilityColumns: readonly string[]
-  /** The one file each staged table was read from; null where rows of several files stand in one table. */
+  /** The one file each staged table was read from; null where one table holds rows of several files. */
   readonly files: ReadonlyMap<string, string> | null
 }
 

@@ -33,7 +33,7 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
   const table = new TableBuilder(file)
   for (let index = header + 1; index < grid.length; index += 1) {
     const [, state = '', municipality = '', name = '', value = ''] = grid[index] ?? []
-    // Source and footnotes stand in the first column alone; anything else is a row of the table.
+    // Source and footnotes are in the first column alone; anything else is a row of the table.
     if ([state, municipality, name, value].every((cell) => cell.trim() === '')) continue
     if (!/^\d{1,2}$/.test(state.trim()) || !/^\d{1,5}$/.test(municipality.trim()))
       throw new ImportError(

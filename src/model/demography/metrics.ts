@@ -1,4 +1,4 @@
-/** Metrics of the population alone. Rates per inhabitant stand with what they count. */
+/** Metrics of the population alone. Rates per inhabitant are declared beside what they count. */
 import type { DatasetName } from '../datasets.ts'
 import { counted, metricsOf, ratio, sum } from '../declare.ts'
 import type { Fact } from '../types.ts'
