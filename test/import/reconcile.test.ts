@@ -10,10 +10,12 @@ import t from 'tap'
 import { createChance } from '../../src/demo/random.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-/** Back to a month without QT_SUS of equipment. */
-const MONTHS = [202512, 202601, 202602, 202603, 202604, 202605] as const
+/** The first is a month without QT_SUS of equipment. */
+const ALL_MONTHS = [202512, 202601, 202602, 202603, 202604, 202605]
+const MONTHS = cases(ALL_MONTHS, [202512, 202605])
 const TABLES = [
   ['tbEstabelecimento', 'facilities'],
   ['rlEstabComplementar', 'bed_capacity'],
@@ -30,7 +32,7 @@ const GUARDED: Readonly<Record<string, RegExp>> = {
 type Cells = (column: string) => string
 type Row = Readonly<Record<string, unknown>>
 
-const small = await makeSmallRelease(MONTHS.length)
+const small = await makeSmallRelease(ALL_MONTHS.length)
 const folder = join(small.releasesDir, small.result.cnes ?? '')
 const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
@@ -82,6 +84,11 @@ t.test('each published row is loaded once or set aside once', async (t) => {
         [...rowsOf(table, period).keys()],
         file,
       )
+      t.equal(
+        manifest.snapshots.find((snapshot) => snapshot.file === file)?.rows,
+        rowsOf(table, period).size,
+        `${file}: rows of the manifest`,
+      )
     }
 })
 
@@ -107,7 +114,7 @@ t.test('each cell of provenance is the cell of its file and row', async (t) => {
       }
     }
   t.same(differences, [])
-  t.ok(compared > 1_000_000, `${compared} cells`)
+  t.ok(compared > 200_000 * MONTHS.length, `${compared} cells`)
   t.ok(cells.length > 200)
 })
 
@@ -324,11 +331,64 @@ t.test('every planted bad row is set aside with its row and reason, and nothing 
       String(period),
     )
   }
-  t.equal(setAside.length, 3 * MONTHS.length)
+  t.equal(setAside.length, 3 * ALL_MONTHS.length)
   t.same(
     manifest.set_aside.map(({ file, reason, rows }) => [file, reason, rows]).sort(),
     setAside.map(({ source_file, reason }) => [source_file, reason, 1]).sort(),
     'the manifest tells the same',
   )
   t.end()
+})
+
+const parquet = (dataset: string): string =>
+  `read_parquet('${folder}/${dataset}/**/*.parquet', hive_partitioning = true, union_by_name = true)`
+const count = async (from: string): Promise<number> =>
+  Number((await connection.runAndReadAll(`SELECT count(*) FROM ${from}`)).getRowsJson()[0]?.[0])
+
+t.test('the traps of real months are mapped by their rules', async (t) => {
+  t.equal(
+    await count(
+      `${parquet('facilities')} WHERE latitude NOT BETWEEN -34 AND 6 OR longitude NOT BETWEEN -74 AND -28`,
+    ),
+    0,
+  )
+  t.ok(
+    (await count(`${parquet('facilities')} WHERE NOT is_active AND has_beds`)) > 0,
+    'closed facilities keep their beds',
+  )
+  t.ok(
+    (await count(`${parquet('facilities')} WHERE municipality_ibge_code % 100000 = 0`)) > 0,
+    'ignored municipalities',
+  )
+  t.equal(await count(`${parquet('equipment_inventory')} WHERE length(category_code) <> 2`), 0)
+  t.ok(
+    (await count(`${parquet('equipment_inventory')} WHERE equipment_name IS NULL`)) > 0,
+    'a code the catalog lacks is kept',
+  )
+  t.ok(
+    (await count(
+      `${parquet('facilities')} WHERE trade_name LIKE '%"Anexo"%' OR starts_with(trade_name, '=')`,
+    )) > 0,
+    'names are text',
+  )
+  t.same(
+    Object.fromEntries(
+      [
+        'bed_types',
+        'bed_categories',
+        'equipment_categories',
+        'equipment_types',
+        'specialized_service_types',
+        'specialized_service_classifications',
+      ].map((name) => [name, manifest.datasets[name]?.rows]),
+    ),
+    {
+      bed_types: 69,
+      bed_categories: 7,
+      equipment_categories: 16,
+      equipment_types: 224,
+      specialized_service_types: 73,
+      specialized_service_classifications: 459,
+    },
+  )
 })
