@@ -37,7 +37,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   report: ['model', 'query', 'release', 'engine/types.ts', 'workers/entry.ts', 'sql.ts', 'errors.ts'],
   promotion: ['model', 'query', 'release', 'engine/types.ts'],
   import: ['model', 'release', 'engine', 'sql.ts', 'errors.ts', 'machine.ts'],
-  demo: ['model', 'release'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'workers/entry.ts', 'sql.ts'],
   http: [

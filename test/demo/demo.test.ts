@@ -8,10 +8,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { monthBefore, writeDemonstration } from '../../src/demo/demonstration.ts'
-import { FACILITY_HEADER, facilityRow, planFacilities } from '../../src/demo/facilities.ts'
-import { listMunicipalities } from '../../src/demo/geography.ts'
-import { createChance } from '../../src/demo/random.ts'
+import { monthBefore, writeDemonstration } from '../../tools/demo/demonstration.ts'
+import { FACILITY_HEADER, facilityRow, planFacilities } from '../../tools/demo/facilities.ts'
+import { listMunicipalities } from '../../tools/demo/geography.ts'
+import { createChance } from '../../tools/demo/random.ts'
 import { columnOf, type RawTable, readZip, splitTable } from '../fixtures/raw-base.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -90,7 +90,7 @@ t.test('one seed, one set of bytes', async (t) => {
 
   // An archive's times are local: another zone must not move them.
   const elsewhere = temporaryFolder('demo-zone')
-  const module = new URL('../../src/demo/demonstration.ts', import.meta.url).href
+  const module = new URL('../../tools/demo/demonstration.ts', import.meta.url).href
   const script = `const { writeDemonstration } = await import(${JSON.stringify(module)})
     await writeDemonstration({ out: ${JSON.stringify(elsewhere)}, scale: 'small', periods: 1, seed: ${SEED} })`
   execFileSync(process.execPath, ['--import=tsx', '--input-type=module', '--eval', script], {

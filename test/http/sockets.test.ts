@@ -1,8 +1,8 @@
 /** What is no request yet: bytes at the socket. Every answer is a problem document, nobody else notices, nothing crashes. */
 import { connect } from 'node:net'
 import t from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { HEADERS_TIMEOUT_MS } from '../../src/http/socket-errors.ts'
+import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 

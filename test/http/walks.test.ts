@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createChance } from '../../src/demo/random.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { importPaths } from '../../src/import/import.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'

@@ -1,7 +1,7 @@
 /** `sus-data demo`: synthetic snapshots in the publishers' raw formats, the same bytes for the same seed. */
 import { resolve } from 'node:path'
-import { writeDemonstration } from '../../src/demo/demonstration.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
+import { writeDemonstration } from '../demo/demonstration.ts'
 import { createProgress } from '../progress.ts'
 
 export const command: Command = {

@@ -42,7 +42,7 @@ const DEMONSTRATION_STEPS = 28
 /** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
   // A second start needs none of them.
-  const { writeDemonstration } = await import('../../src/demo/demonstration.ts')
+  const { writeDemonstration } = await import('../demo/demonstration.ts')
   const { DEFAULT_MAX_REJECTED, importPaths } = await import('../../src/import/import.ts')
   const { verifyRelease } = await import('../../src/release/verify.ts')
   const { promoteRelease } = await import('../../src/release/promote.ts')

@@ -15,9 +15,9 @@ import {
   FACILITY_TYPES,
   LEGAL_NATURES,
   OPENING_HOURS,
-} from '../model/cnes/codes/index.ts'
-import { STATES } from '../model/territory/states.ts'
-import { digestFile } from '../release/digest.ts'
+} from '../../src/model/cnes/codes/index.ts'
+import { STATES } from '../../src/model/territory/states.ts'
+import { digestFile } from '../../src/release/digest.ts'
 import { type DemoCatalogs, makeCatalogs } from './catalogs.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
 import {

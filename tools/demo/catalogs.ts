@@ -1,7 +1,7 @@
 /**
  * The demonstration's code lists at the sizes of a complete month: published codes with their names, the rest plainly invented.
  */
-import * as codes from '../model/cnes/codes/index.ts'
+import * as codes from '../../src/model/cnes/codes/index.ts'
 
 const SIZES = { equipment_types: 224, service_types: 73, classifications: 459 } as const
 

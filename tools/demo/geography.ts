@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { STATES } from '../model/territory/states.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import type { Chance } from './random.ts'
 
 export interface DemoMunicipality {
