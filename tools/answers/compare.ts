@@ -76,11 +76,7 @@ function headerOf({ answer, ids }: Side, name: string, isSameRelease: boolean): 
   if (name === 'etag') return value.startsWith('W/') ? 'weak' : 'strong'
   if (PRESENT.has(name)) return 'present'
   if (name === 'vary' || name === 'access-control-expose-headers')
-    return value
-      .toLowerCase()
-      .split(/\s*,\s*/)
-      .sort()
-      .join(', ')
+    return [...new Set(value.toLowerCase().split(/\s*,\s*/))].sort().join(', ')
   return plain(value, answer, ids, isSameRelease)
 }
 
