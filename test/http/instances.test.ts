@@ -12,6 +12,7 @@ import { createKey } from '../../src/keys/keys.ts'
 import { TIMEOUT_MS } from '../../src/keys/shared-rate-limit.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { freePort, makeRedis, withoutRedis } from '../fixtures/redis.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
@@ -87,7 +88,8 @@ async function untilMetric(value: string, of: readonly Instance[]): Promise<void
   throw new Error(`sus_rate_limit_store_up does not become ${value}`)
 }
 
-t.test('instances limit together, and alone while they must', { skip: withoutRedis }, async (t) => {
+const skip = secondRing.skip || withoutRedis
+t.test('instances limit together, and alone while they must', { skip }, async (t) => {
   const { releasesDir } = await makeSmallRelease()
   const keyOf = (name: string, rate: number): string =>
     createKey(join(releasesDir, 'keys.json'), { name, capabilities: CAPABILITIES, rate }).secret

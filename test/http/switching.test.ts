@@ -15,7 +15,7 @@ import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const CONNECTIONS = 32
-const SWITCHES = cases(20, 6)
+const SWITCHES = cases(20, 4)
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const { releasesDir } = small

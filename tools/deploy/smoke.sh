@@ -82,8 +82,8 @@ takes() {
 smoke() {
   local node=$1 home=$2 started address key ids status
   mkdir -p "$home"
-  # No setting of the caller's environment reaches the programs.
-  local run=(env -i "PATH=$(dirname "$node"):/usr/bin:/bin" "TMPDIR=$home" HOST=127.0.0.1 PORT=0 "SUS_RELEASES_DIR=$home/releases" "$node" "$app/tools/sus-data.js")
+  # No setting of the caller's environment reaches the programs. What is deprecated in this Node.js fails.
+  local run=(env -i "PATH=$(dirname "$node"):/usr/bin:/bin" "TMPDIR=$home" NODE_OPTIONS=--throw-deprecation HOST=127.0.0.1 PORT=0 "SUS_RELEASES_DIR=$home/releases" "$node" "$app/tools/sus-data.js")
   "${run[@]}" demo --scale small --out "$home/demo" --json >/dev/null || return 1
   ids=$("${run[@]}" import "$home/demo" --json) || return 1
   ids=$("$node" -p 'const { demography, cnes, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${analytics}`' "$ids") || return 1
