@@ -23,6 +23,8 @@ export interface RunOptions {
    * connections to point reads, and owners take turns.
    */
   readonly heavyFor?: string
+  /** Columns that have one value in all rows: only the first row of the result has them. */
+  readonly once?: ReadonlySet<string>
   /** The other release of a statement over two. */
   readonly other?: ReleaseView
 }

@@ -12,7 +12,7 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
-import { printAggregate } from './dialect/duckdb/statement.ts'
+import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
 import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter } from './request.ts'
@@ -100,7 +100,10 @@ export interface PageAnswer {
 /** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
 export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
   const prepared = await prepareQuery(parseQuery(body), parts)
-  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, optionsOf(parts))
+  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, {
+    ...optionsOf(parts),
+    once: summaryColumns(prepared.plan),
+  })
   return {
     prepared,
     summary: summarise(rows[0], prepared, parts.view),

@@ -5,6 +5,7 @@
  * becomes YYYY-MM. Absent on purpose: any DOUBLE but coordinates.
  */
 import {
+  type DuckDBDataChunk,
   DuckDBDateValue,
   DuckDBDecimalValue,
   DuckDBListValue,
@@ -36,15 +37,34 @@ export function decodeValue(value: DuckDBValue): JsonValue {
   throw new AppError('internal', { cause: new TypeError('a type the decoder does not know') })
 }
 
-/** @param names column names; @param rows values in the order of names */
-export function decodeRows(names: readonly string[], rows: readonly (readonly DuckDBValue[])[]): Row[] {
-  return rows.map((values) => {
-    const row: Record<string, JsonValue> = {}
-    names.forEach((name, index) => {
-      const value = values[index] as DuckDBValue
-      row[name] =
-        name === 'reference_period' && typeof value === 'number' ? formatPeriod(value) : decodeValue(value)
+/** What is left out of all rows but the first. */
+const NOTHING: ReadonlySet<string> = new Set()
+
+/**
+ * Column by column, so that a value becomes JSON as it is read and none is read that nobody needs.
+ * @param names column names
+ * @param once columns that only the first row of the first chunk has
+ */
+export function decodeChunks(
+  names: readonly string[],
+  chunks: readonly DuckDBDataChunk[],
+  once: ReadonlySet<string> = NOTHING,
+): Row[] {
+  const rows: Record<string, JsonValue>[] = []
+  for (const chunk of chunks) {
+    const start = rows.length
+    const count = chunk.rowCount
+    for (let row = 0; row < count; row += 1) rows.push({})
+    names.forEach((name, column) => {
+      const vector = chunk.getColumnVector(column)
+      const isPeriod = name === 'reference_period'
+      const end = once.has(name) ? Math.min(count, start === 0 ? 1 : 0) : count
+      for (let index = 0; index < end; index += 1) {
+        const value = vector.getItem(index)
+        const row = rows[start + index] as Record<string, JsonValue>
+        row[name] = isPeriod && typeof value === 'number' ? formatPeriod(value) : decodeValue(value)
+      }
     })
-    return row
-  })
+  }
+  return rows
 }

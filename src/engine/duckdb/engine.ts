@@ -23,7 +23,7 @@ import type { ReleaseView } from '../../release/view.ts'
 import { print, type Sql, type SqlValue } from '../../sql.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
 import { shareConnections } from './connections.ts'
-import { decodeRows } from './decode.ts'
+import { decodeChunks } from './decode.ts'
 import { createResidentTables, type ResidentTables } from './resident-tables.ts'
 import { createViewStatements, viewName } from './views.ts'
 
@@ -36,7 +36,7 @@ export interface EngineOptions {
   /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
-  /** Relations of a release to hold in memory, the most useful first, and for how many bytes; none without it. */
+  /** Relations of a release to hold in memory, the most useful first, and for how many bytes in all; none without it. */
   readonly resident?: {
     readonly bytes: number
     readonly relations: (release: ReleaseView) => readonly ResidentRelation[]
@@ -48,9 +48,14 @@ interface OpenRelease {
   readonly schema: Promise<string>
   /** Tables in memory; null where there are none. */
   resident: ResidentTables | null
+  /** Heavy statements that were run on it. */
+  heavyRuns: number
   users: number
   isLeaving: boolean
 }
+
+/** Loading takes seconds of a core, so a release that a few queries are about is read from its files. */
+const RUNS_BEFORE_LOADING = 10
 
 const isHeavy = ({ heavyFor }: RunOptions): boolean => heavyFor !== undefined
 
@@ -101,7 +106,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const openOf = (release: ReleaseView): OpenRelease => {
     let open = schemas.get(release.id)
     if (open === undefined) {
-      open = { schema: openSchema(release), resident: null, users: 0, isLeaving: false }
+      open = { schema: openSchema(release), resident: null, heavyRuns: 0, users: 0, isLeaving: false }
       schemas.set(release.id, open)
       open.schema.catch(() => schemas.delete(release.id))
     }
@@ -112,38 +117,51 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (!open.isLeaving || open.users > 0) return
     const schema = await open.schema
     // Loading ends before its tables go.
-    await open.resident?.stop()
+    await unload(open)
     await dropSchema(schema)
   }
-  /** Drops the tables in memory of a release that is no longer in service. */
+  /** Drops the tables in memory of a release. */
   const unload = async (open: OpenRelease): Promise<void> => {
     const { resident } = open
     open.resident = null
     await resident?.drop()
   }
-  let warmed = 0
-  const warm = async (release: ReleaseView): Promise<void> => {
+  let residents = 0
+  /** One release is loaded after another. */
+  let loading: Promise<void> = Promise.resolve()
+  /** @param isPreferred its tables replace those of others where there is not room for both */
+  const loadResident = async (release: ReleaseView, isPreferred: boolean): Promise<void> => {
     const { resident } = options
     if (resident === undefined || loader === null || resident.bytes === 0) return
     const open = openOf(release)
     const schema = await open.schema
     if (open.isLeaving) return
-    if (open.resident !== null) return open.resident.load([])
-    warmed += 1
+    if (open.resident !== null) return loading
+    residents += 1
+    // Half of the bound each, so that the release in service and a pinned one have room beside each other.
+    const bytesMax = Math.floor(resident.bytes / 2)
     const tables = createResidentTables(loader, {
-      schema,
-      prefix: `resident${warmed}_`,
-      bytesMax: resident.bytes,
+      database: `resident_${residents}`,
+      bytesMax,
+      totalBytesMax: resident.bytes,
     })
     open.resident = tables
-    // One release is held at a time: the one in service.
-    await Promise.all([...schemas.values()].filter((other) => other !== open).map(unload))
-    await tables.load(
-      resident.relations(release).map((relation) => ({
-        ...relation,
-        select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
-      })),
-    )
+    const others = [...schemas.values()].filter((other) => other !== open)
+    const othersBytes = others.reduce((sum, other) => sum + (other.resident?.bytes() ?? 0), 0)
+    if (isPreferred && othersBytes > bytesMax) await Promise.all(others.map(unload))
+    const relations = resident.relations(release).map((relation) => ({
+      ...relation,
+      select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
+    }))
+    loading = loading.then(() => tables.load(relations))
+    await loading
+  }
+  /** A release in use that is not in service gets tables in memory, too, in the background. */
+  const countHeavyRun = (release: ReleaseView): void => {
+    const open = openOf(release)
+    open.heavyRuns += 1
+    if (open.heavyRuns === RUNS_BEFORE_LOADING && open.resident === null)
+      loadResident(release, false).catch(() => undefined)
   }
   /** A schema is dropped only when no statement printed for it waits or runs. */
   const withSchemas = async <Value>(
@@ -218,6 +236,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     )
 
   const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
+    if (isHeavy(runOptions)) countHeavyRun(release)
     let hadCompany = false
     const runOnce = async (isAlone: boolean): Promise<Row[]> => {
       const { value, connection } = await withResult(
@@ -227,12 +246,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         isAlone,
         async (taken, text, values) => {
           try {
-            const reader = await taken.runAndReadAll(
-              text,
-              boundTo(values, bindValue),
-              boundTo(values, bindType),
+            const result = await taken.run(text, boundTo(values, bindValue), boundTo(values, bindType))
+            return decodeChunks(
+              result.deduplicatedColumnNames(),
+              await result.fetchAllChunks(),
+              runOptions.once,
             )
-            return decodeRows(reader.deduplicatedColumnNames(), reader.getRows())
           } finally {
             hadCompany = shared.hadCompany(taken)
           }
@@ -271,7 +290,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true)
           throw new AppError('query_timeout', { detail: 'The client has left.' })
-        yield decodeRows(names, chunk.getRows())
+        yield decodeChunks(names, [chunk])
       }
     } finally {
       shared.release(connection, isHeavy(runOptions))
@@ -284,7 +303,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     async open(release) {
       await openOf(release).schema
     },
-    warm,
+    warm: (release) => loadResident(release, true),
     async release(id) {
       const open = schemas.get(id)
       if (open === undefined) return

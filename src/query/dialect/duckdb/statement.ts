@@ -14,6 +14,10 @@ import { decimalsOf, joinedCte, onlyFacts, spineCte } from './groups.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
 
+/** Columns of a result that say something of all its rows, and are the same in each. */
+export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
+  new Set(['total_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
+
 /** @param only key of the one group that is wanted; all of them without it */
 export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
   const ctes = plan.datasets
