@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
@@ -173,6 +174,20 @@ t.test('what is held is bounded, and given back with the release', async (t) => 
     await engine.close()
   }
   t.ok((held[2] ?? 0) > 1.5 * (held[1] ?? 0), `${held}`)
+})
+
+t.test('a release that is used but not in service gets its tables, too', async (t) => {
+  const engine = await open(2 ** 28)
+  await engine.warm(view)
+  await engine.open(bare)
+  const before = await engine.memoryBytes()
+  const question = { metrics: ['facilities_count'], group_by: ['state'] }
+  for (let turn = 0; turn < 10; turn += 1) await ask(engine, bare, question)
+  const hasGrown = async (): Promise<boolean> => (await engine.memoryBytes()) > before + 2 ** 20
+  for (let turn = 0; turn < 600 && !(await hasGrown()); turn += 1) await pause(100)
+  t.ok(await hasGrown(), 'they are beside those of the release in service')
+  t.same((await ask(engine, bare, question)).data, (await ask(cold.engine, bare, question)).data)
+  await engine.close()
 })
 
 t.test('questions are answered while tables come and go', async (t) => {
