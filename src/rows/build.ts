@@ -1,172 +1,449 @@
 /**
- * One partition of a dataset → a file of lines and the index that finds rows in it. Runs in a process of its own.
+ * One Parquet file of a verified release → its row file. Runs in a worker process; makes the same bytes of the same Parquet.
  *
- * In: a Parquet file of a verified release. Out: the file's index, typed arrays only, so that it goes from
- * one process to another as it is. Refuses (throws) whatever the index could not answer exactly: keys that do not ascend or differ in
- * length.
+ * A row is the numbers of JSON fragments (`,"uf":"RR"`) for fields that have few values, and shortened texts for the others;
+ * `row-file.ts` describes the bytes. Fields side by side share one number where their values go together. What a row says is
+ * byte for byte what JSON.stringify makes of the row that the engine reads. Refuses (throws) what could not be answered
+ * exactly: keys that do not ascend or are not ASCII.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { decodeValue } from '../engine/duckdb/decode.ts'
+import type { JsonValue } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
-import { fieldsOf, isSearched, linesCopy, oddRowsQuery, widthsQuery } from './lines.ts'
-import { collectWords, type WordIndex } from './words.ts'
+import { FIELDS, type FieldName } from '../model/fields.ts'
+import { formatPeriod } from '../release/view.ts'
+import { type CodedColumn, type ColumnRequest, mergeColumns, readCoded } from './columns.ts'
+import {
+  DECLARATIONS,
+  type FilterIndexHead,
+  filterColumns,
+  groupColumns,
+  profilesOf,
+} from './filter-index.ts'
+import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
+import { type ByteString, collectPhrases, phraseEncoder, toByteString } from './phrases.ts'
+import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
+import { packLists } from './row-lists.ts'
+import { type SectionWriter, writeSections } from './sections.ts'
+import { collectWords } from './text-index.ts'
 
-export interface LinesIndex {
-  readonly rows: number
+export interface BuiltFile {
   readonly bytes: number
-  /** Characters of each key column, null for integers. */
-  readonly widths: readonly (number | null)[]
-  /** Keys of one length, laid end to end, ascending. */
-  readonly keys: Uint8Array
-  readonly keyWidth: number
-  /** Where row i begins, its comma before the first field. */
-  readonly starts: Uint32Array
-  /** Bytes from there to the end of the last field that lists show, and to that of the last field. */
-  readonly listBytes: Uint32Array
-  readonly recordBytes: Uint32Array
-  /** Rows whose record the file does not hold exactly. */
-  readonly odd: Uint32Array
-  readonly words: WordIndex | null
+  readonly sha256: string
 }
 
-const READ_BYTES = 8 << 20
-/** starts are 32 bits. */
-const FILE_BYTES_MAX = 2 ** 32 - 1
-const LINE_FEED = 10
-const QUOTE = 34
-const BACKSLASH = 92
-/** How the escape of a control character begins; two digits follow. */
-const ESCAPE = Buffer.from('\\u00')
-const CAPITAL_A = 65
-/** The bit that makes a capital letter a small one. */
-const SMALL = 32
+/** Rows whose values decide how a field is written. */
+const SAMPLE_ROWS = 100_000
+/** A field with more distinct values in the sample is written as text. */
+const FRAGMENTS_MAX = 8192
+/** A number takes two bytes. */
+const NUMBERS_MAX = 65_536
+/** Bytes of the fragments of one number: they are held in memory. */
+const FRAGMENT_BYTES_MAX = 1 << 20
+/** Texts of each field that phrases are chosen from. */
+const PHRASE_SAMPLE = 40_000
 
-/** @param out path of the file to make */
-export async function buildLines(
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** How a field is written: numbers of fragments, texts that repeat, texts that do not. */
+type FieldKind = 'fragments' | 'repeated' | 'texts'
+
+/** What is written for one field or several: a piece of the row's JSON for each row. */
+type Part =
+  | { readonly kind: 'code'; readonly column: CodedColumn }
+  | { readonly kind: 'repeated'; readonly prefix: ByteString; readonly column: CodedColumn }
+  | { readonly kind: 'texts'; readonly prefix: ByteString; readonly field: FieldName }
+
+/** @param out path of the file to make, which must not be there; @throws with nothing kept open */
+export async function buildRowFile(
   connection: DuckDBConnection,
   dataset: Dataset,
   file: string,
   rows: number,
   out: string,
-): Promise<LinesIndex> {
-  const [widthRow = []] = (await connection.runAndReadAll(widthsQuery(dataset, file))).getRows()
-  const widths = widthRow.map((width) => (width === null ? null : Number(width)))
-  const oddQuery = oddRowsQuery(dataset, file)
-  const odd = oddQuery === null ? [] : (await connection.runAndReadAll(oddQuery)).getRows()
-  await connection.run(linesCopy(dataset, file, widths, out))
-  return { ...indexFile(dataset, out, rows), widths, odd: Uint32Array.from(odd, ([row]) => Number(row)) }
+): Promise<BuiltFile> {
+  const from = `read_parquet(${quoteText(file)}, file_row_number = true, ${
+    dataset.periodic
+      ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}"
+      : 'hive_partitioning = false'
+  })`
+  const { widths, firstKeys } = await readKeys(connection, dataset, from, rows)
+  const fields = fieldsOf(dataset)
+  const kinds = await chooseKinds(connection, from, rows, fields)
+  const coded = new Map<string, CodedColumn>()
+  const names = [
+    ...new Set<string>([
+      ...fields.filter((field) => kinds.get(field) !== 'texts'),
+      ...filterColumns(dataset),
+    ]),
+  ]
+  const columns = await readCoded(
+    connection,
+    from,
+    rows,
+    names.map((name) => requestFor(name as FieldName)),
+  )
+  for (const [index, name] of names.entries()) coded.set(name, columns[index] as CodedColumn)
+  const period = coded.get('reference_period')
+  if (period !== undefined)
+    coded.set('reference_period', {
+      ...period,
+      values: period.values.map((value) => formatPeriod(Number(value))),
+    })
+
+  const boundaries = [
+    fields.indexOf(dataset.key[1] ?? (dataset.fields[0] as FieldName)),
+    dataset.fields.length,
+  ]
+  const parts = planParts(fields, kinds, coded, boundaries)
+  const partsBefore = (field: number): number => parts.filter(({ end }) => end <= field).length
+  const texts = parts.flatMap(({ part }) => (part.kind === 'texts' ? [part.field] : []))
+  const phrases = await choosePhrases(
+    connection,
+    from,
+    rows,
+    parts.map(({ part }) => part),
+    texts,
+  )
+
+  const writer = writeSections(out)
+  try {
+    const words = isSearched(dataset) ? collectWords(rows) : null
+    const shape = { headParts: dataset.key.length > 1 ? partsBefore(boundaries[0] ?? 0) : 0 }
+    const { blockEnds, odd } = await writeRows(
+      connection,
+      from,
+      rows,
+      parts.map(({ part }) => part),
+      texts,
+      shape.headParts,
+      phraseEncoder(phrases),
+      writer,
+      words === null ? null : (text) => words.add(toByteString(text)),
+    )
+    const keyFields = dataset.key.map((field) => fields.indexOf(field))
+    const head: RowFileHead = {
+      rows,
+      widths,
+      odd,
+      blockEnds: writer.put(blockEnds),
+      firstKeys: writer.put(Buffer.from(firstKeys, 'latin1')),
+      phrases: putStrings(writer, phrases),
+      parts: parts.map(
+        ({ part }): PartHead =>
+          part.kind === 'code'
+            ? {
+                bytes: part.column.values.length <= 256 ? 1 : 2,
+                fragments: putStrings(writer, part.column.values as readonly string[]),
+              }
+            : { prefix: part.prefix },
+      ),
+      ...shape,
+      keyParts: parts.findIndex(({ end }) => end > Math.max(...keyFields)) + 1,
+      listParts: partsBefore(dataset.fields.length),
+      filters: writeFilters(writer, dataset, coded),
+      text: words?.write(writer) ?? null,
+    }
+    return writer.finish(head)
+  } catch (error) {
+    writer.abandon()
+    throw error
+  }
 }
 
-function indexFile(dataset: Dataset, path: string, rows: number): Omit<LinesIndex, 'widths' | 'odd'> {
-  const firstDetail = dataset.detail?.[0]
-  const cut = firstDetail === undefined ? null : Buffer.from(`,"${firstDetail}":`)
-  const firstField = Buffer.from(`,"${fieldsOf(dataset)[0]}":`)
-  const collector = isSearched(dataset) ? collectWords(rows) : null
-  const starts = new Uint32Array(rows)
-  const listBytes = new Uint32Array(rows)
-  const recordBytes = cut === null ? listBytes : new Uint32Array(rows)
-  const textEnds = new Uint32Array(collector === null ? 0 : rows)
-  const textParts: Buffer[] = []
-  let textBytes = 0
-  let keys = Buffer.alloc(0)
-  let keyWidth = 0
-  let row = 0
-
-  /** @param base where the block stands in the file; @param end of the line in the block, at its line feed */
-  const takeLine = (block: Buffer, base: number, start: number, end: number): void => {
-    if (row >= rows) throw new RangeError('more rows than the manifest says')
-    // {"k":"
-    const keyAt = start + 6
-    if (row === 0) {
-      keyWidth = block.indexOf(QUOTE, keyAt) - keyAt
-      keys = Buffer.alloc(rows * keyWidth)
-    }
-    if (block[keyAt + keyWidth] !== QUOTE) throw new RangeError('keys of different lengths')
-    block.copy(keys, row * keyWidth, keyAt, keyAt + keyWidth)
-    const isAfter =
-      row === 0 ||
-      keys.compare(keys, row * keyWidth, (row + 1) * keyWidth, (row - 1) * keyWidth, row * keyWidth) < 0
-    if (!isAfter) throw new RangeError('keys that do not ascend')
-
-    let fieldsAt = keyAt + keyWidth + 1
-    if (collector !== null) {
-      // ,"s":"…" or ,"s":null
-      const textAt = fieldsAt + 5
-      let text = ''
-      if (block[textAt] === QUOTE) {
-        let textEnd = textAt + 1
-        while (block[textEnd] !== QUOTE) textEnd += block[textEnd] === BACKSLASH ? 2 : 1
-        text = JSON.parse(block.toString('utf8', textAt, textEnd + 1)) as string
-        fieldsAt = textEnd + 1
-      } else fieldsAt = textAt + 4
-      collector.add(text)
-      const bytes = Buffer.from(text)
-      textParts.push(bytes)
-      textBytes += bytes.length
-      textEnds[row] = textBytes
-    }
-    if (block.compare(firstField, 0, firstField.length, fieldsAt, fieldsAt + firstField.length) !== 0)
-      throw new RangeError('a line that does not begin as it should')
-    starts[row] = base + fieldsAt
-    recordBytes[row] = end - 1 - fieldsAt
-    if (cut !== null) listBytes[row] = block.indexOf(cut, fieldsAt) - fieldsAt
-    row += 1
-  }
-
-  const handle = openSync(path, 'r+')
-  let block = Buffer.alloc(READ_BYTES)
-  let [base, filled] = [0, 0]
-  for (;;) {
-    if (filled === block.length) block = Buffer.concat([block, Buffer.alloc(block.length)])
-    const read = readSync(handle, block, filled, block.length - filled, base + filled)
-    filled += read
-    let start = 0
-    const view = block.subarray(0, filled)
-    for (let end = view.indexOf(LINE_FEED); end >= 0; end = view.indexOf(LINE_FEED, start)) {
-      takeLine(view, base, start, end)
-      start = end + 1
-    }
-    for (const place of lowerEscapes(view.subarray(0, start))) writeSync(handle, view, place, 1, base + place)
-    block.copyWithin(0, start, filled)
-    base += start
-    filled -= start
-    if (read === 0) break
-  }
-  closeSync(handle)
-  if (row !== rows || filled > 0) throw new RangeError(`${row} rows, the manifest says ${rows}`)
-  if (base > FILE_BYTES_MAX) throw new RangeError('a file too large for its index')
-  const words =
-    collector === null ? null : { ...collector.finish(), texts: joinTexts(textParts, textBytes), textEnds }
-  return { rows, bytes: base, keys, keyWidth, starts, listBytes, recordBytes, words }
+/** Widths of the key columns and the key of each block's first row. @throws for keys that do not ascend, or are not ASCII */
+async function readKeys(
+  connection: DuckDBConnection,
+  dataset: Dataset,
+  from: string,
+  rows: number,
+): Promise<{ widths: (number | null)[]; firstKeys: string }> {
+  const [widthRow = []] = (
+    await connection.runAndReadAll(
+      `SELECT ${dataset.key
+        .map((column) => (isInteger(column) ? 'NULL' : `max(strlen(${quoteName(column)}))`))
+        .join(', ')} FROM ${from}`,
+    )
+  ).getRows()
+  const widths = dataset.key.map((column, index) => (isInteger(column) ? null : Number(widthRow[index] ?? 0)))
+  const key = dataset.key
+    .map((column, index) =>
+      isInteger(column)
+        ? `lpad(CAST(${quoteName(column)} AS VARCHAR), ${INTEGER_WIDTH}, '0')`
+        : `rpad(${quoteName(column)}, ${widths[index] ?? 0}, ' ')`,
+    )
+    .join(' || ')
+  const width = widthOf(widths)
+  const [[wrong] = []] = (
+    await connection.runAndReadAll(
+      `SELECT count(*) FILTER (WHERE k IS NULL OR strlen(k) <> ${width} OR k <= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT ${key} AS k FROM ${from}))`,
+    )
+  ).getRows()
+  if (Number(wrong) > 0) throw new RangeError('keys that do not ascend or are not of one width')
+  const first = await connection.runAndReadAll(
+    `SELECT ${dataset.key.map(quoteName).join(', ')} FROM ${from} WHERE file_row_number % ${BLOCK_ROWS} = 0 ORDER BY file_row_number`,
+  )
+  const keys = first.getRows().map((values) => keyText(dataset, widths, values as KeyValue[]) ?? '')
+  if (keys.length !== Math.ceil(rows / BLOCK_ROWS) || keys.some((text) => text.length !== width))
+    throw new RangeError('keys that are not of one width')
+  return { widths, firstKeys: keys.join('') }
 }
 
-/**
- * DuckDB writes \u001F where JSON.stringify writes \u001f; the length is the same. @param lines whole lines, which are changed
- * @returns places of the changed bytes
- */
-function lowerEscapes(lines: Buffer): number[] {
-  const places: number[] = []
-  for (let at = lines.indexOf(ESCAPE); at >= 0; ) {
-    let backslashes = 1
-    while (lines[at - backslashes] === BACKSLASH) backslashes += 1
-    // Behind a backslash that is escaped itself stands text.
-    const digitAt = at + ESCAPE.length + 1
-    const digit = lines[digitAt] ?? 0
-    if (backslashes % 2 === 1 && digit >= CAPITAL_A) {
-      lines[digitAt] = digit | SMALL
-      places.push(digitAt)
-    }
-    at = lines.indexOf(ESCAPE, at + 1)
-  }
-  return places
+async function chooseKinds(
+  connection: DuckDBConnection,
+  from: string,
+  rows: number,
+  fields: readonly FieldName[],
+): Promise<Map<FieldName, FieldKind>> {
+  const sampled = Math.min(rows, SAMPLE_ROWS)
+  const counted = fields.filter((field) => !['address', 'coordinate'].includes(FIELDS[field].type))
+  const result = await connection.runAndReadAll(
+    `SELECT ${counted.map((field) => `count(DISTINCT ${quoteName(field)})`).join(', ')} FROM ${from} WHERE file_row_number < ${sampled}`,
+  )
+  const counts = new Map(counted.map((field, index) => [field, Number(result.getRows()[0]?.[index] ?? 0)]))
+  return new Map(
+    fields.map((field) => {
+      const count = counts.get(field) ?? sampled
+      if (count <= Math.min(FRAGMENTS_MAX, Math.max(64, sampled / 8)) && field !== DECLARATIONS)
+        return [field, 'fragments']
+      return [field, field === DECLARATIONS || count < sampled / 2 ? 'repeated' : 'texts']
+    }),
+  )
 }
 
-function joinTexts(parts: readonly Buffer[], bytes: number): Uint8Array {
-  const all = new Uint8Array(bytes)
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
+function requestFor(field: FieldName): ColumnRequest {
+  const expression = quoteName(field)
+  const { type } = FIELDS[field]
+  if (type === 'string') return { expression, kind: 'text' }
+  if (type === 'date') return { expression: `CAST(${expression} AS VARCHAR)`, kind: 'text' }
+  if (type === 'declarations' || type === 'address') return { expression, kind: 'nested' }
+  return { expression, kind: 'plain' }
+}
+
+/** Fields as parts of the row, in order. @param boundaries numbers of fields before which a part ends */
+function planParts(
+  fields: readonly FieldName[],
+  kinds: ReadonlyMap<FieldName, FieldKind>,
+  coded: ReadonlyMap<string, CodedColumn>,
+  boundaries: readonly number[],
+): { part: Part; end: number }[] {
+  const parts: { part: Part; end: number }[] = []
+  for (const [index, field] of fields.entries()) {
+    const prefix = `${index === 0 ? '{' : ','}"${field}":`
+    const column = coded.get(field)
+    if (column === undefined || kinds.get(field) === 'texts') {
+      parts.push({ part: { kind: 'texts', prefix, field }, end: index + 1 })
+      continue
+    }
+    if (kinds.get(field) === 'repeated' || column.values.length > NUMBERS_MAX) {
+      parts.push({ part: { kind: 'repeated', prefix, column }, end: index + 1 })
+      continue
+    }
+    const own: CodedColumn = {
+      codes: column.codes,
+      values: column.values.map((value) => prefix + toByteString(JSON.stringify(value))),
+    }
+    const before = parts.at(-1)
+    const merged =
+      before?.part.kind === 'code' && !boundaries.includes(index)
+        ? mergeFragments(before.part.column, own)
+        : null
+    if (merged === null) parts.push({ part: { kind: 'code', column: own }, end: index + 1 })
+    else parts[parts.length - 1] = { part: { kind: 'code', column: merged }, end: index + 1 }
   }
-  return all
+  return parts
+}
+
+function mergeFragments(left: CodedColumn, right: CodedColumn): CodedColumn | null {
+  const merged = mergeColumns(left, right, NUMBERS_MAX, (first, second) => `${first}${second}`)
+  if (merged === null) return null
+  const bytes = merged.values.reduce<number>((sum, value) => sum + String(value).length, 0)
+  return bytes <= FRAGMENT_BYTES_MAX ? merged : null
+}
+
+const jsonBytes = (value: JsonValue): ByteString => toByteString(JSON.stringify(value))
+
+async function choosePhrases(
+  connection: DuckDBConnection,
+  from: string,
+  rows: number,
+  parts: readonly Part[],
+  texts: readonly FieldName[],
+): Promise<ByteString[]> {
+  const phrases = collectPhrases()
+  const step = Math.max(1, Math.floor(rows / PHRASE_SAMPLE))
+  for (const part of parts)
+    if (part.kind === 'repeated') {
+      const { codes, values } = part.column
+      for (let row = 0; row < rows; row += step) phrases.add(jsonBytes(values[codes[row] ?? 0] ?? null))
+    }
+  if (texts.length > 0) {
+    const result = await connection.runAndReadAll(
+      `SELECT ${texts.map(textExpression).join(', ')} FROM ${from} WHERE file_row_number % ${step} = 0`,
+    )
+    for (const values of result.getRows())
+      for (const value of values) if (typeof value !== 'number') phrases.add(jsonBytes(decodeValue(value)))
+  }
+  return phrases.choose()
+}
+
+const textExpression = (field: FieldName): string => requestFor(field).expression
+
+/** @returns where each block ends, and rows whose record only the engine writes */
+async function writeRows(
+  connection: DuckDBConnection,
+  from: string,
+  rows: number,
+  parts: readonly Part[],
+  texts: readonly FieldName[],
+  headParts: number,
+  encode: (text: ByteString) => ByteString,
+  out: SectionWriter,
+  addText: ((text: string) => void) | null,
+): Promise<{ blockEnds: Uint32Array; odd: number[] }> {
+  const blockEnds = new Uint32Array(Math.ceil(rows / BLOCK_ROWS))
+  const odd: number[] = []
+  const pieces = parts.map((part) =>
+    part.kind === 'code'
+      ? part.column.values.map((_, number) =>
+          part.column.values.length <= 256
+            ? String.fromCharCode(number)
+            : String.fromCharCode(number & 255, number >>> 8),
+        )
+      : new Array<ByteString>(part.kind === 'repeated' ? part.column.values.length : 0),
+  )
+  const nothing = encode('null')
+  const [places, selected] = [new Map(texts.map((field, index) => [field, index])), texts.map(textExpression)]
+  if (addText !== null) selected.push('search_text')
+  const source =
+    selected.length === 0 ? null : await connection.stream(`SELECT ${selected.join(', ')} FROM ${from}`)
+  let values: readonly (readonly unknown[])[] = []
+  let [base, next] = [0, 0]
+  let block: ByteString[] = []
+  let [lastHead, lastHeadRow] = ['', 0]
+  for (let row = 0; row < rows; row += 1) {
+    if (row === next && source !== null) {
+      const chunk = await source.fetchChunk()
+      if (chunk === null || chunk.rowCount === 0) throw new RangeError('fewer rows than the manifest says')
+      values = selected.map((_, index) => chunk.getColumnValues(index))
+      base = row
+      next = row + chunk.rowCount
+    }
+    let [body, head] = ['', '']
+    for (let index = 0; index < parts.length; index += 1) {
+      if (index === headParts) [head, body] = [body, '']
+      const part = parts[index] as Part
+      if (part.kind === 'texts') {
+        const value = values[places.get(part.field) ?? 0]?.[row - base] ?? null
+        if (value === null) body += nothing
+        else if (typeof value === 'number' && !Number.isFinite(value)) {
+          odd.push(row)
+          body += nothing
+        } else body += encode(jsonBytes(decodeValue(value as never)))
+        continue
+      }
+      const code = part.column.codes[row] ?? 0
+      let piece = pieces[index]?.[code]
+      if (piece === undefined) {
+        piece = encode(jsonBytes(part.column.values[code] ?? null))
+        ;(pieces[index] as ByteString[])[code] = piece
+      }
+      body += piece
+    }
+    if (headParts > 0) {
+      const at = block.length
+      // The head of a row that has the same as one before it in its block is there.
+      if (at === 0 || head !== lastHead) [lastHead, lastHeadRow] = [head, at]
+      body = String.fromCharCode(lastHeadRow) + (lastHeadRow === at ? head : '') + body
+    }
+    block.push(body)
+    if (addText !== null) addText(String(values[selected.length - 1]?.[row - base] ?? ''))
+    if (block.length === BLOCK_ROWS || row === rows - 1) {
+      writeBlock(out, block)
+      blockEnds[Math.floor(row / BLOCK_ROWS)] = out.size()
+      block = []
+    }
+  }
+  if (source !== null && ((await source.fetchChunk())?.rowCount ?? 0) > 0)
+    throw new RangeError('more rows than the manifest says')
+  return { blockEnds, odd }
+}
+
+/** Where each row begins in the block, three bytes each, then the rows. */
+function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {
+  let at = 3 * block.length
+  let places = ''
+  for (const body of block) {
+    places += String.fromCharCode(at & 255, (at >>> 8) & 255, at >>> 16)
+    at += body.length
+  }
+  if (at >= 1 << 24) throw new RangeError('rows of more than 16 MiB')
+  out.write(Buffer.from(places + block.join(''), 'latin1'))
+}
+
+function writeFilters(
+  out: SectionWriter,
+  dataset: Dataset,
+  coded: ReadonlyMap<string, CodedColumn>,
+): FilterIndexHead[] {
+  const columns = new Map<string, CodedColumn>()
+  for (const name of filterColumns(dataset)) {
+    const column = coded.get(name)
+    if (column === undefined) continue
+    columns.set(
+      name,
+      isPositive(dataset, name) ? signs(column) : name === DECLARATIONS ? profiles(column) : column,
+    )
+  }
+  return groupColumns(columns).map(({ names, column: { codes, values } }) => {
+    const lists = packLists(values.length, (add) => {
+      for (let row = 0; row < codes.length; row += 1) add(codes[row] ?? 0, row)
+    })
+    return {
+      columns: names,
+      entries: values as readonly (readonly JsonValue[])[],
+      ends: out.put(lists.ends),
+      bytes: out.put(lists.bytes),
+    }
+  })
+}
+
+const isPositive = (dataset: Dataset, column: string): boolean =>
+  Object.values(dataset.filters ?? {}).some(
+    (filter) => filter.kind === 'positive' && filter.column === column,
+  )
+
+/** Quantities as filters see them: above zero or not. */
+const signs = (column: CodedColumn): CodedColumn =>
+  recode(column, (value) => (value === null ? null : Number(value) > 0 ? 1 : 0))
+const profiles = (column: CodedColumn): CodedColumn =>
+  recode(column, (value) => profilesOf(value) as JsonValue)
+
+/** Values seen otherwise, of which there are fewer. */
+function recode({ codes, values }: CodedColumn, see: (value: JsonValue) => JsonValue): CodedColumn {
+  const numbers = new Map<string, number>()
+  const seen: JsonValue[] = []
+  const numberOf = Uint32Array.from(values, (value) => {
+    const other = see(value)
+    const text = JSON.stringify(other)
+    let number = numbers.get(text)
+    if (number === undefined) {
+      number = seen.length
+      numbers.set(text, number)
+      seen.push(other)
+    }
+    return number
+  })
+  return { codes: codes.map((code) => numberOf[code] ?? 0), values: seen }
+}
+
+function putStrings(out: SectionWriter, strings: readonly string[]): StringsPlace {
+  const ends = new Uint32Array(strings.length)
+  let size = 0
+  for (const [index, text] of strings.entries()) {
+    size += text.length
+    ends[index] = size
+  }
+  return { ends: out.put(ends), bytes: out.put(Buffer.from(strings.join(''), 'latin1')) }
 }

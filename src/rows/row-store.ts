@@ -1,34 +1,167 @@
-import type { Row } from '../engine/types.ts'
-import type { DatasetName } from '../model/datasets.ts'
+/**
+ * The row files of the releases that are open. In: releases as they are opened and closed. Out: the table of a dataset and period, or
+ * null where there is no good row file: then the engine answers.
+ *
+ * Row files are made when a release is imported or promoted, never here: they are opened read-only, by any number of processes.
+ * Those of the newest period are opened with the release, so that the first request finds them; older ones when they are asked for.
+ */
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { PeriodChoice } from '../query/list.ts'
-import type { ReleaseView } from '../release/view.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { latestPeriod, type ReleaseView } from '../release/view.ts'
+import { checkRowFiles, type RowProblem, type RowSource } from './derived.ts'
+import { openRowFile, type RowFile } from './row-file.ts'
+import { bytesOf, type RowSet } from './row-sets.ts'
+import { joinPeriods, openTable, type PeriodTable, type RowTable } from './row-table.ts'
 
-/** UTF-8 bytes as a string whose code units are bytes (WebIDL ByteString). */
-export type ByteString = string
-export interface PageQuery {
-  readonly filters: Readonly<Record<string, string>>
-  readonly after: readonly (string | number)[] | null
-  readonly limit: number
-  readonly counts: boolean
+export type { ByteString } from './phrases.ts'
+export type { PageQuery, RowPage, RowTable } from './row-table.ts'
+
+export interface RowStoreOptions {
+  readonly releasesDir: string
+  /** Bytes of sets of rows that meet a filter, all together; 16 MiB at least. */
+  readonly setBytes: number
 }
-export interface RowPage {
-  readonly json: ByteString
-  readonly count: number
-  readonly next: readonly (string | number)[] | null
-  readonly total: number | null
-}
-export interface RowTable {
-  readonly rows: number
-  find(key: readonly (string | number)[]): number | null
-  record(position: number): ByteString | null
-  recordsOf(first: string | number): readonly Row[] | null
-  page(query: PageQuery): RowPage | null
-}
+
 export interface RowStore {
+  /**
+   * Opens the row files of a verified release before it is handed out; never throws for missing or damaged files, which
+   * `problems` reports.
+   */
   open(view: ReleaseView): Promise<void>
+  /** Closes what a release no longer in use holds. @param id of the analytics release */
   release(id: string): Promise<void>
+  /** The rows of a dataset in a period, or in all of them; null where row files are missing. */
   find(view: ReleaseView, dataset: DatasetName, period: PeriodChoice): RowTable | null
-  problems(view: ReleaseView): readonly { readonly dataset: string; readonly reason: string }[]
+  /** Datasets and periods of an open release that have no good row file, and why. Empty: all there. */
+  problems(view: ReleaseView): readonly RowProblem[]
+  /** Bytes of memory and disk of what is open. */
   stats(): { readonly memory: number; readonly disk: number }
   close(): Promise<void>
+}
+
+/** The rows that are open now are asked for with every page: they stay, whatever else may be cached. */
+const SET_BYTES_MIN = 16 << 20
+
+/** Row files of one component release. */
+interface Component {
+  readonly folder: string
+  readonly sources: readonly RowSource[]
+  readonly tables: Map<string, { readonly file: RowFile; readonly table: PeriodTable }>
+  readonly joined: Map<DatasetName, RowTable>
+  readonly problems: RowProblem[]
+}
+
+const nameOf = (dataset: DatasetName, period: number | null): string => `${dataset}/${period ?? ''}`
+
+export function createRowStore(options: RowStoreOptions): RowStore {
+  const { releasesDir } = options
+  const components = new Map<string, Component>()
+  /** Component releases of each open analytics release. */
+  const views = new Map<string, readonly string[]>()
+  const sets = new LRUCache<string, RowSet>({
+    maxSize: Math.max(SET_BYTES_MIN, options.setBytes),
+    sizeCalculation: (set, name) => bytesOf(set) + 2 * name.length + 300,
+  })
+
+  /** The table of one period; a file that cannot be read is a problem from now on. */
+  const tableOf = (id: string, component: Component, dataset: DatasetName, period: number | null) => {
+    const name = nameOf(dataset, period)
+    const open = component.tables.get(name)
+    if (open !== undefined) return open.table
+    const source = component.sources.find((other) => other.dataset === dataset && other.period === period)
+    if (source === undefined || component.problems.some((problem) => problem.dataset === source.path))
+      return null
+    try {
+      const file = openRowFile(datasetOf(dataset), join(component.folder, source.path))
+      const table = openTable(datasetOf(dataset), file, `${id}/${name}`, sets)
+      component.tables.set(name, { file, table })
+      return table
+    } catch (error) {
+      component.problems.push({ dataset: source.path, reason: `cannot be read: ${(error as Error).message}` })
+      return null
+    }
+  }
+  const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
+    const id = manifest.release_id
+    if (components.has(id)) return
+    const { folder, good, problems } = await checkRowFiles(releasesDir, manifest)
+    const component: Component = {
+      folder,
+      sources: good.map(({ source }) => source),
+      tables: new Map(),
+      joined: new Map(),
+      problems: [...problems],
+    }
+    for (const { dataset, period } of component.sources) {
+      if (datasetOf(dataset).periodic && period !== latestPeriod(view, dataset)) continue
+      tableOf(id, component, dataset, period)
+      // A large file takes some milliseconds: requests are answered in between.
+      await nextTurn()
+    }
+    components.set(id, component)
+  }
+  const closeUnused = (): void => {
+    const used = new Set([...views.values()].flat())
+    for (const [id, { tables }] of components)
+      if (!used.has(id)) {
+        components.delete(id)
+        for (const key of sets.keys()) if (key.startsWith(id)) sets.delete(key)
+        for (const { file } of tables.values()) file.close()
+      }
+  }
+  const manifestsOf = (view: ReleaseView): Manifest[] =>
+    [view.components.cnes, view.components.demography].filter((manifest) => manifest !== null)
+
+  return {
+    async open(view) {
+      const manifests = manifestsOf(view)
+      views.set(
+        view.id,
+        manifests.map(({ release_id }) => release_id),
+      )
+      for (const manifest of manifests) await openComponent(view, manifest)
+    },
+    async release(id) {
+      views.delete(id)
+      closeUnused()
+    },
+    find(view, dataset, period) {
+      const id = view.components[datasetOf(dataset).area]?.release_id ?? ''
+      const component = components.get(id)
+      if (component === undefined || (period === null && datasetOf(dataset).periodic)) return null
+      if (period !== 'all') return tableOf(id, component, dataset, period)
+      const known = component.joined.get(dataset)
+      if (known !== undefined) return known
+      const periods = [...(view.components[datasetOf(dataset).area]?.datasets[dataset]?.periods ?? [])]
+      const tables: { period: number; table: PeriodTable }[] = []
+      for (const of of periods.sort((left, right) => left - right)) {
+        const table = tableOf(id, component, dataset, of)
+        if (table === null) return null
+        tables.push({ period: of, table })
+      }
+      const joined = joinPeriods(tables)
+      component.joined.set(dataset, joined)
+      return joined
+    },
+    problems: (view) =>
+      manifestsOf(view).flatMap(({ release_id }) => components.get(release_id)?.problems ?? []),
+    stats() {
+      const files = [...components.values()].flatMap(({ tables }) =>
+        [...tables.values()].map(({ file }) => file),
+      )
+      return {
+        memory: files.reduce((sum, { memory }) => sum + memory, 0) + sets.calculatedSize,
+        disk: files.reduce((sum, { disk }) => sum + disk, 0),
+      }
+    },
+    async close() {
+      views.clear()
+      closeUnused()
+      sets.clear()
+    },
+  }
 }

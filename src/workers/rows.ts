@@ -1,21 +1,23 @@
 /**
- * Writes the rows of one dataset out, in a process of its own: one job, given as the argument, then it ends. Its DuckDB may
- * read that Parquet file and write to one folder. A process, not a thread: it can be killed at any moment, and a file that
- * crashes DuckDB ends only it.
+ * Makes the row file of one Parquet file, in a process of its own: one job, given as the argument, then it ends. Its DuckDB may
+ * read that Parquet file and nothing else. Out: bytes and SHA-256 of the file as JSON, or one line that says what is wrong.
  */
-import { rmSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { DATASETS } from '../model/datasets.ts'
-import { buildLines } from '../rows/build.ts'
-import { writeIndex } from '../rows/index-file.ts'
-import type { BuildJob } from '../rows/rows.ts'
+import { datasetOf } from '../model/datasets.ts'
+import { buildRowFile } from '../rows/build.ts'
+import type { RowJob } from '../rows/make.ts'
 
-const MEMORY = '256MB'
+const MEMORY = '600MB'
+const LOW_PRIORITY = 10
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-const { dataset, file, rows, folder, out, index, owner } = JSON.parse(process.argv[2] ?? '') as BuildJob
+const { dataset, file, rows, out, isBackground } = JSON.parse(process.argv[2] ?? '') as RowJob
+// Before DuckDB starts its threads, which have the priority of the one that starts them.
+if (isBackground) setPriority(LOW_PRIORITY)
 const instance = await DuckDBInstance.create(':memory:', {
   memory_limit: MEMORY,
+  // Rows come in the order of the file from one thread only.
   threads: '1',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
@@ -23,11 +25,14 @@ const instance = await DuckDBInstance.create(':memory:', {
 })
 const connection = await instance.connect()
 await connection.run(`SET allowed_paths = [${quoteText(file)}]`)
-await connection.run(`SET allowed_directories = [${quoteText(`${folder}/`)}]`)
 await connection.run('SET enable_external_access = false')
 await connection.run('SET lock_configuration = true')
-writeIndex(index, await buildLines(connection, DATASETS[dataset], file, rows, out))
-connection.closeSync()
-instance.closeSync()
-// Nobody is left to read them, nor to remove them.
-if (process.ppid !== owner) rmSync(folder, { recursive: true, force: true })
+try {
+  process.stdout.write(JSON.stringify(await buildRowFile(connection, datasetOf(dataset), file, rows, out)))
+} catch (error) {
+  process.stderr.write(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error))
+  process.exitCode = 1
+} finally {
+  connection.closeSync()
+  instance.closeSync()
+}

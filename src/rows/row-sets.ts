@@ -1,9 +1,8 @@
 /**
- * Sets of rows. In: what DuckDB says of a condition, positions that are found. Out: intersections, counts, and the next
- * rows after a place. A set is a bit for each row or, where that takes less, the rows' numbers. Values only: a set is
- * never changed.
+ * Sets of rows of a row file. In: numbers of rows that were found. Out: intersections, counts, and the next rows after a
+ * place. A set is a bit for each row or, where that takes less, the rows' numbers. Values only: a set is never changed.
  */
-export interface Positions {
+export interface RowSet {
   readonly rows: number
   /** The rows' numbers, ascending. */
   readonly list: Uint32Array | null
@@ -14,7 +13,7 @@ export interface Positions {
 }
 export type Check = (position: number) => boolean
 
-export const everyRow = (rows: number, check: Check | null = null): Positions => ({
+export const everyRow = (rows: number, check: Check | null = null): RowSet => ({
   rows,
   list: null,
   bits: null,
@@ -22,9 +21,9 @@ export const everyRow = (rows: number, check: Check | null = null): Positions =>
 })
 
 /** Takes rows in any order, each as often as it comes. */
-export function collectPositions(rows: number): {
+export function collectRows(rows: number): {
   add(position: number): void
-  finish(check?: Check | null): Positions
+  finish(check?: Check | null): RowSet
 } {
   let list = new Uint32Array(64)
   let length = 0
@@ -69,15 +68,15 @@ export function collectPositions(rows: number): {
 /** Numbers that take no more than a bit for each row would. */
 const listMax = (rows: number): number => rows / 32
 
-/** @param text '0' and '1', the first row first: a BIT of DuckDB as text; null is none */
-export function fromBitText(rows: number, text: string | null): Positions {
-  const found = collectPositions(rows)
-  if (text !== null) for (let at = text.indexOf('1'); at >= 0; at = text.indexOf('1', at + 1)) found.add(at)
+/** @returns the rows of a range */
+export function rowRange(rows: number, from: number, to: number): RowSet {
+  const found = collectRows(rows)
+  for (let row = from; row < to; row += 1) found.add(row)
   return found.finish()
 }
 
 /** Rows that are in all of the sets; every row where there is no set. */
-export function intersect(rows: number, sets: readonly Positions[]): Positions {
+export function intersect(rows: number, sets: readonly RowSet[]): RowSet {
   if (sets.length === 1 && sets[0] !== undefined) return sets[0]
   const check = checkAll(sets.flatMap((set) => set.check ?? []))
   const lists = sets.flatMap(({ list }) => list ?? []).sort((left, right) => left.length - right.length)
@@ -99,7 +98,7 @@ export function intersect(rows: number, sets: readonly Positions[]): Positions {
   const all = { rows, list: null, bits, check: null }
   const count = countOf(all)
   if (count > listMax(rows)) return { ...all, check }
-  return { rows, list: Uint32Array.from(nextPositions(all, 0, count)), bits: null, check }
+  return { rows, list: Uint32Array.from(nextRows(all, 0, count)), bits: null, check }
 }
 
 function checkAll(checks: readonly Check[]): Check | null {
@@ -121,7 +120,7 @@ function keep(list: Uint32Array, isKept: Check): Uint32Array {
 }
 
 /** First place whose number is not below one. */
-export function lowerBound(numbers: Uint32Array | Float64Array, wanted: number): number {
+export function lowerBound(numbers: Uint32Array, wanted: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -132,7 +131,7 @@ export function lowerBound(numbers: Uint32Array | Float64Array, wanted: number):
 }
 
 /** @returns at most `limit` rows from `from` on, ascending */
-export function nextPositions(set: Positions, from: number, limit: number): number[] {
+export function nextRows(set: RowSet, from: number, limit: number): number[] {
   const found: number[] = []
   if (limit > 0)
     walk(set, from, (position) => {
@@ -142,7 +141,7 @@ export function nextPositions(set: Positions, from: number, limit: number): numb
   return found
 }
 
-export function countOf(set: Positions): number {
+export function countOf(set: RowSet): number {
   const { rows, list, bits, check } = set
   let total = 0
   if (check !== null)
@@ -162,7 +161,7 @@ export function countOf(set: Positions): number {
 }
 
 /** @param visit is given each row of the set from `from` on, ascending, until it says false */
-function walk({ rows, list, bits, check }: Positions, from: number, visit: Check): void {
+function walk({ rows, list, bits, check }: RowSet, from: number, visit: Check): void {
   const goesOn: Check = check === null ? visit : (position) => !check(position) || visit(position)
   if (list !== null) {
     for (let at = lowerBound(list, from); at < list.length; at += 1) if (!goesOn(list[at] ?? 0)) return
@@ -185,4 +184,4 @@ function walk({ rows, list, bits, check }: Positions, from: number, visit: Check
 }
 
 /** Memory a set takes. */
-export const bytesOf = ({ list, bits }: Positions): number => (list ?? bits)?.byteLength ?? 0
+export const bytesOf = ({ list, bits }: RowSet): number => (list ?? bits)?.byteLength ?? 0

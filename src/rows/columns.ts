@@ -1,0 +1,138 @@
+/**
+ * Columns of a Parquet file as numbers of their distinct values. In: a connection and SQL expressions. Out: for every row the
+ * number of its value, and the values; two columns as one.
+ */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import { decodeValue } from '../engine/duckdb/decode.ts'
+import type { JsonValue } from '../engine/types.ts'
+
+export interface CodedColumn {
+  /** Number of the value of each row. */
+  readonly codes: Uint32Array
+  readonly values: readonly JsonValue[]
+}
+
+/** What is read of a column. `text`: compared as text by DuckDB; `nested`: as lists; `plain`: numbers and booleans, here. */
+export interface ColumnRequest {
+  readonly expression: string
+  readonly kind: 'text' | 'nested' | 'plain'
+}
+
+/** Tables of pairs up to this many numbers are arrays, larger ones maps. */
+const PAIR_TABLE_MAX = 1 << 24
+
+/**
+ * Reads columns of all rows.
+ * @param from SQL of the table, with its column file_row_number
+ * @throws when the rows are not as many as they should be
+ */
+export async function readCoded(
+  connection: DuckDBConnection,
+  from: string,
+  rows: number,
+  requests: readonly ColumnRequest[],
+): Promise<CodedColumn[]> {
+  const joins: string[] = []
+  const selected: string[] = []
+  const columns: { codes: Uint32Array; values: JsonValue[]; numbers: Map<DuckDBValue, number> }[] = []
+  for (const [index, { expression, kind }] of requests.entries()) {
+    const values: JsonValue[] = []
+    if (kind === 'plain') selected.push(expression)
+    else {
+      const distinct = `SELECT DISTINCT ${expression} AS v FROM ${from} WHERE ${expression} IS NOT NULL`
+      if (kind === 'text') {
+        await connection.run(`CREATE OR REPLACE TEMP TABLE distinct_${index} AS ${distinct} ORDER BY 1`)
+        await connection.run(`CREATE TYPE value_${index} AS ENUM (SELECT v FROM distinct_${index})`)
+        selected.push(`CAST(enum_code(CAST(${expression} AS value_${index})) AS INTEGER)`)
+        await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY 1`, values)
+        await connection.run(`DROP TABLE distinct_${index}`)
+      } else {
+        await connection.run(
+          `CREATE OR REPLACE TEMP TABLE distinct_${index} AS SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS code, v FROM (${distinct})`,
+        )
+        joins.push(` LEFT JOIN distinct_${index} ON ${expression} = distinct_${index}.v`)
+        selected.push(`distinct_${index}.code`)
+        await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY code`, values)
+      }
+    }
+    columns.push({ codes: new Uint32Array(rows), values, numbers: new Map() })
+  }
+  /** Joins give the rows in any order: each goes to its place. */
+  const isThere = new Uint8Array(rows)
+  let row = 0
+  const result = await connection.stream(
+    `SELECT file_row_number, ${selected.join(', ')} FROM ${from}${joins.join('')}`,
+  )
+  for (
+    let chunk = await result.fetchChunk();
+    chunk !== null && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    const places = chunk.getColumnValues(0).map(Number)
+    for (const place of places) {
+      if (place >= rows || isThere[place] === 1) throw new RangeError('more rows than the manifest says')
+      isThere[place] = 1
+    }
+    for (const [index, { codes, values, numbers }] of columns.entries()) {
+      const isPlain = requests[index]?.kind === 'plain'
+      const found = chunk.getColumnValues(index + 1)
+      for (let at = 0; at < found.length; at += 1) {
+        const value = found[at] ?? null
+        const place = places[at] ?? 0
+        if (!isPlain && value !== null) {
+          codes[place] = value as number
+          continue
+        }
+        let number = numbers.get(value)
+        if (number === undefined) {
+          number = values.length
+          numbers.set(value, number)
+          values.push(decodeValue(value))
+        }
+        codes[place] = number
+      }
+    }
+    row += places.length
+  }
+  if (row !== rows) throw new RangeError(`${row} rows, the manifest says ${rows}`)
+  return columns.map(({ codes, values }) => ({ codes, values }))
+}
+
+async function readValues(connection: DuckDBConnection, statement: string, into: JsonValue[]): Promise<void> {
+  const result = await connection.stream(statement)
+  for (
+    let chunk = await result.fetchChunk();
+    chunk !== null && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  )
+    for (const value of chunk.getColumnValues(0)) into.push(decodeValue(value))
+}
+
+/** Two columns as one, numbered by first appearance. @returns null when it has more than `max` distinct pairs */
+export function mergeColumns(
+  left: CodedColumn,
+  right: CodedColumn,
+  max: number,
+  join: (left: JsonValue, right: JsonValue) => JsonValue,
+): CodedColumn | null {
+  const width = right.values.length
+  const pairs = left.values.length * width
+  const table = pairs <= PAIR_TABLE_MAX ? new Int32Array(pairs).fill(-1) : null
+  const map = new Map<number, number>()
+  const codes = new Uint32Array(left.codes.length)
+  const values: JsonValue[] = []
+  for (let row = 0; row < codes.length; row += 1) {
+    const [first, second] = [left.codes[row] ?? 0, right.codes[row] ?? 0]
+    const pair = first * width + second
+    let number = table === null ? (map.get(pair) ?? -1) : (table[pair] ?? -1)
+    if (number < 0) {
+      number = values.length
+      if (number >= max) return null
+      if (table === null) map.set(pair, number)
+      else table[pair] = number
+      values.push(join(left.values[first] ?? null, right.values[second] ?? null))
+    }
+    codes[row] = number
+  }
+  return { codes, values }
+}

@@ -1,0 +1,194 @@
+/**
+ * Which rows meet a filter of a list. In: the values that filters look at, row by row. Out: lists of rows by value, stored in the
+ * row file, and the sets of rows that meet conditions.
+ *
+ * Filters whose values go together (the state and the municipality) share one index: an entry holds the values of all its
+ * filters. A condition is tried on the entries, which are few, and the rows of those that meet it are united; so it means
+ * exactly what query/filters.ts says in SQL, NULL included: a value that is not there meets no comparison.
+ */
+import type { JsonValue } from '../engine/types.ts'
+import type { Dataset, Filter } from '../model/datasets.ts'
+import { type CodedColumn, mergeColumns } from './columns.ts'
+import { visitList } from './row-lists.ts'
+import { collectRows, type RowSet } from './row-sets.ts'
+import { type Place, readPlace } from './sections.ts'
+
+/** A declaration as filters see it: characteristic, provider kind, four flags. */
+export type DeclarationProfile = readonly (string | boolean | null)[]
+const MEMBERS = [
+  'characteristic_code',
+  'provider_kind',
+  'has_ambulatory',
+  'has_ambulatory_sus',
+  'has_hospital',
+  'has_hospital_sus',
+] as const
+export const DECLARATIONS = 'declarations'
+
+/** One index as the file describes it. */
+export interface FilterIndexHead {
+  /** What its entries hold the values of: columns, or `declarations`. */
+  readonly columns: readonly string[]
+  readonly entries: readonly (readonly JsonValue[])[]
+  /** Where each entry's rows end. */
+  readonly ends: Place
+  readonly bytes: Place
+}
+
+/** An entry more than this many distinct values are merged into must not get more of them. */
+const MERGED_MAX = 256
+
+/** @returns the column a filter looks at; null for those that need no index (the text search and the first key column) */
+export function filterColumn(dataset: Dataset, name: string): string | null {
+  const filter = dataset.filters?.[name]
+  if (filter === undefined || filter.kind === 'search') return null
+  if (filter.kind === 'declaration') return DECLARATIONS
+  if (filter.kind === 'status') return 'is_active'
+  const column = filter.column ?? name
+  // Rows stand in the order of their key: what its first column begins with is a range of them.
+  return column === dataset.key[0] && (filter.kind === 'equals' || filter.kind === 'municipality')
+    ? null
+    : column
+}
+
+/** @returns columns that filters look at, each once */
+export const filterColumns = (dataset: Dataset): string[] => [
+  ...new Set(Object.keys(dataset.filters ?? {}).flatMap((name) => filterColumn(dataset, name) ?? [])),
+]
+
+/** Columns that go together as one: as few indexes as there can be without many more entries. */
+export function groupColumns(
+  columns: ReadonlyMap<string, CodedColumn>,
+): { names: string[]; column: CodedColumn }[] {
+  const groups: { names: string[]; column: CodedColumn }[] = []
+  const largestFirst = [...columns].sort(([, left], [, right]) => right.values.length - left.values.length)
+  for (const [name, { codes, values }] of largestFirst) {
+    const single: CodedColumn = { codes, values: values.map((value) => [value]) }
+    let isMerged = false
+    for (const group of groups) {
+      const max = Math.max(MERGED_MAX, group.column.values.length)
+      const merged = mergeColumns(group.column, single, max, (left, right) => [
+        ...(left as JsonValue[]),
+        ...(right as JsonValue[]),
+      ])
+      if (merged === null) continue
+      group.names.push(name)
+      group.column = merged
+      isMerged = true
+      break
+    }
+    if (!isMerged) groups.push({ names: [name], column: single })
+  }
+  return groups
+}
+
+/** The distinct declarations of an offering, as its entry holds them. @param declarations as the record shows them */
+export function profilesOf(declarations: JsonValue): DeclarationProfile[] {
+  const profiles = new Map<string, DeclarationProfile>()
+  for (const declaration of (declarations ?? []) as Record<string, string | boolean | null>[]) {
+    const profile = MEMBERS.map((member) => declaration[member] ?? null)
+    profiles.set(JSON.stringify(profile), profile)
+  }
+  return [...profiles].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, profile]) => profile)
+}
+
+/** A condition on the entries of one index. */
+type Test = (entry: readonly JsonValue[]) => boolean
+
+/** @param params filters of columns of this index, names → texts, already valid */
+function testFor(
+  dataset: Dataset,
+  columns: readonly string[],
+  params: readonly (readonly [string, string])[],
+): Test {
+  const tests: Test[] = []
+  const together: ((profile: DeclarationProfile) => boolean)[] = []
+  for (const [name, text] of params) {
+    const filter = dataset.filters?.[name]
+    if (filter === undefined || filter.kind === 'search') continue
+    const at = columns.indexOf(filterColumn(dataset, name) ?? '')
+    if (filter.kind !== 'declaration') {
+      const meets = valueTest(filter, text)
+      tests.push((entry) => meets(entry[at] ?? null))
+    } else if ('boolean' in filter.values && text === 'false') {
+      // The complement of true, over offerings: no declaration may have it.
+      const meets = declarationTest(filter.column, 'true')
+      tests.push((entry) => !(entry[at] as unknown as DeclarationProfile[]).some(meets))
+    } else together.push(declarationTest(filter.column, text))
+  }
+  if (together.length > 0) {
+    const at = columns.indexOf(DECLARATIONS)
+    tests.push((entry) =>
+      (entry[at] as unknown as DeclarationProfile[]).some((profile) =>
+        together.every((meets) => meets(profile)),
+      ),
+    )
+  }
+  return (entry) => tests.every((meets) => meets(entry))
+}
+
+function declarationTest(column: string, text: string): (profile: DeclarationProfile) => boolean {
+  const member = (profile: DeclarationProfile, name: (typeof MEMBERS)[number]) =>
+    profile[MEMBERS.indexOf(name)]
+  if (column === 'offers_any_sus')
+    return (profile) =>
+      member(profile, 'has_ambulatory_sus') === true || member(profile, 'has_hospital_sus') === true
+  const name = column as (typeof MEMBERS)[number]
+  return (profile) => member(profile, name) === (text === 'true' ? true : text)
+}
+
+function valueTest(
+  filter: Exclude<Filter, { kind: 'declaration' | 'search' }>,
+  text: string,
+): (value: JsonValue) => boolean {
+  switch (filter.kind) {
+    case 'equals': {
+      const wanted = 'year' in filter.values ? Number(text) : text
+      return (value) => value === wanted
+    }
+    case 'municipality': {
+      const isWhole = text.length === 7
+      return (value) =>
+        typeof value === 'string'
+          ? isWhole
+            ? value === text
+            : value.startsWith(text)
+          : value !== null && (isWhole ? value : Math.floor(Number(value) / 10)) === Number(text)
+    }
+    case 'positive':
+      return (value) => value !== null && Number(value) > 0 === (text === 'true')
+    case 'flag':
+      return (value) => value === (text === 'true')
+    case 'status':
+      return (value) => value === (text === 'active')
+  }
+}
+
+/** @returns rows that meet conditions on one index */
+export function rowsMeeting(
+  dataset: Dataset,
+  rows: number,
+  file: number,
+  index: FilterIndexHead & { readonly ends32: Uint32Array },
+  params: readonly (readonly [string, string])[],
+): RowSet {
+  const meets = testFor(dataset, index.columns, params)
+  const found = collectRows(rows)
+  const { entries, ends32 } = index
+  let entry = 0
+  while (entry < entries.length) {
+    if (!meets(entries[entry] ?? [])) {
+      entry += 1
+      continue
+    }
+    // Lists that stand side by side are read at once.
+    const first = entry
+    while (entry + 1 < entries.length && meets(entries[entry + 1] ?? [])) entry += 1
+    const start = first === 0 ? 0 : (ends32[first - 1] ?? 0)
+    const bytes = readPlace(file, [index.bytes[0] + start, (ends32[entry] ?? 0) - start])
+    for (let at = first; at <= entry; at += 1)
+      visitList(bytes, (at === 0 ? 0 : (ends32[at - 1] ?? 0)) - start, (ends32[at] ?? 0) - start, found.add)
+    entry += 1
+  }
+  return found.finish()
+}

@@ -1,0 +1,44 @@
+/**
+ * Keys of rows as texts of one width: their order as texts is the order of the rows. Pure.
+ *
+ * Integers are padded with zeros in front, texts with spaces behind. Everything is ASCII; a dataset whose keys are not is refused
+ * when its row file is made.
+ */
+import type { Dataset } from '../model/datasets.ts'
+import { FIELDS, type FieldName } from '../model/fields.ts'
+
+/** A value of a key column. */
+export type KeyValue = string | number
+/** Characters of each key column; null for integers. */
+export type KeyWidths = readonly (number | null)[]
+
+/** Digits an integer key is padded to. */
+export const INTEGER_WIDTH = 10
+
+export const isInteger = (field: FieldName): boolean => FIELDS[field].type === 'integer'
+/** Fields of a record, in the order of its JSON. */
+export const fieldsOf = (dataset: Dataset): FieldName[] => [...dataset.fields, ...(dataset.detail ?? [])]
+export const isSearched = (dataset: Dataset): boolean =>
+  dataset.internal?.includes('search_text' as FieldName) ?? false
+
+/** @returns characters of a whole key */
+export const widthOf = (widths: KeyWidths): number =>
+  widths.reduce<number>((sum, width) => sum + (width ?? INTEGER_WIDTH), 0)
+
+/** @returns the text of a key, or of its first columns; null when no row can have it */
+export function keyText(
+  dataset: Pick<Dataset, 'key'>,
+  widths: KeyWidths,
+  values: readonly KeyValue[],
+): string | null {
+  let text = ''
+  for (const [index, value] of values.entries()) {
+    const column = dataset.key[index]
+    if (column === undefined) return null
+    const part = String(value)
+    const width = widths[index] ?? INTEGER_WIDTH
+    if (part.length > width) return null
+    text += isInteger(column) ? part.padStart(width, '0') : part.padEnd(width, ' ')
+  }
+  return text
+}

@@ -1,0 +1,246 @@
+/**
+ * Makes the row files of a release, removes them. In: the manifest of a component release and the folder of its Parquet files. Out: a
+ * folder of row files that is renamed into place whole, or nothing.
+ *
+ * Each file is made by a worker process of its own, two at once: one that a Parquet file crashes, or that is killed, harms
+ * nothing. A file that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
+ */
+import { spawn } from 'node:child_process'
+import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { digestFile } from '../release/digest.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { readManifest } from '../release/verify.ts'
+import { isRunning } from '../release/writer.ts'
+import { workerEntry } from '../workers/entry.ts'
+import type { BuiltFile } from './build.ts'
+import {
+  checkRowFiles,
+  derivedFolder,
+  indexPath,
+  indexText,
+  type RowEntry,
+  type RowProblem,
+  type RowSource,
+  readIndex,
+  rowFolder,
+  rowSources,
+} from './derived.ts'
+
+/** What a worker is started with. */
+export interface RowJob {
+  readonly dataset: RowSource['dataset']
+  readonly file: string
+  readonly rows: number
+  readonly out: string
+  /** Gives way to a server that runs beside it. */
+  readonly isBackground: boolean
+}
+
+export interface MadeRows {
+  readonly files: number
+  /** Those that another release had already. */
+  readonly linked: number
+  readonly bytes: number
+  readonly problems: readonly RowProblem[]
+}
+
+/** Row files that are complete but not in their place. */
+export interface PreparedRows {
+  readonly made: MadeRows
+  commit(): Promise<void>
+  /** Removes them unless they are in their place. */
+  discard(): Promise<void>
+}
+
+const AT_ONCE = 2
+const OUTPUT_MAX = 4000
+const MAKING = /^\.making-(\d+)-/
+
+/**
+ * @param parquetFolder where the release's files stand now
+ * @param isBackground a server may run beside: give way to it
+ */
+export async function prepareRows(
+  releasesDir: string,
+  manifest: Manifest,
+  parquetFolder: string,
+  isBackground: boolean,
+): Promise<PreparedRows> {
+  const derived = derivedFolder(releasesDir)
+  await mkdir(derived, { recursive: true })
+  await removeLeftOvers(derived)
+  const making = join(derived, `.making-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  await mkdir(making)
+  const discard = (): Promise<void> => rm(making, { recursive: true, force: true })
+  try {
+    const known = await knownRowFiles(releasesDir)
+    const entries: RowEntry[] = []
+    const problems: RowProblem[] = []
+    let linked = 0
+    const waiting = rowSources(manifest)
+    const work = async (): Promise<void> => {
+      for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
+        const { dataset, file, path } = source
+        const out = join(making, path)
+        try {
+          const other = await linkKnown(known.get(`${dataset} ${file.sha256}`) ?? [], out)
+          const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out, isBackground }
+          const { bytes, sha256 } = other ?? (await runWorker(job))
+          if (other !== null) linked += 1
+          entries.push({
+            path,
+            bytes,
+            sha256,
+            rows: file.rows,
+            source: file.path,
+            source_sha256: file.sha256,
+          })
+        } catch (error) {
+          await rm(out, { force: true })
+          problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    entries.sort((left, right) => (left.path < right.path ? -1 : 1))
+    await writeFile(indexPath(making), indexText(manifest.release_id, entries), { flush: true })
+    const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    return {
+      made: { files: entries.length, linked, bytes, problems },
+      discard,
+      async commit() {
+        const target = rowFolder(releasesDir, manifest.release_id)
+        await mkdir(dirname(target), { recursive: true })
+        await syncFolder(making)
+        // What was there is stale or damaged; who has it open reads on.
+        const old = `${making}.old`
+        await rename(target, old).catch(() => undefined)
+        await rename(making, target)
+        await syncFolder(dirname(target))
+        await syncFolder(derived)
+        await rm(old, { recursive: true, force: true })
+      },
+    }
+  } catch (error) {
+    await discard()
+    throw error
+  }
+}
+
+/**
+ * Makes the row files of a release and of those it joins, where they are missing or no good.
+ * @param id any release @param again makes those that are good, too
+ * @returns what was made, by component release; those that had all of theirs are not among them
+ */
+export async function makeRows(
+  releasesDir: string,
+  id: string,
+  { again = false, onStep = (_id: string): void => undefined } = {},
+): Promise<Record<string, MadeRows>> {
+  const made: Record<string, MadeRows> = {}
+  for (const manifest of await componentsOf(releasesDir, id)) {
+    if (!again && (await checkRowFiles(releasesDir, manifest)).problems.length === 0) continue
+    onStep(manifest.release_id)
+    const prepared = await prepareRows(releasesDir, manifest, join(releasesDir, manifest.release_id), true)
+    await prepared.commit()
+    made[manifest.release_id] = prepared.made
+  }
+  return made
+}
+
+/** Removes the row files of a release and of those it joins. @returns ids of those that had some */
+export async function removeRows(releasesDir: string, id: string): Promise<string[]> {
+  const removed: string[] = []
+  for (const { release_id } of await componentsOf(releasesDir, id)) {
+    const folder = dirname(rowFolder(releasesDir, release_id))
+    if ((await readdir(folder).catch(() => null)) === null) continue
+    await rm(folder, { recursive: true, force: true })
+    removed.push(release_id)
+  }
+  return removed
+}
+
+/** @returns the manifests of the releases that hold rows: a component itself, or those an analytics release joins */
+export async function componentsOf(releasesDir: string, id: string): Promise<Manifest[]> {
+  const manifest = await readManifest(releasesDir, id)
+  if (manifest.area !== 'analytics') return [manifest]
+  return Promise.all(
+    Object.values(manifest.components).map((component) => readManifest(releasesDir, component)),
+  )
+}
+
+/** Row files of all releases by dataset and SHA-256 of their Parquet. */
+async function knownRowFiles(
+  releasesDir: string,
+): Promise<Map<string, { readonly file: string; readonly entry: RowEntry }[]>> {
+  const known = new Map<string, { file: string; entry: RowEntry }[]>()
+  for (const id of await readdir(derivedFolder(releasesDir)).catch(() => [])) {
+    const entries = await readIndex(releasesDir, id)
+    if (typeof entries === 'string') continue
+    for (const entry of entries) {
+      const key = `${entry.source.split('/')[0]} ${entry.source_sha256}`
+      known.set(key, [
+        ...(known.get(key) ?? []),
+        { file: join(rowFolder(releasesDir, id), entry.path), entry },
+      ])
+    }
+  }
+  return known
+}
+
+/** Links the first of some files that is whole; a rotten copy must not spread. */
+async function linkKnown(
+  candidates: readonly { readonly file: string; readonly entry: RowEntry }[],
+  out: string,
+): Promise<BuiltFile | null> {
+  for (const { file, entry } of candidates)
+    try {
+      if ((await digestFile(file)).sha256 !== entry.sha256) continue
+      await link(file, out)
+      return entry
+    } catch {
+      // It has gone meanwhile, or the file system has no links.
+    }
+  return null
+}
+
+function runWorker(job: RowJob): Promise<BuiltFile> {
+  return new Promise((resolve, reject) => {
+    // No environment: settings and secrets are not the child's.
+    const { file, execArgv } = workerEntry('rows')
+    const child = spawn(process.execPath, [...execArgv, file, JSON.stringify(job)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {},
+    })
+    let [output, errors] = ['', '']
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
+    })
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(JSON.parse(output) as BuiltFile)
+      else reject(new Error(errors.trim() || `making its row file ended with ${signal ?? `code ${code}`}`))
+    })
+  })
+}
+
+async function removeLeftOvers(derived: string): Promise<void> {
+  for (const name of await readdir(derived)) {
+    const pid = MAKING.exec(name)?.[1]
+    if (pid !== undefined && !isRunning(Number(pid)))
+      await rm(join(derived, name), { recursive: true, force: true })
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * A row file, opened for reading: rows by number, numbers by key. In: a file that `build.ts` made. Out: JSON as bytes.
+ *
+ * Rows stand in blocks of sixteen. A block begins with where each of its rows begins (three bytes each). A row is the parts of
+ * its JSON in order: the number of a fragment, or a text with its phrases shortened. Where a dataset's rows repeat what they
+ * belong to (the facility of its beds), these first parts, the head, are written once in a block: a row then begins with the
+ * number of the row, in the block, that has its head.
+ * Blocks are read where they stand, and what the system keeps of the file in memory is shared by all processes; this one holds
+ * the fragments, the phrases and the first key of each block.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { Dataset } from '../model/datasets.ts'
+import type { FilterIndexHead } from './filter-index.ts'
+import { isInteger, type KeyValue, type KeyWidths, keyText, widthOf } from './keys.ts'
+import { type ByteString, fromByteString, TEXT_END } from './phrases.ts'
+import { type Place, readHead, readNumbers, readPlace } from './sections.ts'
+import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.ts'
+
+export const BLOCK_ROWS = 16
+
+/** Strings one behind the other, and where each ends. */
+export interface StringsPlace {
+  readonly ends: Place
+  readonly bytes: Place
+}
+
+/** A part of every row: one of a few fragments, by a number of one or two bytes, or a text behind a prefix. */
+export type PartHead =
+  | { readonly bytes: 1 | 2; readonly fragments: StringsPlace }
+  | { readonly prefix: ByteString }
+
+export interface RowFileHead {
+  readonly rows: number
+  readonly widths: KeyWidths
+  /** Rows whose record only the engine answers. */
+  readonly odd: readonly number[]
+  readonly blockEnds: Place
+  /** Key of each block's first row, all of one width. */
+  readonly firstKeys: Place
+  readonly phrases: StringsPlace
+  readonly parts: readonly PartHead[]
+  /** Parts of the head, of those that hold the key, and of those that lists show. */
+  readonly headParts: number
+  readonly keyParts: number
+  readonly listParts: number
+  readonly filters: readonly FilterIndexHead[]
+  readonly text: TextIndexHead | null
+}
+
+export interface RowFile {
+  readonly head: RowFileHead
+  readonly file: number
+  readonly filters: readonly (FilterIndexHead & { readonly ends32: Uint32Array })[]
+  readonly text: TextIndex | null
+  /** Bytes of the file, and of memory while it is open. */
+  readonly disk: number
+  readonly memory: number
+  /** First row whose key is not below the key that begins with a text; with `past`, the first behind all such keys. */
+  bound(text: string, past: boolean): number
+  keyText(values: readonly KeyValue[]): string | null
+  keyAt(row: number): KeyValue[]
+  /** JSON of a record with every field. */
+  record(row: number): ByteString
+  /** JSON array of rows as lists show them, ascending. */
+  list(rows: readonly number[]): ByteString
+  close(): void
+}
+
+/** Adjacent blocks read at once. */
+const READ_BYTES = 64 << 10
+let buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+
+/** @throws for what is no row file of this version */
+export function openRowFile(dataset: Dataset, path: string): RowFile {
+  const file = openSync(path, 'r')
+  try {
+    return readRowFile(dataset, file)
+  } catch (error) {
+    closeSync(file)
+    throw error
+  }
+}
+
+function readRowFile(dataset: Dataset, file: number): RowFile {
+  const disk = fstatSync(file).size
+  const head = readHead(file, disk) as RowFileHead
+  const { rows, widths, headParts, keyParts, listParts } = head
+  const blockEnds = readNumbers(file, head.blockEnds)
+  const firstKeys = readPlace(file, head.firstKeys).toString('latin1')
+  const phrases = readStrings(file, head.phrases)
+  const parts = head.parts.map((part) =>
+    'prefix' in part
+      ? { prefix: part.prefix, bytes: 0, fragments: [] }
+      : { prefix: '', bytes: part.bytes, fragments: readStrings(file, part.fragments) },
+  )
+  const allParts = parts.length
+  const width = widthOf(widths)
+  const text = head.text === null ? null : openTextIndex(file, head.text, rows)
+  const filters = head.filters.map((filter) => ({ ...filter, ends32: readNumbers(file, filter.ends) }))
+
+  const startOf = (block: number): number => (block === 0 ? 0 : (blockEnds[block - 1] ?? 0))
+  const read = (from: number, to: number): Buffer => {
+    const length = to - from
+    if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length)
+    if (readSync(file, buffer, 0, length, from) !== length) throw new RangeError('a row file that is cut off')
+    return buffer
+  }
+  const readBlock = (block: number): ByteString => {
+    const [from, to] = [startOf(block), blockEnds[block] ?? 0]
+    return read(from, to).toString('latin1', 0, to - from)
+  }
+
+  /** Where the part behind those decoded last begins. */
+  let place = 0
+  /** JSON of parts that begin at a place. */
+  const decode = (bytes: ByteString, at: number, from: number, to: number): ByteString => {
+    let json = ''
+    for (let index = from; index < to; index += 1) {
+      const part = parts[index] as (typeof parts)[number]
+      if (part.bytes === 1) {
+        json += part.fragments[bytes.charCodeAt(at)] ?? ''
+        at += 1
+      } else if (part.bytes === 2) {
+        json += part.fragments[bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8)] ?? ''
+        at += 2
+      } else {
+        json += part.prefix
+        let start = at
+        for (;;) {
+          const byte = bytes.charCodeAt(at)
+          // Also at the end of the bytes, where it is no number.
+          if (!(byte < 32)) {
+            if (Number.isNaN(byte)) throw new RangeError('a row that is cut off')
+            at += 1
+            continue
+          }
+          if (at > start) json += bytes.substring(start, at)
+          if (byte === TEXT_END) break
+          json += phrases[(byte << 8) | bytes.charCodeAt(at + 1)] ?? ''
+          at += 2
+          start = at
+        }
+        at += 1
+      }
+    }
+    place = at
+    return json
+  }
+  const rowStart = (bytes: ByteString, row: number): number =>
+    bytes.charCodeAt(3 * row) | (bytes.charCodeAt(3 * row + 1) << 8) | (bytes.charCodeAt(3 * row + 2) << 16)
+  /** Row of a block whose head was decoded last, so that its neighbours need not decode it again. */
+  let headBytes: ByteString = ''
+  let headRow = -1
+  let headJson: ByteString = ''
+  const decodeRow = (bytes: ByteString, row: number, to: number): ByteString => {
+    const start = rowStart(bytes, row)
+    if (headParts === 0) return decode(bytes, start, 0, to)
+    const of = bytes.charCodeAt(start)
+    if (of !== headRow || bytes !== headBytes) {
+      headJson = decode(bytes, rowStart(bytes, of) + 1, 0, headParts)
+      headRow = of
+      headBytes = bytes
+      if (of === row) return headJson + decode(bytes, place, headParts, to)
+    }
+    if (of !== row) return headJson + decode(bytes, start + 1, headParts, to)
+    decode(bytes, start + 1, 0, headParts)
+    return headJson + decode(bytes, place, headParts, to)
+  }
+  const keyOf = (json: ByteString): KeyValue[] =>
+    dataset.key.map((column) => {
+      const name = `"${column}":`
+      const at = json.indexOf(name) + name.length
+      if (!isInteger(column)) return json.substring(at + 1, json.indexOf('"', at + 1))
+      const end = json.indexOf(',', at)
+      return Number(end < 0 ? json.substring(at) : json.substring(at, end))
+    })
+
+  return {
+    head,
+    file,
+    filters,
+    text,
+    disk,
+    memory:
+      4 * blockEnds.length +
+      firstKeys.length +
+      (text?.bytes ?? 0) +
+      head.phrases.bytes[1] +
+      head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0),
+    bound(wanted, past) {
+      const isBefore = (key: string): boolean => {
+        const begin = key.substring(0, wanted.length)
+        return begin < wanted || (past && begin === wanted)
+      }
+      let [low, high] = [0, blockEnds.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (isBefore(firstKeys.substring(middle * width, (middle + 1) * width))) low = middle + 1
+        else high = middle
+      }
+      if (low === 0) return 0
+      const [block, bytes] = [low - 1, readBlock(low - 1)]
+      let [from, to] = [1, Math.min(BLOCK_ROWS, rows - block * BLOCK_ROWS)]
+      while (from < to) {
+        const middle = (from + to) >> 1
+        if (isBefore(keyText(dataset, widths, keyOf(decodeRow(bytes, middle, keyParts))) ?? ''))
+          from = middle + 1
+        else to = middle
+      }
+      return block * BLOCK_ROWS + from
+    },
+    keyText: (values) => keyText(dataset, widths, values),
+    keyAt: (row) => keyOf(decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, keyParts)),
+    record: (row) => `${decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, allParts)}}`,
+    list(wanted) {
+      let json = '['
+      let [block, bytes] = [-1, '']
+      let [from, to] = [0, 0]
+      for (let index = 0; index < wanted.length; index += 1) {
+        const row = wanted[index] ?? 0
+        const next = Math.floor(row / BLOCK_ROWS)
+        if (next !== block) {
+          block = next
+          const [start, end] = [startOf(block), blockEnds[block] ?? 0]
+          if (start < from || end > to) {
+            // The blocks of the rows that follow side by side are read at once.
+            let last = block
+            for (let other = index + 1; other < wanted.length; other += 1) {
+              const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
+              if (of > last + 1 || (blockEnds[of] ?? 0) - start > READ_BYTES) break
+              last = of
+            }
+            from = start
+            to = blockEnds[last] ?? 0
+            read(from, to)
+          }
+          bytes = buffer.toString('latin1', start - from, end - from)
+        }
+        json += `${index === 0 ? '' : ','}${decodeRow(bytes, row % BLOCK_ROWS, listParts)}}`
+      }
+      return `${json}]`
+    },
+    close: () => closeSync(file),
+  }
+}
+
+function readStrings(file: number, { ends, bytes }: StringsPlace): ByteString[] {
+  const all = readPlace(file, bytes).toString('latin1')
+  let start = 0
+  return Array.from(readNumbers(file, ends), (end) => {
+    const text = all.substring(start, end)
+    start = end
+    return text
+  })
+}
+
+/** @returns the row that JSON bytes are */
+export const parseRow = (json: ByteString): unknown => JSON.parse(fromByteString(json))

@@ -1,0 +1,244 @@
+/**
+ * Lists and records of a dataset from its row files: of one period, or of all of them one behind the other. In: filters, a place
+ * to go on from, a limit. Out: the page's JSON. Nothing here waits, and nothing asks an engine.
+ */
+import type { LRUCache } from 'lru-cache'
+import type { Row } from '../engine/types.ts'
+import type { Dataset } from '../model/datasets.ts'
+import { foldText } from '../query/filters.ts'
+import { filterColumn, rowsMeeting } from './filter-index.ts'
+import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
+import { type ByteString, toByteString } from './phrases.ts'
+import { parseRow, type RowFile } from './row-file.ts'
+import { countOf, everyRow, intersect, nextRows, type RowSet, rowRange } from './row-sets.ts'
+
+export interface PageQuery {
+  /** Parameter name → text, already valid. */
+  readonly filters: Readonly<Record<string, string>>
+  /** Key of the last row of the page before. */
+  readonly after: readonly KeyValue[] | null
+  readonly limit: number
+  readonly counts: boolean
+}
+
+export interface RowPage {
+  /** JSON array. */
+  readonly json: ByteString
+  readonly count: number
+  /** Key of the last row where more follow. */
+  readonly next: readonly KeyValue[] | null
+  readonly total: number | null
+}
+
+export interface RowTable {
+  readonly rows: number
+  /** Key columns → position, or null. */
+  find(key: readonly KeyValue[]): number | null
+  /** JSON of one record with every field; null where only the engine writes it exactly. */
+  record(position: number): ByteString | null
+  /** Records whose key begins with a value, parsed; null where the engine must answer. */
+  recordsOf(first: KeyValue): readonly Row[] | null
+  /** One page; null where a condition cannot be answered from the row files. */
+  page(query: PageQuery): RowPage | null
+}
+
+/** Sets of rows by what they were found for. */
+export type SetCache = LRUCache<string, RowSet>
+
+type Params = readonly (readonly [name: string, text: string])[]
+
+/** A table that can be walked with others. */
+export interface PeriodTable extends RowTable {
+  /** Rows that meet filters; null where they cannot be found. */
+  select(filters: PageQuery['filters']): RowSet | null
+  /** First position behind a key, whether a row has it or not. */
+  after(key: readonly KeyValue[]): number
+  list(positions: readonly number[]): ByteString
+  keyAt(position: number): KeyValue[]
+}
+
+/** @param name what the file is called among the sets of all tables */
+export function openTable(dataset: Dataset, file: RowFile, name: string, sets: SetCache): PeriodTable {
+  const { rows } = file.head
+  const odd = new Set(file.head.odd)
+  const cached = (what: string, find: () => RowSet): RowSet => {
+    const key = `${name}\n${what}`
+    const known = sets.get(key)
+    if (known !== undefined) return known
+    const found = find()
+    sets.set(key, found)
+    return found
+  }
+  const search = (text: string): RowSet | null =>
+    file.text?.find(toByteString(foldText(text)), (add) => {
+      for (const prefix of codePrefixes(text)) {
+        const to = file.bound(prefix, true)
+        for (let row = file.bound(prefix, false); row < to; row += 1) add(row)
+      }
+    }) ?? null
+  /** What codes that begin with a text look like among the keys: integers may have any number of digits behind. */
+  const codePrefixes = (text: string): string[] => {
+    if (file.head.widths[0] !== null) return /^[\x21-\x7e]+$/.test(text) ? [text] : []
+    if (!/^[1-9]\d*$/.test(text) || text.length > INTEGER_WIDTH) return []
+    return Array.from({ length: INTEGER_WIDTH - text.length + 1 }, (_, zeros) => '0'.repeat(zeros) + text)
+  }
+  /** One condition, or those that one index answers together. */
+  const find = (index: number | 'key' | 'search', params: Params): RowSet | null => {
+    const [[parameter, text] = ['', '']] = params
+    if (index === 'search') return search(text)
+    if (index === 'key') {
+      const filter = dataset.filters?.[parameter]
+      const isPrefix = filter?.kind === 'municipality' && text.length < 7
+      const key = isPrefix ? text : file.keyText([text])
+      return key === null ? everyRow(0) : rowRange(rows, file.bound(key, false), file.bound(key, true))
+    }
+    const filter = file.filters[index]
+    return filter === undefined ? null : rowsMeeting(dataset, rows, file.file, filter, params)
+  }
+  const groupsOf = (
+    filters: PageQuery['filters'],
+  ): Map<number | 'key' | 'search', [string, string][]> | null => {
+    const groups = new Map<number | 'key' | 'search', [string, string][]>()
+    for (const [parameter, text] of Object.entries(filters)) {
+      const filter = dataset.filters?.[parameter]
+      if (filter === undefined || (filter.kind === 'status' && text === 'all')) continue
+      const column = filterColumn(dataset, parameter)
+      const index =
+        filter.kind === 'search'
+          ? 'search'
+          : column === null
+            ? 'key'
+            : file.filters.findIndex(({ columns }) => columns.includes(column))
+      if (index === -1) return null
+      const group = groups.get(index)
+      if (group === undefined) groups.set(index, [[parameter, text]])
+      else group.push([parameter, text])
+    }
+    return groups
+  }
+  const select = (filters: PageQuery['filters']): RowSet | null => {
+    const groups = groupsOf(filters)
+    if (groups === null) return null
+    if (groups.size === 0 || rows === 0) return everyRow(rows)
+    const what = JSON.stringify([...groups.values()])
+    const known = sets.get(`${name}\n${what}`)
+    if (known !== undefined) return known
+    const parts: RowSet[] = []
+    for (const [index, params] of groups) {
+      const what = JSON.stringify([params])
+      let part = sets.get(`${name}\n${what}`) ?? null
+      if (part === null) {
+        part = find(index, params)
+        if (part === null) return null
+        sets.set(`${name}\n${what}`, part)
+      }
+      parts.push(part)
+    }
+    return parts.length === 1 ? (parts[0] ?? null) : cached(what, () => intersect(rows, parts))
+  }
+  const record = (position: number): ByteString | null => (odd.has(position) ? null : file.record(position))
+  const table: PeriodTable = {
+    rows,
+    select,
+    record,
+    list: (positions) => file.list(positions),
+    keyAt: (position) => file.keyAt(position),
+    after(key) {
+      const text = file.keyText(key)
+      if (text === null || key.length !== dataset.key.length) throw new RangeError('not a key of these rows')
+      return file.bound(text, true)
+    },
+    find(key) {
+      const text = file.keyText(key)
+      if (text === null || key.length !== dataset.key.length) return null
+      const position = file.bound(text, false)
+      return position < rows && file.keyText(file.keyAt(position)) === text ? position : null
+    },
+    recordsOf(first) {
+      const text = file.keyText([first])
+      if (text === null) return []
+      const found: Row[] = []
+      const to = file.bound(text, true)
+      for (let position = file.bound(text, false); position < to; position += 1) {
+        const json = record(position)
+        if (json === null) return null
+        found.push(parseRow(json) as Row)
+      }
+      return found
+    },
+    page({ filters, after, limit, counts }) {
+      const set = select(filters)
+      if (set === null) return null
+      const positions = nextRows(set, after === null ? 0 : table.after(after), limit + 1)
+      const isLast = positions.length <= limit
+      const shown = isLast ? positions : positions.slice(0, limit)
+      return {
+        json: file.list(shown),
+        count: shown.length,
+        next: isLast ? null : file.keyAt(shown.at(-1) ?? 0),
+        total: counts ? countOf(set) : null,
+      }
+    },
+  }
+  return table
+}
+
+/** Periods one behind the other, in order: a key begins with its period (YYYYMM). */
+export function joinPeriods(
+  tables: readonly { readonly period: number; readonly table: PeriodTable }[],
+): RowTable {
+  const rows = tables.reduce((sum, { table }) => sum + table.rows, 0)
+  return {
+    rows,
+    find(key) {
+      let base = 0
+      for (const { table } of tables) {
+        const position = table.find(key)
+        if (position !== null) return base + position
+        base += table.rows
+      }
+      return null
+    },
+    record(position) {
+      let left = position
+      for (const { table } of tables) {
+        if (left < table.rows) return table.record(left)
+        left -= table.rows
+      }
+      return null
+    },
+    recordsOf(first) {
+      const all: Row[] = []
+      for (const { table } of tables) {
+        const found = table.recordsOf(first)
+        if (found === null) return null
+        all.push(...found)
+      }
+      return all
+    },
+    page({ filters, after, limit, counts }) {
+      const [from = 0, ...key] = after ?? []
+      const pages: ByteString[] = []
+      let [count, total] = [0, 0]
+      let last: KeyValue[] = []
+      let isMore = false
+      for (const { period, table } of tables) {
+        const isBehind = period >= Number(from)
+        if (!counts && (isMore || !isBehind)) continue
+        const set = table.select(filters)
+        if (set === null) return null
+        if (counts) total += countOf(set)
+        if (isMore || !isBehind) continue
+        const start = after !== null && period === from ? table.after(key) : 0
+        const positions = nextRows(set, start, limit - count + 1)
+        isMore = positions.length > limit - count
+        const shown = isMore ? positions.slice(0, limit - count) : positions
+        if (shown.length === 0) continue
+        pages.push(table.list(shown).slice(1, -1))
+        count += shown.length
+        last = [period, ...table.keyAt(shown.at(-1) ?? 0)]
+      }
+      return { json: `[${pages.join(',')}]`, count, next: isMore ? last : null, total: counts ? total : null }
+    },
+  }
+}

@@ -1,0 +1,299 @@
+/**
+ * Which rows hold a text, by the words they are made of. In: each row's folded text, as bytes. Out: the index in the row file, and
+ * the rows that contain what is searched, exactly those a scan would find.
+ *
+ * A text is its words joined by single spaces, an empty word between two of them. What is searched without a space lies within
+ * one word, so it is looked for in the few distinct words instead of in every row. With spaces it is a row of words: one
+ * that ends so, some that are so, one that begins so; the rows of the rarest of them are tried, and only as far as rows are
+ * asked for.
+ */
+import type { ByteString } from './phrases.ts'
+import { packLists, visitList } from './row-lists.ts'
+import { type Check, collectRows, everyRow, lowerBound, type RowSet } from './row-sets.ts'
+import { type Place, readNumbers, readPlace, type SectionWriter } from './sections.ts'
+
+/** The index as the file describes it. Words that several rows hold come first, then those of a single row. */
+export interface TextIndexHead {
+  /** Distinct words, each with a line feed before and behind. */
+  readonly words: Place
+  /** Where each word begins in `words`. */
+  readonly starts: Place
+  /** Where the rows of each word of several rows end in `lists`, and the row of each other word. */
+  readonly ends: Place
+  readonly lists: Place
+  readonly singles: Place
+  /** Words of each bucket, the trigrams that hash to it. */
+  readonly bucketEnds: Place
+  readonly buckets: Place
+  /** The words of the rows, in windows of rows: where each row's words end (two bytes), then their numbers (three bytes). */
+  readonly windowEnds: Place
+  readonly windows: Place
+}
+
+export interface TextIndex {
+  readonly bytes: number
+  /** Rows whose text holds another. @param more rows that are found anyhow: only a text without a space may have them */
+  find(text: ByteString, more?: (add: (row: number) => void) => void): RowSet
+}
+
+const WINDOW_ROWS = 256
+const WORD_BYTES = 3
+const BUCKETS = 1 << 16
+
+/** Collects the words of texts, row by row. @param rows how many there will be */
+export function collectWords(rows: number): {
+  /** @throws for a text that cannot be told from two */
+  add(text: ByteString): void
+  write(out: SectionWriter): TextIndexHead
+} {
+  const numbers = new Map<string, number>()
+  const counts: number[] = []
+  const lastRow: number[] = []
+  /** Number of every word, rows in order; cut by rowEnds. */
+  let sequence = new Uint32Array(rows * 8 + 8)
+  let length = 0
+  const rowEnds = new Uint32Array(rows)
+  let row = 0
+  return {
+    add(text) {
+      if (text.includes('\n')) throw new RangeError('a searched text holds a line feed')
+      for (const word of text.split(' ')) {
+        let number = numbers.get(word)
+        if (number === undefined) {
+          number = numbers.size
+          numbers.set(word, number)
+          counts.push(0)
+          lastRow.push(-1)
+        }
+        if (lastRow[number] !== row) counts[number] = (counts[number] ?? 0) + 1
+        lastRow[number] = row
+        if (length === sequence.length) {
+          const larger = new Uint32Array(length * 2)
+          larger.set(sequence)
+          sequence = larger
+        }
+        sequence[length] = number
+        length += 1
+      }
+      rowEnds[row] = length
+      row += 1
+    },
+    write(out) {
+      const several = counts.reduce((sum, count) => sum + (count > 1 ? 1 : 0), 0)
+      const renumbered = new Uint32Array(counts.length)
+      const words = new Array<string>(counts.length)
+      let [nextSeveral, nextSingle] = [0, several]
+      for (const [word, number] of numbers) {
+        const isSingle = counts[number] === 1
+        const place = isSingle ? nextSingle : nextSeveral
+        if (isSingle) nextSingle += 1
+        else nextSeveral += 1
+        renumbered[number] = place
+        words[place] = word
+      }
+      for (let at = 0; at < length; at += 1) sequence[at] = renumbered[sequence[at] ?? 0] ?? 0
+      const starts = new Uint32Array(words.length)
+      let start = 1
+      for (const [number, word] of words.entries()) {
+        starts[number] = start
+        start += word.length + 1
+      }
+      const text = `\n${words.join('\n')}\n`
+      const singles = new Uint32Array(words.length - several)
+      const seen = new Int32Array(words.length)
+      const lists = packLists(several, (add) => {
+        seen.fill(-1)
+        for (let at = 0, of = 0; of < row; of += 1)
+          for (; at < (rowEnds[of] ?? 0); at += 1) {
+            const word = sequence[at] ?? 0
+            if (word >= several) singles[word - several] = of
+            else if (seen[word] !== of) add(word, of)
+            seen[word] = of
+          }
+      })
+      const buckets = packLists(BUCKETS, (add) => visitTrigrams(text, starts, add))
+      const windowEnds = new Uint32Array(Math.ceil(row / WINDOW_ROWS))
+      const windows: Buffer[] = []
+      let size = 0
+      for (let first = 0; first < row; first += WINDOW_ROWS) {
+        const window = packWindow(sequence, rowEnds, first, Math.min(row, first + WINDOW_ROWS))
+        windows.push(window)
+        size += window.length
+        windowEnds[first / WINDOW_ROWS] = size
+      }
+      return {
+        words: out.put(Buffer.from(text, 'latin1')),
+        starts: out.put(starts),
+        ends: out.put(lists.ends),
+        lists: out.put(lists.bytes),
+        singles: out.put(singles),
+        bucketEnds: out.put(buckets.ends),
+        buckets: out.put(buckets.bytes),
+        windowEnds: out.put(windowEnds),
+        windows: out.put(Buffer.concat(windows)),
+      }
+    },
+  }
+}
+
+function packWindow(sequence: Uint32Array, rowEnds: Uint32Array, first: number, last: number): Buffer {
+  const begin = first === 0 ? 0 : (rowEnds[first - 1] ?? 0)
+  const count = (rowEnds[last - 1] ?? 0) - begin
+  const bytes = Buffer.alloc(2 * WINDOW_ROWS + WORD_BYTES * count)
+  for (let row = first; row < last; row += 1)
+    bytes.writeUInt16LE((rowEnds[row] ?? 0) - begin, 2 * (row - first))
+  for (let word = 0; word < count; word += 1)
+    bytes.writeUIntLE(sequence[begin + word] ?? 0, 2 * WINDOW_ROWS + WORD_BYTES * word, WORD_BYTES)
+  return bytes
+}
+
+/** Opens the index of a row file. @param file descriptor; @param rows of the dataset */
+export function openTextIndex(file: number, head: TextIndexHead, rows: number): TextIndex {
+  const words = readPlace(file, head.words).toString('latin1')
+  const [starts, ends, singles, bucketEnds, windowEnds] = [
+    readNumbers(file, head.starts),
+    readNumbers(file, head.ends),
+    readNumbers(file, head.singles),
+    readNumbers(file, head.bucketEnds),
+    readNumbers(file, head.windowEnds),
+  ]
+  const several = ends.length
+  const startIn = (list: Uint32Array, at: number): number => (at === 0 ? 0 : (list[at - 1] ?? 0))
+  const read = (place: Place, from: number, to: number): Buffer =>
+    readPlace(file, [place[0] + from, to - from])
+  /** Bytes of the rows of a word, which are about as many as its rows. */
+  const weightOf = (word: number): number => (word < several ? (ends[word] ?? 0) - startIn(ends, word) : 1)
+  const addRowsOf = (word: number, add: (row: number) => void): void => {
+    if (word >= several) {
+      add(singles[word - several] ?? 0)
+      return
+    }
+    const bytes = read(head.lists, startIn(ends, word), ends[word] ?? 0)
+    visitList(bytes, 0, bytes.length, add)
+  }
+
+  /** The words in which a pattern occurs, each once; a line feed in it stands for the word's begin or end. */
+  const wordsWith = (pattern: string): number[] => {
+    const found: number[] = []
+    let rarest = -1
+    let least = Number.POSITIVE_INFINITY
+    for (let at = 0; at + 3 <= pattern.length; at += 1) {
+      const bucket = bucketAt(pattern, at)
+      const size = (bucketEnds[bucket] ?? 0) - startIn(bucketEnds, bucket)
+      if (size < least) [rarest, least] = [bucket, size]
+    }
+    if (rarest >= 0) {
+      const bytes = read(head.buckets, startIn(bucketEnds, rarest), bucketEnds[rarest] ?? 0)
+      visitList(bytes, 0, bytes.length, (word) => {
+        // With the line feeds before and behind it.
+        if (holds(words, (starts[word] ?? 0) - 1, starts[word + 1] ?? words.length, pattern)) found.push(word)
+      })
+      return found
+    }
+    // Too short to have a trigram: looked for in all words.
+    for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
+      const word = wordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
+      found.push(word)
+      // On with the next word: its begin shares a line feed with this one's end.
+      at = (starts[word + 1] ?? words.length) - 1
+    }
+    return found
+  }
+
+  const isInOrder = (parts: readonly (ReadonlySet<number> | null)[]): Check => {
+    let [window, base] = [-1, 0]
+    let bytes: Buffer = Buffer.alloc(0)
+    return (row) => {
+      const wanted = Math.floor(row / WINDOW_ROWS)
+      if (wanted !== window) {
+        bytes = read(head.windows, startIn(windowEnds, wanted), windowEnds[wanted] ?? 0)
+        window = wanted
+        base = wanted * WINDOW_ROWS
+      }
+      const first = row === base ? 0 : bytes.readUInt16LE(2 * (row - base - 1))
+      const last = bytes.readUInt16LE(2 * (row - base)) - parts.length
+      for (let at = first; at <= last; at += 1) {
+        let same = 0
+        for (; same < parts.length; same += 1) {
+          const place = 2 * WINDOW_ROWS + WORD_BYTES * (at + same)
+          const word = (bytes[place] ?? 0) | ((bytes[place + 1] ?? 0) << 8) | ((bytes[place + 2] ?? 0) << 16)
+          if (parts[same]?.has(word) === false) break
+        }
+        if (same === parts.length) return true
+      }
+      return false
+    }
+  }
+
+  return {
+    bytes: words.length + 4 * (starts.length + ends.length + singles.length + bucketEnds.length),
+    find(text, more = () => undefined) {
+      const found = collectRows(rows)
+      // No text holds a line feed.
+      if (text.includes('\n')) return found.finish()
+      const parts = text.split(' ')
+      if (parts.length === 1) {
+        for (const word of wordsWith(text)) addRowsOf(word, found.add)
+        more(found.add)
+        return found.finish()
+      }
+      // Between two spaces stands a whole word; at either end the text may begin or end within one.
+      const partWords = parts.map((part, place) => {
+        if (part === '' && (place === 0 || place === parts.length - 1)) return null
+        const before = place === 0 ? '' : '\n'
+        const behind = place === parts.length - 1 ? '' : '\n'
+        return wordsWith(`${before}${part}${behind}`)
+      })
+      const check = isInOrder(partWords.map((list) => (list === null ? null : new Set(list))))
+      const rarest = partWords
+        .flatMap((list) =>
+          list === null ? [] : [{ list, weight: list.reduce((sum, word) => sum + weightOf(word), 0) }],
+        )
+        .sort((left, right) => left.weight - right.weight)[0]
+      // Nothing but one space: any row may have it.
+      if (rarest === undefined) return everyRow(rows, check)
+      for (const word of rarest.list) addRowsOf(word, found.add)
+      return found.finish(check)
+    },
+  }
+}
+
+/** Does a part of a text hold a pattern? Letter by letter: to cut the part out costs more. */
+function holds(text: string, start: number, end: number, pattern: string): boolean {
+  const first = pattern.charCodeAt(0)
+  for (let at = start; at <= end - pattern.length; at += 1) {
+    if (text.charCodeAt(at) !== first) continue
+    let same = 1
+    while (same < pattern.length && text.charCodeAt(at + same) === pattern.charCodeAt(same)) same += 1
+    if (same === pattern.length) return true
+  }
+  return false
+}
+
+/** The trigram at a place, hashed: unequal ones may share a bucket, so what is found there is looked at. */
+const bucketAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) * 2521 + text.charCodeAt(at + 1) * 157 + text.charCodeAt(at + 2)) & (BUCKETS - 1)
+
+/** Gives each word's trigrams once, line feeds included, so that a word's begin and end are found as well. */
+function visitTrigrams(
+  words: string,
+  starts: Uint32Array,
+  add: (bucket: number, word: number) => void,
+): void {
+  /** Last word put into each bucket: a word stands there once. */
+  const seen = new Int32Array(BUCKETS).fill(-1)
+  for (let word = 0; word < starts.length; word += 1) {
+    const end = (starts[word + 1] ?? words.length) - 3
+    for (let at = (starts[word] ?? 0) - 1; at <= end; at += 1) {
+      const bucket = bucketAt(words, at)
+      if (seen[bucket] !== word) add(bucket, word)
+      seen[bucket] = word
+    }
+  }
+}
+
+/** The last word that begins at or before a place. */
+function wordAt(starts: Uint32Array, place: number): number {
+  const next = lowerBound(starts, place + 1)
+  return Math.max(0, next - 1)
+}
