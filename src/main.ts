@@ -19,7 +19,7 @@ import { residentRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
-import type { RowStore } from './rows/row-store.ts'
+import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
@@ -59,7 +59,10 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     notesUse: true,
     onProblem: (problem) => logger.error({ problem }, 'keys file'),
   })
-  const rows: RowStore | null = null
+  const rows = createRowStore({
+    releasesDir: settings.releasesDir,
+    setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
+  })
   /** Loads what aggregations read, in the background: until it is there, statements read the files. */
   const warm = (view: ReleaseView): void => {
     engine.warm(view).then(
@@ -79,9 +82,15 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       await checks.get(view.id)
       checks.delete(view.id)
       await engine.open(view)
+      await rows.open(view)
+      for (const { dataset, reason } of rows.problems(view))
+        logger.warn({ release_id: view.id, dataset, reason }, 'no row file: the engine answers')
     },
     keepOpen: settings.releasesOpen,
-    onClosed: (id) => engine.release(id),
+    onClosed: async (id) => {
+      await rows.release(id)
+      await engine.release(id)
+    },
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: (view) => {
       logger.info({ release_id: view.id }, 'release in service')
@@ -174,6 +183,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       releases.close()
       keys.close()
       await reports.close()
+      await rows.close()
       await engine.close()
     },
   }

@@ -206,29 +206,6 @@ export const SETTINGS = {
     allowed: 'a whole number from 0 to 100000000000',
     parse: whole(0, 100_000_000_000),
   }),
-  rowsDir: setting({
-    name: 'SUS_ROWS_DIR',
-    default: 'auto',
-    unit: '',
-    help: 'Folder where rows stand written out as JSON while the server runs, for fast lists; auto is the temporary folder where that is a disk, none keeps none.',
-    allowed: 'auto, none, or the path of a folder, which may not exist yet',
-    parse: (text) =>
-      text === 'none'
-        ? null
-        : text === 'auto'
-          ? text
-          : isAbsentOr('folder', text)
-            ? resolve(text)
-            : undefined,
-  }),
-  rowsBytes: setting({
-    name: 'SUS_ROWS_BYTES',
-    default: '4294967296',
-    unit: 'bytes',
-    help: 'Disk for rows that are written out, and never more than half of what is free.',
-    allowed: 'a whole number from 0 to 1000000000000',
-    parse: whole(0, 1_000_000_000_000),
-  }),
   reportMemory: setting({
     name: 'SUS_REPORT_MEMORY',
     default: 'half of SUS_DUCKDB_MEMORY',

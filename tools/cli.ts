@@ -25,6 +25,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
+  rows: () => import('./commands/rows.ts'),
   'verify-report': () => import('./commands/verify-report.ts'),
   keys: () => import('./commands/keys.ts'),
 }

@@ -19,6 +19,7 @@ import {
   type PreparedRelease,
   prepareRelease,
 } from '../release/writer.ts'
+import { type MadeRows, type PreparedRows, prepareRows } from '../rows/make.ts'
 import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
@@ -41,6 +42,8 @@ export interface ImportOptions {
   readonly maxRejected: number
   readonly threads?: number
   readonly onProgress?: (step: string) => void
+  /** Makes the row files of the releases as well, beside the rest of the work. */
+  readonly makesRows?: boolean
 }
 
 export interface ImportResult {
@@ -51,6 +54,8 @@ export interface ImportResult {
   readonly rejected: Readonly<Record<string, number>>
   /** Files nothing was made of. */
   readonly unknown: readonly string[]
+  /** Row files by release; of those that were here already, nothing. */
+  readonly rowFiles: Readonly<Record<string, MadeRows>>
 }
 
 /** A release of an area, whether just made or here before. */
@@ -66,6 +71,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   const work = await createStaging(releasesDir)
   const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
   const prepared: PreparedRelease[] = []
+  const rowFiles = new Map<string, Promise<PreparedRows>>()
   try {
     onProgress('recognise files')
     const found = await discover(paths, AREAS, session.scratch)
@@ -129,13 +135,28 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       })
       prepared.push(made)
       releases.set(area, { manifest: made.manifest, folder: made.staging })
+      if (options.makesRows === true) {
+        const { release_id } = made.manifest
+        const making = prepareRows(releasesDir, made.manifest, made.staging, false)
+        // What goes wrong is thrown where it is waited for.
+        making.catch(() => undefined)
+        rowFiles.set(release_id, making)
+      }
     }
 
     onProgress('analytics')
     const joined = await makeAnalytics(session, releasesDir, version, releases)
     prepared.push(joined)
+    if (rowFiles.size > 0) onProgress('row files')
+    await Promise.all(rowFiles.values())
     // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
     for (const release of prepared) await commitRelease(releasesDir, release)
+    const madeRows: Record<string, MadeRows> = {}
+    for (const [id, making] of rowFiles) {
+      const rows = await making
+      await rows.commit()
+      madeRows[id] = rows.made
+    }
     const made = AREAS.filter((importer) => opened.has(importer)).map(({ area }) => area)
     const idOf = (area: Area): string | null =>
       made.includes(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
@@ -150,8 +171,14 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       ),
       rejected: sumReasons(made.flatMap((area) => releases.get(area)?.manifest.set_aside ?? [])),
       unknown,
+      rowFiles: madeRows,
     }
   } finally {
+    for (const making of rowFiles.values())
+      await making.then(
+        (rows) => rows.discard(),
+        () => undefined,
+      )
     session.close()
     for (const folder of [work, ...prepared.map(({ staging }) => staging)])
       await rm(folder, { recursive: true, force: true })

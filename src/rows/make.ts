@@ -2,16 +2,16 @@
  * Makes the row files of a release, removes them. In: the manifest of a component release and the folder of its Parquet files. Out: a
  * folder of row files that is renamed into place whole, or nothing.
  *
- * Each file is made by a worker process of its own, two at once: one that a Parquet file crashes, or that is killed, harms
- * nothing. A file that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
+ * The files are made by worker processes, two at once: one that a Parquet file crashes, or that is killed, harms nothing. A file
+ * that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { digestFile } from '../release/digest.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
-import { isRunning } from '../release/writer.ts'
+import { cleanStaging, createStaging } from '../release/writer.ts'
 import { workerEntry } from '../workers/entry.ts'
 import type { BuiltFile } from './build.ts'
 import {
@@ -27,15 +27,15 @@ import {
   rowSources,
 } from './derived.ts'
 
-/** What a worker is started with. */
+/** One file to make: what a worker is sent. */
 export interface RowJob {
   readonly dataset: RowSource['dataset']
   readonly file: string
   readonly rows: number
   readonly out: string
-  /** Gives way to a server that runs beside it. */
-  readonly isBackground: boolean
 }
+/** What it answers. */
+export type RowReply = BuiltFile | { readonly error: string }
 
 export interface MadeRows {
   readonly files: number
@@ -54,8 +54,9 @@ export interface PreparedRows {
 }
 
 const AT_ONCE = 2
+/** A second worker costs a start: fewer rows are not worth it. */
+const ROWS_OF_ONE = 100_000
 const OUTPUT_MAX = 4000
-const MAKING = /^\.making-(\d+)-/
 
 /**
  * @param parquetFolder where the release's files stand now
@@ -67,11 +68,7 @@ export async function prepareRows(
   parquetFolder: string,
   isBackground: boolean,
 ): Promise<PreparedRows> {
-  const derived = derivedFolder(releasesDir)
-  await mkdir(derived, { recursive: true })
-  await removeLeftOvers(derived)
-  const making = join(derived, `.making-${process.pid}-${Math.random().toString(36).slice(2)}`)
-  await mkdir(making)
+  const making = await createStaging(releasesDir)
   const discard = (): Promise<void> => rm(making, { recursive: true, force: true })
   try {
     const known = await knownRowFiles(releasesDir)
@@ -79,14 +76,16 @@ export async function prepareRows(
     const problems: RowProblem[] = []
     let linked = 0
     const waiting = rowSources(manifest)
+    const isSmall = waiting.reduce((sum, { file }) => sum + file.rows, 0) < ROWS_OF_ONE
     const work = async (): Promise<void> => {
+      const worker = createWorker(isBackground)
       for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
         const { dataset, file, path } = source
         const out = join(making, path)
         try {
           const other = await linkKnown(known.get(`${dataset} ${file.sha256}`) ?? [], out)
-          const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out, isBackground }
-          const { bytes, sha256 } = other ?? (await runWorker(job))
+          const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out }
+          const { bytes, sha256 } = other ?? (await worker.run(job))
           if (other !== null) linked += 1
           entries.push({
             path,
@@ -101,8 +100,9 @@ export async function prepareRows(
           problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
         }
       }
+      worker.end()
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await Promise.all(Array.from({ length: isSmall ? 1 : AT_ONCE }, work))
     entries.sort((left, right) => (left.path < right.path ? -1 : 1))
     await writeFile(indexPath(making), indexText(manifest.release_id, entries), { flush: true })
     const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
@@ -118,7 +118,7 @@ export async function prepareRows(
         await rename(target, old).catch(() => undefined)
         await rename(making, target)
         await syncFolder(dirname(target))
-        await syncFolder(derived)
+        await syncFolder(derivedFolder(releasesDir))
         await rm(old, { recursive: true, force: true })
       },
     }
@@ -138,6 +138,7 @@ export async function makeRows(
   id: string,
   { again = false, onStep = (_id: string): void => undefined } = {},
 ): Promise<Record<string, MadeRows>> {
+  await cleanStaging(releasesDir)
   const made: Record<string, MadeRows> = {}
   for (const manifest of await componentsOf(releasesDir, id)) {
     if (!again && (await checkRowFiles(releasesDir, manifest)).problems.length === 0) continue
@@ -205,34 +206,49 @@ async function linkKnown(
   return null
 }
 
-function runWorker(job: RowJob): Promise<BuiltFile> {
-  return new Promise((resolve, reject) => {
-    // No environment: settings and secrets are not the child's.
-    const { file, execArgv } = workerEntry('rows')
-    const child = spawn(process.execPath, [...execArgv, file, JSON.stringify(job)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {},
-    })
-    let [output, errors] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
-    })
-    child.once('error', reject)
-    child.once('close', (code, signal) => {
-      if (code === 0) resolve(JSON.parse(output) as BuiltFile)
-      else reject(new Error(errors.trim() || `making its row file ended with ${signal ?? `code ${code}`}`))
-    })
-  })
+interface Worker {
+  run(job: RowJob): Promise<BuiltFile>
+  end(): void
 }
 
-async function removeLeftOvers(derived: string): Promise<void> {
-  for (const name of await readdir(derived)) {
-    const pid = MAKING.exec(name)?.[1]
-    if (pid !== undefined && !isRunning(Number(pid)))
-      await rm(join(derived, name), { recursive: true, force: true })
+/** A worker process, started with the first job; one that has died is started again. */
+function createWorker(isBackground: boolean): Worker {
+  let child: ChildProcess | null = null
+  const start = (): ChildProcess => {
+    // No environment: settings and secrets are not the child's.
+    const { file, execArgv } = workerEntry('rows')
+    return spawn(process.execPath, [...execArgv, file, String(isBackground)], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      env: {},
+    })
+  }
+  return {
+    run: (job) =>
+      new Promise((resolve, reject) => {
+        child ??= start()
+        const own = child
+        let errors = ''
+        own.stderr?.removeAllListeners('data')
+        own.stderr?.on('data', (chunk: Buffer) => {
+          errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
+        })
+        const end = (error: string | null, built?: BuiltFile): void => {
+          own.removeAllListeners()
+          if (built === undefined) reject(new Error(error ?? ''))
+          else resolve(built)
+        }
+        own.once('message', (reply: RowReply) => ('error' in reply ? end(reply.error) : end(null, reply)))
+        own.once('error', (error) => end(error.message))
+        own.once('close', (code, signal) => {
+          child = null
+          end(errors.trim() || `making its row file ended with ${signal ?? `code ${code}`}`)
+        })
+        own.send(job)
+      }),
+    end() {
+      if (child?.connected === true) child.disconnect()
+      child = null
+    },
   }
 }
 

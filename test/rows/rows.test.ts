@@ -1,11 +1,9 @@
 /**
- * Rows written out are the rows: every byte of every list and record is what the engine's answer has, under every filter;
- * words find what a scan finds; what has gone is answered by the engine.
+ * Row files are the rows: every byte of every list and record is what the engine's answer has, under every filter, of every period;
+ * words find what a scan finds; what is missing, damaged or another release's is answered by the engine.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { DuckDBInstance, LIST, listValue, VARCHAR } from '@duckdb/node-api'
 import t from 'tap'
 import type { Row } from '../../src/engine/types.ts'
@@ -13,28 +11,32 @@ import { ROUTES } from '../../src/http/routes/index.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { DATASETS, type Dataset, type DatasetName } from '../../src/model/datasets.ts'
 import { filterSchema } from '../../src/query/filters.ts'
-import { planList } from '../../src/query/list.ts'
+import { type PeriodChoice, planList } from '../../src/query/list.ts'
 import { latestPeriod, type ReleaseView } from '../../src/release/view.ts'
-import { buildLines } from '../../src/rows/build.ts'
+import { buildRowFile } from '../../src/rows/build.ts'
+import { checkRowFiles, ROW_DATASETS, rowFolder } from '../../src/rows/derived.ts'
+import { makeRows, removeRows } from '../../src/rows/make.ts'
+import { collectPhrases, fromByteString, phraseEncoder, toByteString } from '../../src/rows/phrases.ts'
+import { openRowFile } from '../../src/rows/row-file.ts'
+import { packLists, visitList } from '../../src/rows/row-lists.ts'
 import {
-  collectPositions,
+  collectRows,
   countOf,
   everyRow,
-  fromBitText,
   intersect,
-  nextPositions,
-  type Positions,
-} from '../../src/rows/positions.ts'
-import { type BuildJob, KEPT } from '../../src/rows/rows.ts'
-import { openShelf, readBytes, type Shelf } from '../../src/rows/shelf.ts'
-import { collectWords, findRows } from '../../src/rows/words.ts'
+  nextRows,
+  type RowSet,
+  rowRange,
+} from '../../src/rows/row-sets.ts'
+import { createRowStore, type RowTable } from '../../src/rows/row-store.ts'
+import { readHead, writeSections } from '../../src/rows/sections.ts'
+import { collectWords, openTextIndex, type TextIndexHead } from '../../src/rows/text-index.ts'
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
-const program = fileURLToPath(new URL('../../dist/workers/rows.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const plain = await openClient(small.releasesDir)
 const written = await openClient(small.releasesDir, 1, { rows: true })
@@ -45,7 +47,11 @@ t.teardown(async () => {
 const view = written.store.current() as ReleaseView
 const periodOf = (dataset: Dataset): number | null =>
   dataset.periodic ? latestPeriod(view, dataset.name as DatasetName) : null
-const shelfOf = (name: DatasetName) => written.rows?.find(view, name, periodOf(DATASETS[name])) ?? null
+const tableOf = (name: DatasetName, period: PeriodChoice = periodOf(DATASETS[name])): RowTable => {
+  const found = written.rows?.find(view, name, period) ?? null
+  if (found === null) throw new Error(`${name} ${period} has no row file`)
+  return found
+}
 const strip = (text: string): string => text.replace(/"request_id":"[^"]+"/, '')
 
 const { send } = await listen(written.app)
@@ -53,63 +59,53 @@ const { send } = await listen(written.app)
 const get = (url: string): Promise<Reply> =>
   send({ url, headers: { authorization: `Bearer ${written.keyWithout()}` } })
 
-/** What is written is as long as it says. */
-function listText(shelf: Shelf, positions: readonly number[]): string {
-  const list = shelf.list(positions)
-  const target = Buffer.alloc(list.length + 2, '.')
-  const written = list.copy(target, 1)
-  const text = readBytes(list).toString()
-  return written === list.length && target.toString() === `.${text}.`
-    ? text
-    : `${written} bytes, not ${list.length}`
-}
+const page = (rows: RowTable, limit: number, after: (string | number)[] | null = null) =>
+  rows.page({ filters: {}, after, limit, counts: false })
+const column = (field: string) => sql`${{ parts: [{ kind: 'text' as const, text: `"${field}"` }] }}`
+const rowsOf = (dataset: Dataset, period: number | null): Promise<Row[]> =>
+  written.engine.run(
+    sql`SELECT ${joinSql([...dataset.fields, ...(dataset.detail ?? [])].map(column), ', ')} FROM ${table(dataset.name, period)} ORDER BY ${joinSql(dataset.key.map(column), ', ')}`,
+    view,
+  )
 
-t.test('every row of every dataset, byte for byte', async (t) => {
-  for (const name of KEPT) {
+t.test('every row of every dataset and period, byte for byte', async (t) => {
+  let [closed, periods] = [0, 0]
+  for (const name of ROW_DATASETS) {
     const dataset: Dataset = DATASETS[name]
-    const shelf = shelfOf(name)
-    if (shelf === null) throw new Error(`${name} was not written out`)
-    const fields = [...dataset.fields, ...(dataset.detail ?? [])]
-    const rows = await written.engine.run(
-      sql`SELECT ${joinSql(
-        fields.map((field) => sql`${{ parts: [{ kind: 'text' as const, text: `"${field}"` }] }}`),
-        ', ',
-      )} FROM ${table(name, periodOf(dataset))} ORDER BY ${joinSql(
-        dataset.key.map((field) => sql`${{ parts: [{ kind: 'text' as const, text: `"${field}"` }] }}`),
-        ', ',
-      )}`,
-      view,
-    )
-    t.equal(shelf.rows, rows.length, name)
-    let [different, engineOnly] = [0, 0]
-    rows.forEach((row, position) => {
-      const shown = Object.fromEntries(dataset.fields.map((field) => [field, row[field] ?? null]))
-      if (listText(shelf, [position]) !== JSON.stringify([shown])) different += 1
-      const record = shelf.record(position)
-      if (record === null) engineOnly += 1
-      else if (record.toString() !== JSON.stringify(row)) different += 1
-      const key = dataset.key.map((field) => row[field] as string | number)
-      if (shelf.find(key) !== position || JSON.stringify(shelf.keyAt(position)) !== JSON.stringify(key))
-        different += 1
-      if (shelf.after(key) !== position + 1) different += 1
-    })
-    t.equal(different, 0, `${name}: ${rows.length} rows`)
-    t.ok(engineOnly <= rows.length / 100, `${engineOnly} records only the engine writes`)
-    const some = rows
-      .slice(3, 90)
-      .map((row) => Object.fromEntries(dataset.fields.map((field) => [field, row[field] ?? null])))
-    t.equal(
-      listText(
-        shelf,
-        some.map((_, index) => index + 3),
-      ),
-      JSON.stringify(some),
-      'rows together',
-    )
-    t.equal(listText(shelf, []), '[]')
-    t.equal(shelf.find(dataset.key.map(() => 'x')), null)
-    t.equal(shelf.find(dataset.key.map(() => '99999999999')), null)
+    for (const period of dataset.periodic ? (view.components.cnes?.datasets[name]?.periods ?? []) : [null]) {
+      const file = tableOf(name, period)
+      const rows = await rowsOf(dataset, period)
+      periods += 1
+      t.equal(file.rows, rows.length, `${name} ${period}`)
+      const shown = rows.map((row) =>
+        Object.fromEntries(dataset.fields.map((field) => [field, row[field] ?? null])),
+      )
+      let different = 0
+      rows.forEach((row, position) => {
+        if (row.is_active === false) closed += 1
+        const record = file.record(position)
+        if (record === null || fromByteString(record) !== JSON.stringify(row)) different += 1
+        const key = dataset.key.map((field) => row[field] as string | number)
+        if (file.find(key) !== position) different += 1
+        if (position % 7 !== 0) return
+        const next = page(file, 1 + (position % 60), key)
+        const expected = shown.slice(position + 1, position + 2 + (position % 60))
+        if (fromByteString(next?.json ?? '') !== JSON.stringify(expected) || next?.count !== expected.length)
+          different += 1
+      })
+      t.equal(different, 0, `${name}: ${rows.length} rows`)
+      t.equal(fromByteString(page(file, rows.length)?.json ?? ''), JSON.stringify(shown), 'all rows together')
+      const [first = {}] = rows
+      const [begin = ''] = dataset.key.map((field) => first[field] as string)
+      t.same(
+        file.recordsOf(begin),
+        rows.filter((row) => row[dataset.key[0] ?? ''] === begin),
+      )
+      t.equal(file.find(dataset.key.map(() => 'x')), null)
+      t.equal(file.find(dataset.key.map(() => '99999999999')), null)
+    }
   }
+  t.ok(closed > 10 && periods === 10, `${closed} rows of closed facilities, ${periods} files`)
 })
 
 /** Values a filter takes that some row has, and one that none has. */
@@ -165,7 +161,7 @@ t.test(
     for (const route of ROUTES) {
       if (route.kind !== 'list' || route.pathFilter !== undefined) continue
       const name = route.dataset.name as DatasetName
-      if (!KEPT.includes(name)) continue
+      if (!ROW_DATASETS.includes(name)) continue
       const rows = await plain.engine.run(
         planList({ dataset: route.dataset, filters: {}, period: periodOf(route.dataset) }, 20_000, null),
         view,
@@ -173,6 +169,8 @@ t.test(
       const options = route.filters.map((filter) =>
         valuesOf(route.dataset, filter, rows).map((value) => [filter, value] as const),
       )
+      if (route.dataset.periodic)
+        options.push(['all', '2026-04', '2026-05'].map((value) => ['reference_period', value] as const))
       const singles = options.flat().map((option) => [option])
       const pairs = Array.from({ length: 60 }, (_, index) => {
         const [left, right] = [1, 2].map((turn) => {
@@ -249,7 +247,7 @@ t.test('records and facilities, those that are there and those that are not', as
 
 t.test('texts are escaped as JSON.stringify does, whatever they hold', async (t) => {
   const folder = temporaryFolder('escapes')
-  const [file, out] = [join(folder, 'part-0.parquet'), join(folder, 'part.lines')]
+  const [file, out] = [join(folder, 'part-0.parquet'), join(folder, 'part.rows')]
   const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).slice(1)
   const texts = [
     ...controls,
@@ -257,38 +255,53 @@ t.test('texts are escaped as JSON.stringify does, whatever they hold', async (t)
     '\\\u001f',
     '\\\\u000B\u000b\u007f\u2028 /"ã💥',
     '\u001b'.repeat(900),
+    '"cnes_code":"0000001"',
+    ' 12 345  6 São 7890,"cnes_code":',
   ]
-  // One key searched for, one field of lists, one of records.
+  // One key searched for, one field of lists, two of records: one with few values, one with coordinates that are odd.
   const dataset = {
     name: 'escapes',
     area: 'cnes',
     periodic: false,
     key: ['cnes_code'],
     fields: ['cnes_code', 'trade_name'],
-    detail: ['legal_name'],
+    detail: ['legal_name', 'latitude'],
   } as unknown as Dataset
-  const instance = await DuckDBInstance.create(':memory:')
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
   t.teardown(() => {
     connection.closeSync()
     instance.closeSync()
   })
+  const odd = [0, 1e-7, -5, 12.5, 123456.789, -0.00001, null]
   await connection.run(
-    `COPY (SELECT lpad(CAST(row AS VARCHAR), 7, '0') AS cnes_code, list_extract($1, row) AS trade_name, trade_name AS legal_name FROM range(1, ${texts.length + 1}) AS rows(row)) TO '${file}' (FORMAT parquet)`,
+    `COPY (SELECT lpad(CAST(row AS VARCHAR), 7, '0') AS cnes_code, list_extract($1, row) AS trade_name, list_extract($1, 1 + row % 3) AS legal_name, CASE row % 8 ${odd.map((value, at) => `WHEN ${at} THEN ${value}`).join(' ')} ELSE 'nan'::DOUBLE END AS latitude FROM range(1, ${texts.length + 1}) AS rows(row)) TO '${file}' (FORMAT parquet)`,
     [listValue(texts)],
     [LIST(VARCHAR)],
   )
-  const shelf = openShelf(
-    dataset,
-    await buildLines(connection, dataset, file, texts.length, out),
-    openSync(out, 'r'),
-  )
-  t.teardown(() => shelf.close())
-  for (const [position, text] of texts.entries()) {
-    const key = { cnes_code: String(position + 1).padStart(7, '0'), trade_name: text }
-    t.equal(listText(shelf, [position]), JSON.stringify([key]))
-    t.equal(shelf.record(position)?.toString(), JSON.stringify({ ...key, legal_name: text }))
+  const { bytes } = await buildRowFile(connection, dataset, file, texts.length, out)
+  t.equal(statSync(out).size, bytes)
+  const rows = openRowFile(dataset, out)
+  t.teardown(() => rows.close())
+  let engineOnly = 0
+  for (const [index, text] of texts.entries()) {
+    const shown = { cnes_code: String(index + 1).padStart(7, '0'), trade_name: text }
+    t.equal(fromByteString(rows.list([index])), JSON.stringify([shown]))
+    const latitude = odd[(index + 1) % 8]
+    if (rows.head.odd.includes(index)) engineOnly += 1
+    else
+      t.equal(
+        fromByteString(rows.record(index)),
+        JSON.stringify({ ...shown, legal_name: texts[(index + 1) % 3], latitude }),
+      )
+    t.same(rows.keyAt(index), [shown.cnes_code])
   }
+  t.equal(engineOnly, Math.floor((texts.length + 1) / 8), 'a coordinate that is no number is the engine’s')
+  await t.rejects(buildRowFile(connection, dataset, file, texts.length + 1, `${out}2`), /rows|keys/)
+  await connection.run(
+    `COPY (SELECT '0000001' AS cnes_code, 'a' AS trade_name, 'b' AS legal_name, 0.5 AS latitude FROM range(2)) TO '${file}' (FORMAT parquet)`,
+  )
+  await t.rejects(buildRowFile(connection, dataset, file, 2, `${out}3`), /ascend/)
 })
 
 t.test('words find what a scan finds', async (t) => {
@@ -302,30 +315,32 @@ t.test('words find what a scan finds', async (t) => {
       ).join(''),
     ).join(' '),
   )
+  texts.push(' ', 'a  b', ' sao', 'jo ')
+  const path = join(temporaryFolder('words'), 'words.rows')
+  const writer = writeSections(path)
   const collector = collectWords(texts.length)
-  for (const text of texts) collector.add(text)
-  let end = 0
-  const index = {
-    ...collector.finish(),
-    texts: Buffer.from(texts.join('')),
-    textEnds: Uint32Array.from(texts, (text) => {
-      end += Buffer.byteLength(text)
-      return end
-    }),
-  }
+  for (const text of texts) collector.add(toByteString(text))
+  const { bytes } = writer.finish(collector.write(writer))
+  const file = openSync(path, 'r')
+  t.teardown(() => closeSync(file))
+  const index = openTextIndex(file, readHead(file, bytes) as TextIndexHead, texts.length)
   let hits = 0
   for (let turn = 0; turn < 2000; turn += 1) {
     const from = texts[Math.floor(chance(turn, 50) * texts.length)] ?? ''
     const start = Math.floor(chance(turn, 51) * from.length)
     const text =
       from.slice(start, start + 1 + Math.floor(chance(turn, 52) * 9)) || SYLLABLES[turn % 11] || 'a'
-    const found = findRows(index, text)
+    const found = index.find(toByteString(text))
     const expected = texts.flatMap((candidate, row) => (candidate.includes(text) ? [row] : []))
     hits += expected.length
-    if (JSON.stringify(nextPositions(found, 0, 1000)) !== JSON.stringify(expected))
-      t.same(nextPositions(found, 0, 1000), expected, JSON.stringify(text))
+    if (JSON.stringify(nextRows(found, 0, 1000)) !== JSON.stringify(expected))
+      t.same(nextRows(found, 0, 1000), expected, JSON.stringify(text))
   }
   t.ok(hits > 2000, `${hits} hits`)
+  t.same(
+    nextRows(index.find(' '), 0, 1000),
+    texts.flatMap((text, row) => (text.includes(' ') ? [row] : [])),
+  )
   t.throws(() => collectWords(1).add('a\nb'), /line feed/)
 })
 
@@ -333,8 +348,8 @@ t.test('sets of rows', async (t) => {
   const chance = createChance(9)
   const rows = 997
   /** Of few rows and of many, so that both forms are met, some of which are asked before they count. */
-  const make = (seed: number): { set: Positions; expected: Set<number> } => {
-    const found = collectPositions(rows)
+  const make = (seed: number): { set: RowSet; expected: Set<number> } => {
+    const found = collectRows(rows)
     const expected = new Set<number>()
     const count = [0, 1, 20, 31, 32, 65, 400, 3000][seed % 8] ?? 0
     for (let turn = 0; turn < count; turn += 1) {
@@ -362,81 +377,144 @@ t.test('sets of rows', async (t) => {
     )
     const from = Math.floor(chance(seed, 99_999) * rows)
     t.same(
-      [nextPositions(all, 0, rows), nextPositions(all, from, 3), countOf(all)],
+      [nextRows(all, 0, rows), nextRows(all, from, 3), countOf(all)],
       [expected, expected.filter((row) => row >= from).slice(0, 3), expected.length],
       `${seed}`,
     )
   }
   t.equal(forms, 15, 'all forms')
-  const text = '0110000000000000000000000000000000000000000001000000000000000000000000000000000000000000001'
-  const set = fromBitText(text.length, text)
-  t.same(nextPositions(set, 0, 10), [1, 2, 45, text.length - 1])
-  t.same(nextPositions(fromBitText(3, null), 0, 9), [])
-  t.equal(countOf(fromBitText(64, '1'.repeat(64))), 64)
-  t.same(nextPositions(everyRow(3), 1, 10), [1, 2])
+  t.same(nextRows(rowRange(99, 3, 6), 0, 10), [3, 4, 5])
+  t.equal(countOf(rowRange(640, 0, 640)), 640)
+  t.same(nextRows(everyRow(3), 1, 10), [1, 2])
   t.equal(countOf(everyRow(3)), 3)
   t.same(
-    nextPositions(
+    nextRows(
       everyRow(9, (position) => position > 6),
       0,
       10,
     ),
     [7, 8],
   )
-  t.same(nextPositions(intersect(4, []), 0, 9), [0, 1, 2, 3])
-  t.same(nextPositions(set, 0, 0), [])
-})
-
-t.test('rows whose server has ended meanwhile leave no file', async (t) => {
-  const file = view.components.demography?.files.find(({ path }) => path.startsWith('municipalities/'))
-  const manifest = view.components.demography?.release_id ?? ''
-  for (const owner of [process.pid, 1]) {
-    const folder = temporaryFolder('owned')
-    const job: BuildJob = {
-      dataset: 'municipalities',
-      file: join(small.releasesDir, manifest, file?.path ?? ''),
-      rows: file?.rows ?? 0,
-      folder,
-      out: join(folder, 'lines'),
-      index: join(folder, 'index'),
-      owner,
-    }
-    execFileSync(process.execPath, [program, JSON.stringify(job)], { env: {} })
-    t.equal(existsSync(folder), owner === process.pid)
+  t.same(nextRows(intersect(4, []), 0, 9), [0, 1, 2, 3])
+  t.same(nextRows(everyRow(3), 0, 0), [])
+  const lists = [[0], [], [1, 2, 130, 20_000, 3_000_000], [128, 129]]
+  const packed = packLists(lists.length, (add) => {
+    for (const [list, own] of lists.entries()) for (const row of own) add(list, row)
+  })
+  let start = 0
+  for (const [list, end] of packed.ends.entries()) {
+    const found: number[] = []
+    visitList(packed.bytes, start, end, (row) => found.push(row))
+    t.same(found, lists[list])
+    start = end
   }
 })
 
+t.test('phrases come back as they were', async (t) => {
+  const phrases = collectPhrases()
+  for (let turn = 0; turn < 5; turn += 1) phrases.add('"Hospital Regional de 12 leitos 345"')
+  const encode = phraseEncoder(phrases.choose())
+  t.ok(encode('"Hospital Regional de 9999"').length < 12)
+})
+
+t.test('missing, damaged and foreign files are said, and the engine answers', async (t) => {
+  const own = await makeSmallRelease(1)
+  const client = await openClient(own.releasesDir)
+  t.teardown(() => client.close())
+  const current = client.store.current() as ReleaseView
+  const cnes = current.components.cnes?.release_id ?? ''
+  const folder = rowFolder(own.releasesDir, cnes)
+  const file = join(folder, 'facilities-202605.rows')
+  const bytes = readFileSync(file)
+  const index = readFileSync(join(folder, 'index.json'), 'utf8')
+  const open = async () => {
+    const store = createRowStore({ releasesDir: own.releasesDir, setBytes: 0 })
+    await store.open(current)
+    const found = store.find(current, 'facilities', 202605)
+    const problems = store.problems(current).map(({ dataset, reason }) => `${dataset} ${reason}`)
+    await store.close()
+    return { found: found !== null, problems: problems.join('; ') }
+  }
+  t.same(await open(), { found: true, problems: '' })
+  const damages: [string, RegExp, () => void][] = [
+    [
+      'shorter',
+      /facilities-202605 its row file has \d+ bytes, not \d+/,
+      () => truncateSync(file, bytes.length - 1),
+    ],
+    ['gone', /facilities-202605 its row file is missing/, () => rmSync(file)],
+    [
+      'other bytes at the end',
+      /facilities.* cannot be read: not a row file/,
+      () => writeFileSync(file, Buffer.concat([bytes.subarray(0, -3), Buffer.from('xyz')])),
+    ],
+    [
+      'index changed',
+      /all the index of its row files does not have its digest/,
+      () => writeFileSync(join(folder, 'index.json'), index.replace(/"rows":\d+/, '"rows":1')),
+    ],
+    [
+      'index no JSON',
+      /all the index of its row files cannot be read/,
+      () => writeFileSync(join(folder, 'index.json'), '{'),
+    ],
+    ['no folder', /all has no row files/, () => rmSync(folder, { recursive: true })],
+  ]
+  for (const [what, expected, damage] of damages) {
+    rmSync(file, { force: true })
+    writeFileSync(file, bytes)
+    writeFileSync(join(folder, 'index.json'), index)
+    damage()
+    const { found, problems } = await open()
+    t.notOk(found, what)
+    t.match(problems, expected, what)
+  }
+  const made = await makeRows(own.releasesDir, current.id)
+  t.same(Object.keys(made), [cnes], 'what is good is not made again')
+  t.same(readFileSync(file), bytes, 'the same bytes again')
+  t.equal(readFileSync(join(folder, 'index.json'), 'utf8'), index)
+  t.same(await open(), { found: true, problems: '' })
+
+  const flipped = Buffer.from(bytes)
+  flipped[40] = (flipped[40] ?? 0) ^ 1
+  writeFileSync(file, flipped)
+  const manifest = current.components.cnes
+  if (manifest === null) throw new Error('no cnes')
+  t.same((await checkRowFiles(own.releasesDir, manifest)).problems, [], 'digests are checked when asked for')
+  t.match((await checkRowFiles(own.releasesDir, manifest, true)).problems, [
+    { dataset: 'facilities-202605', reason: /SHA-256/ },
+  ])
+  await makeRows(own.releasesDir, current.id, { again: true })
+  t.same(readFileSync(file), bytes)
+})
+
 t.test(
-  'another release comes into service: its rows are written, the others go, nothing fails meanwhile',
+  'a row file of the same Parquet bytes is shared; two stores read it; what is removed stays open',
   async (t) => {
     const older = await importPaths([join(small.snapshots, 'cnes/2026-04'), join(small.snapshots, 'ibge')], {
       releasesDir: small.releasesDir,
       maxRejected: 0.001,
+      makesRows: true,
     })
+    t.equal(older.demography, small.result.demography)
+    const files = older.rowFiles[older.cnes ?? '']
+    t.equal(files?.files, 4)
+    t.equal(files?.linked, 4, 'made of the same Parquet bytes')
     const other = await written.store.pin(older.analytics)
     if (other === null || written.rows === null) throw new Error('no other release')
-    let isOver = false
-    const walk = async (): Promise<number> => {
-      let asked = 0
-      while (!isOver) {
-        const url = `/v1/facilities?uf=RR&search=a&limit=${1 + (asked % 50)}`
-        const [expected, found] = [await plain.get(url), await get(url)]
-        if (strip(found.text) !== strip(expected.text)) t.equal(found.text, expected.text)
-        asked += 1
-      }
-      return asked
-    }
-    const walking = walk()
-    written.rows.open(other)
-    await written.rows.settled()
-    t.equal(shelfOf('facilities'), null, 'the first release is the engine’s again')
-    t.not(written.rows.find(other, 'facilities', 202604), null)
-    const { disk } = written.rows.stats()
-    written.rows.open(view)
-    await written.rows.settled()
-    isOver = true
-    t.ok((await walking) > 3)
-    t.not(shelfOf('facilities'), null)
-    t.ok(disk > 0 && written.rows.stats().disk > 0)
+    const second = createRowStore({ releasesDir: small.releasesDir, setBytes: 0 })
+    await Promise.all([written.rows.open(other), second.open(other)])
+    t.same(second.problems(other), [])
+    const [mine, theirs] = [written.rows, second].map((store) => store.find(other, 'facilities', 202604))
+    t.equal(mine?.rows, theirs?.rows)
+    const first = page(mine as RowTable, 50)?.json
+    t.same(await removeRows(small.releasesDir, older.cnes ?? ''), [older.cnes])
+    t.equal(page(theirs as RowTable, 50)?.json, first, 'open files are read on')
+    await second.close()
+    await written.rows.release(other.id)
+    t.equal(written.rows.find(other, 'facilities', 202604), null)
+    t.ok(page(tableOf('facilities'), 50))
+    t.ok(tableOf('municipalities'), 'what both hold stays open')
+    t.ok(written.rows.stats().disk > 0)
   },
 )

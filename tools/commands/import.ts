@@ -6,6 +6,7 @@ import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
 import { checkPromotion } from '../promotion-checks.ts'
+import { rowLines } from '../row-lines.ts'
 
 export const command: Command = {
   name: 'import',
@@ -35,18 +36,22 @@ export const command: Command = {
           maxRejected:
             numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
           ...(threads === undefined ? {} : { threads }),
+          makesRows: true,
           onProgress: (step) => progress.step(step),
         },
       )
       progress.stop()
-      const { cnes, demography, analytics, rows, rejected, unknown } = result
+      const { cnes, demography, analytics, rows, rejected, unknown, rowFiles } = result
       if (isJson)
-        process.stdout.write(`${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown })}\n`)
+        process.stdout.write(
+          `${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
+        )
       else {
         const report = await checkPromotion(releasesDir, analytics)
         const lines = [
           ...Object.entries(rows).map(([name, count]) => `${name.padEnd(40)} ${count}`),
           ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),
+          ...rowLines(rowFiles),
           ...unknown.map((name) => `not known: ${name}`),
           `cnes        ${cnes ?? '-'}`,
           `demography  ${demography ?? '-'}`,

@@ -2,16 +2,21 @@
  * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and passes the promotion checks
  * against the one in service. --force with a reason promotes one that fails them; the reason is written to promotions.log.
  */
+import { setPriority } from 'node:os'
 import { reportLines } from '../../src/promotion/checks.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
+import { makeRows } from '../../src/rows/make.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 import { checkPromotion } from '../promotion-checks.ts'
+import { rowLines } from '../row-lines.ts'
+
+const LOW_PRIORITY = 10
 
 export const command: Command = {
   name: 'promote',
-  summary: 'Put an analytics release in service.',
+  summary: 'Put an analytics release in service, with its row files.',
   usage: ['promote ID [--force REASON] [--json]'],
   options: {
     force: {
@@ -22,6 +27,8 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print the report as JSON.' },
   },
   async run(args) {
+    // A server may run beside; threads that are started from here on have this priority, too.
+    setPriority(LOW_PRIORITY)
     const [id, ...more] = args.positionals
     if (id === undefined || more.length > 0)
       throw new UsageError('promote takes the id of one analytics release')
@@ -34,6 +41,9 @@ export const command: Command = {
     if (reason === '') throw new UsageError('--force needs a reason')
     const report = await checkPromotion(releasesDir, id)
     const isPromoted = report.met || reason !== undefined
+    // Before it is in service: a server opens what is there then.
+    const made = isPromoted ? await makeRows(releasesDir, id) : {}
+    for (const line of rowLines(made)) process.stderr.write(`${line}\n`)
     if (isPromoted) await promoteRelease(releasesDir, id, report.met ? null : (reason ?? null))
     const { checks, ...rest } = report
     process.stdout.write(

@@ -61,6 +61,7 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
     const { analytics, cnes, demography } = await importPaths([snapshots], {
       releasesDir: settings.releasesDir,
       maxRejected: DEFAULT_MAX_REJECTED,
+      makesRows: true,
       onProgress: (step) => progress.step(`import: ${step}`),
     })
     progress.step('verify')

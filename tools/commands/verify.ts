@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkRelease } from '../../src/import/check-release.ts'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
+import { readManifest } from '../../src/release/verify.ts'
+import { checkRowFiles } from '../../src/rows/derived.ts'
 import { readSettings } from '../../src/settings.ts'
 import type { Command } from '../command.ts'
 
@@ -22,10 +24,14 @@ export const command: Command = {
     try {
       for (const id of ids) {
         const { files, checks } = await checkRelease(releasesDir, id, scratch)
+        const { good, problems } = await checkRowFiles(releasesDir, await readManifest(releasesDir, id), true)
+        // They are no part of the release: what is wrong with them is said, and can be made again.
+        for (const { dataset, reason } of problems)
+          process.stderr.write(`${id}: ${dataset} ${reason}; sus-data rows ${id} makes row files\n`)
         process.stdout.write(
           args.values.json === true
-            ? `${JSON.stringify({ release_id: id, verified: true })}\n`
-            : `${id}: verified, ${files.length} files, ${checks.length} checks\n`,
+            ? `${JSON.stringify({ release_id: id, verified: true, row_files: good.length })}\n`
+            : `${id}: verified, ${files.length} files, ${checks.length} checks${good.length === 0 ? '' : `, ${good.length} row files`}\n`,
         )
       }
       return 0
