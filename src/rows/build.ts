@@ -6,7 +6,7 @@
  * byte for byte what JSON.stringify makes of the row that the engine reads. Refuses (throws) what could not be answered
  * exactly: keys that do not ascend or are not ASCII.
  */
-import type { DuckDBConnection } from '@duckdb/node-api'
+import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
@@ -21,7 +21,7 @@ import {
   profilesOf,
 } from './filter-index.ts'
 import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
-import { type ByteString, collectPhrases, phraseEncoder, toByteString } from './phrases.ts'
+import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteString } from './phrases.ts'
 import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
 import { packLists } from './row-lists.ts'
 import { type SectionWriter, writeSections } from './sections.ts'
@@ -36,6 +36,8 @@ export interface BuiltFile {
 const SAMPLE_ROWS = 100_000
 /** A field with more distinct values in the sample is written as text. */
 const FRAGMENTS_MAX = 8192
+/** Stands between the JSON texts of a row where DuckDB writes them. */
+const SEPARATOR = 31
 /** A number takes two bytes. */
 const NUMBERS_MAX = 65_536
 /** Bytes of the fragments of one number: they are held in memory. */
@@ -120,7 +122,7 @@ export async function buildRowFile(
       shape.headParts,
       phraseEncoder(phrases),
       writer,
-      words === null ? null : (text) => words.add(toByteString(text)),
+      words === null ? null : words.add,
     )
     const keyFields = dataset.key.map((field) => fields.indexOf(field))
     const head: RowFileHead = {
@@ -278,17 +280,32 @@ async function choosePhrases(
       const { codes, values } = part.column
       for (let row = 0; row < rows; row += step) phrases.add(jsonBytes(values[codes[row] ?? 0] ?? null))
     }
-  if (texts.length > 0) {
+  const written = texts.filter(isWritten).map(textExpression)
+  if (written.length > 0) {
     const result = await connection.runAndReadAll(
-      `SELECT ${texts.map(textExpression).join(', ')} FROM ${from} WHERE file_row_number % ${step} = 0`,
+      `SELECT ${jsonOf(written)} FROM ${from} WHERE file_row_number % ${step} = 0`,
     )
-    for (const values of result.getRows())
-      for (const value of values) if (typeof value !== 'number') phrases.add(jsonBytes(decodeValue(value)))
+    for (const [value] of result.getRows()) for (const json of splitJson(value)) phrases.add(json)
   }
   return phrases.choose()
 }
 
 const textExpression = (field: FieldName): string => requestFor(field).expression
+/** Fields whose JSON DuckDB writes; numbers are written here, as JavaScript writes them. */
+const isWritten = (field: FieldName): boolean => !['coordinate', 'integer'].includes(FIELDS[field].type)
+/** JSON of several fields in one value: to fetch a value costs more than its bytes. No JSON text holds the separator. */
+const jsonOf = (expressions: readonly string[]): string =>
+  `encode(concat_ws(chr(${SEPARATOR}), ${expressions.map((expression) => `coalesce(CAST(to_json(${expression}) AS VARCHAR), 'null')`).join(', ')}))`
+const splitJson = (value: unknown): ByteString[] => {
+  const { bytes } = value as DuckDBBlobValue
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .toString('latin1')
+    .split(String.fromCharCode(SEPARATOR))
+    .map(asJavaScript)
+}
+/** DuckDB writes control characters with other letters than JSON.stringify does. */
+const asJavaScript = (json: ByteString): ByteString =>
+  json.includes('\\u') ? jsonBytes(JSON.parse(fromByteString(json)) as JsonValue) : json
 
 /** @returns where each block ends, and rows whose record only the engine writes */
 async function writeRows(
@@ -300,7 +317,7 @@ async function writeRows(
   headParts: number,
   encode: (text: ByteString) => ByteString,
   out: SectionWriter,
-  addText: ((text: string) => void) | null,
+  addText: ((text: ByteString) => void) | null,
 ): Promise<{ blockEnds: Uint32Array; odd: number[] }> {
   const blockEnds = new Uint32Array(Math.ceil(rows / BLOCK_ROWS))
   const odd: number[] = []
@@ -314,11 +331,14 @@ async function writeRows(
       : new Array<ByteString>(part.kind === 'repeated' ? part.column.values.length : 0),
   )
   const nothing = encode('null')
-  const [places, selected] = [new Map(texts.map((field, index) => [field, index])), texts.map(textExpression)]
-  if (addText !== null) selected.push('search_text')
+  const numbers = texts.filter((field) => !isWritten(field))
+  const written = texts.filter(isWritten)
+  const expressions = [...written.map(textExpression), ...(addText === null ? [] : ['search_text'])]
+  const columns = [...(expressions.length === 0 ? [] : [jsonOf(expressions)]), ...numbers.map(textExpression)]
+  const places = new Map(texts.map((field) => [field, (isWritten(field) ? written : numbers).indexOf(field)]))
   const source =
-    selected.length === 0 ? null : await connection.stream(`SELECT ${selected.join(', ')} FROM ${from}`)
-  let values: readonly (readonly unknown[])[] = []
+    columns.length === 0 ? null : await connection.stream(`SELECT ${columns.join(', ')} FROM ${from}`)
+  let values: readonly (readonly DuckDBValue[])[] = []
   let [base, next] = [0, 0]
   let block: ByteString[] = []
   let [lastHead, lastHeadRow] = ['', 0]
@@ -326,21 +346,23 @@ async function writeRows(
     if (row === next && source !== null) {
       const chunk = await source.fetchChunk()
       if (chunk === null || chunk.rowCount === 0) throw new RangeError('fewer rows than the manifest says')
-      values = selected.map((_, index) => chunk.getColumnValues(index))
+      values = columns.map((_, index) => chunk.getColumnValues(index))
       base = row
       next = row + chunk.rowCount
     }
     let [body, head] = ['', '']
+    const json = expressions.length === 0 ? [] : splitJson(values[0]?.[row - base])
     for (let index = 0; index < parts.length; index += 1) {
       if (index === headParts) [head, body] = [body, '']
       const part = parts[index] as Part
       if (part.kind === 'texts') {
-        const value = values[places.get(part.field) ?? 0]?.[row - base] ?? null
-        if (value === null) body += nothing
-        else if (typeof value === 'number' && !Number.isFinite(value)) {
-          odd.push(row)
-          body += nothing
-        } else body += encode(jsonBytes(decodeValue(value as never)))
+        const place = places.get(part.field) ?? 0
+        if (isWritten(part.field)) body += encode(json[place] ?? 'null')
+        else {
+          const value = values[columns.length - numbers.length + place]?.[row - base] ?? null
+          if (typeof value === 'number' && !Number.isFinite(value)) odd.push(row)
+          body += value === null ? nothing : encode(jsonBytes(decodeNumber(value)))
+        }
         continue
       }
       const code = part.column.codes[row] ?? 0
@@ -358,7 +380,7 @@ async function writeRows(
       body = String.fromCharCode(lastHeadRow) + (lastHeadRow === at ? head : '') + body
     }
     block.push(body)
-    if (addText !== null) addText(String(values[selected.length - 1]?.[row - base] ?? ''))
+    if (addText !== null) addText(textOf(json.at(-1) ?? 'null'))
     if (block.length === BLOCK_ROWS || row === rows - 1) {
       writeBlock(out, block)
       blockEnds[Math.floor(row / BLOCK_ROWS)] = out.size()
@@ -369,6 +391,18 @@ async function writeRows(
     throw new RangeError('more rows than the manifest says')
   return { blockEnds, odd }
 }
+
+/** A number as the engine gives it; of one that is not finite the row is the engine's. */
+const decodeNumber = (value: DuckDBValue): JsonValue =>
+  typeof value === 'number' && !Number.isFinite(value) ? null : decodeValue(value)
+
+/** @returns the text that a JSON string is; nothing for null */
+const textOf = (json: ByteString): ByteString =>
+  json.startsWith('"')
+    ? json.includes('\\')
+      ? toByteString(JSON.parse(fromByteString(json)) as string)
+      : json.slice(1, -1)
+    : ''
 
 /** Where each row begins in the block, three bytes each, then the rows. */
 function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {

@@ -52,7 +52,13 @@ export async function readCoded(
         )
         joins.push(` LEFT JOIN distinct_${index} ON ${expression} = distinct_${index}.v`)
         selected.push(`distinct_${index}.code`)
-        await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY code`, values)
+        await readValues(
+          connection,
+          `SELECT CAST(to_json(v) AS VARCHAR) FROM distinct_${index} ORDER BY code`,
+          values,
+        )
+        for (const [number, value] of values.entries())
+          values[number] = JSON.parse(String(value)) as JsonValue
       }
     }
     columns.push({ codes: new Uint32Array(rows), values, numbers: new Map() })

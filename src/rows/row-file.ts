@@ -61,8 +61,8 @@ export interface RowFile {
   keyAt(row: number): KeyValue[]
   /** JSON of a record with every field. */
   record(row: number): ByteString
-  /** JSON array of rows as lists show them, ascending. */
-  list(rows: readonly number[]): ByteString
+  /** JSON array of rows as lists show them, ascending. @param begin what each row begins with */
+  list(rows: readonly number[], begin?: ByteString): ByteString
   close(): void
 }
 
@@ -212,7 +212,7 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     keyText: (values) => keyText(dataset, widths, values),
     keyAt: (row) => keyOf(decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, keyParts)),
     record: (row) => `${decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, allParts)}}`,
-    list(wanted) {
+    list(wanted, begin = '{') {
       let json = '['
       let [block, bytes] = [-1, '']
       let [from, to] = [0, 0]
@@ -236,7 +236,8 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
           }
           bytes = buffer.toString('latin1', start - from, end - from)
         }
-        json += `${index === 0 ? '' : ','}${decodeRow(bytes, row % BLOCK_ROWS, listParts)}}`
+        const shown = decodeRow(bytes, row % BLOCK_ROWS, listParts)
+        json += `${index === 0 ? '' : ','}${begin}${shown.substring(1)}}`
       }
       return `${json}]`
     },

@@ -143,7 +143,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
         if (table === null) return null
         tables.push({ period: of, table })
       }
-      const joined = joinPeriods(tables)
+      const joined = joinPeriods(datasetOf(dataset), tables)
       component.joined.set(dataset, joined)
       return joined
     },

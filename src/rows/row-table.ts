@@ -6,6 +6,7 @@ import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { foldText } from '../query/filters.ts'
+import { formatPeriod } from '../release/view.ts'
 import { filterColumn, rowsMeeting } from './filter-index.ts'
 import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
 import { type ByteString, toByteString } from './phrases.ts'
@@ -53,7 +54,7 @@ export interface PeriodTable extends RowTable {
   select(filters: PageQuery['filters']): RowSet | null
   /** First position behind a key, whether a row has it or not. */
   after(key: readonly KeyValue[]): number
-  list(positions: readonly number[]): ByteString
+  list(positions: readonly number[], begin?: ByteString): ByteString
   keyAt(position: number): KeyValue[]
 }
 
@@ -141,7 +142,7 @@ export function openTable(dataset: Dataset, file: RowFile, name: string, sets: S
     rows,
     select,
     record,
-    list: (positions) => file.list(positions),
+    list: (positions, begin) => file.list(positions, begin),
     keyAt: (position) => file.keyAt(position),
     after(key) {
       const text = file.keyText(key)
@@ -185,8 +186,11 @@ export function openTable(dataset: Dataset, file: RowFile, name: string, sets: S
 
 /** Periods one behind the other, in order: a key begins with its period (YYYYMM). */
 export function joinPeriods(
+  dataset: Dataset,
   tables: readonly { readonly period: number; readonly table: PeriodTable }[],
 ): RowTable {
+  // The period is part of the order, so it is shown, first where the dataset does not show it anyway.
+  const isShown = dataset.fields.includes('reference_period')
   const rows = tables.reduce((sum, { table }) => sum + table.rows, 0)
   return {
     rows,
@@ -234,7 +238,8 @@ export function joinPeriods(
         isMore = positions.length > limit - count
         const shown = isMore ? positions.slice(0, limit - count) : positions
         if (shown.length === 0) continue
-        pages.push(table.list(shown).slice(1, -1))
+        const begin = isShown ? '{' : `{"reference_period":"${formatPeriod(period)}",`
+        pages.push(table.list(shown, begin).slice(1, -1))
         count += shown.length
         last = [period, ...table.keyAt(shown.at(-1) ?? 0)]
       }

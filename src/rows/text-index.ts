@@ -7,7 +7,7 @@
  * that ends so, some that are so, one that begins so; the rows of the rarest of them are tried, and only as far as rows are
  * asked for.
  */
-import type { ByteString } from './phrases.ts'
+import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
 import { type Check, collectRows, everyRow, lowerBound, type RowSet } from './row-sets.ts'
 import { type Place, readNumbers, readPlace, type SectionWriter } from './sections.ts'
@@ -46,7 +46,7 @@ export function collectWords(rows: number): {
   add(text: ByteString): void
   write(out: SectionWriter): TextIndexHead
 } {
-  const numbers = new Map<string, number>()
+  const vocabulary = createVocabulary()
   const counts: number[] = []
   const lastRow: number[] = []
   /** Number of every word, rows in order; cut by rowEnds. */
@@ -57,11 +57,11 @@ export function collectWords(rows: number): {
   return {
     add(text) {
       if (text.includes('\n')) throw new RangeError('a searched text holds a line feed')
-      for (const word of text.split(' ')) {
-        let number = numbers.get(word)
-        if (number === undefined) {
-          number = numbers.size
-          numbers.set(word, number)
+      for (let from = 0, to = 0; from <= text.length; from = to + 1) {
+        to = text.indexOf(' ', from)
+        if (to < 0) to = text.length
+        const number = vocabulary.numberOf(text, from, to)
+        if (number === counts.length) {
           counts.push(0)
           lastRow.push(-1)
         }
@@ -83,13 +83,12 @@ export function collectWords(rows: number): {
       const renumbered = new Uint32Array(counts.length)
       const words = new Array<string>(counts.length)
       let [nextSeveral, nextSingle] = [0, several]
-      for (const [word, number] of numbers) {
-        const isSingle = counts[number] === 1
-        const place = isSingle ? nextSingle : nextSeveral
-        if (isSingle) nextSingle += 1
+      for (const [number, count] of counts.entries()) {
+        const place = count === 1 ? nextSingle : nextSeveral
+        if (count === 1) nextSingle += 1
         else nextSeveral += 1
         renumbered[number] = place
-        words[place] = word
+        words[place] = vocabulary.word(number)
       }
       for (let at = 0; at < length; at += 1) sequence[at] = renumbered[sequence[at] ?? 0] ?? 0
       const starts = new Uint32Array(words.length)
@@ -133,6 +132,42 @@ export function collectWords(rows: number): {
         windows: out.put(Buffer.concat(windows)),
       }
     },
+  }
+}
+
+/** Words and their numbers, in order of first appearance. A word is not cut out of its text to be looked up. */
+function createVocabulary(): {
+  numberOf(text: ByteString, from: number, to: number): number
+  word(number: number): ByteString
+} {
+  const words: ByteString[] = []
+  let table = new Int32Array(1 << 12).fill(-1)
+  const place = (text: ByteString, from: number, to: number): number => {
+    const mask = table.length - 1
+    let at = hashOf(text, from, to) & mask
+    for (let number = table[at] ?? -1; number !== -1; number = table[at] ?? -1) {
+      const word = words[number] ?? ''
+      if (word.length === to - from && text.startsWith(word, from)) break
+      at = (at + 1) & mask
+    }
+    return at
+  }
+  return {
+    numberOf(text, from, to) {
+      const at = place(text, from, to)
+      const known = table[at] ?? -1
+      if (known !== -1) return known
+      const number = words.length
+      // Its own bytes: a part of a text would hold on to all of it.
+      words.push(Buffer.from(text.substring(from, to), 'latin1').toString('latin1'))
+      table[at] = number
+      if (words.length * 2 > table.length) {
+        table = new Int32Array(table.length * 4).fill(-1)
+        for (const [other, word] of words.entries()) table[place(word, 0, word.length)] = other
+      }
+      return number
+    },
+    word: (number) => words[number] ?? '',
   }
 }
 
