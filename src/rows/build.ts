@@ -12,7 +12,7 @@ import type { JsonValue } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
 import { formatPeriod } from '../release/view.ts'
-import { type CodedColumn, type ColumnRequest, mergeColumns, readCoded } from './columns.ts'
+import { type CodedColumn, readCoded } from './columns.ts'
 import {
   DECLARATIONS,
   type FilterIndexHead,
@@ -21,6 +21,7 @@ import {
   profilesOf,
 } from './filter-index.ts'
 import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
+import { chooseKinds, jsonBytes, type Part, planParts, requestFor } from './parts.ts'
 import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteString } from './phrases.ts'
 import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
 import { packLists } from './row-lists.ts'
@@ -32,30 +33,13 @@ export interface BuiltFile {
   readonly sha256: string
 }
 
-/** Rows whose values decide how a field is written. */
-const SAMPLE_ROWS = 100_000
-/** A field with more distinct values in the sample is written as text. */
-const FRAGMENTS_MAX = 8192
 /** Stands between the JSON texts of a row where DuckDB writes them. */
 const SEPARATOR = 31
-/** A number takes two bytes. */
-const NUMBERS_MAX = 65_536
-/** Bytes of the fragments of one number: they are held in memory. */
-const FRAGMENT_BYTES_MAX = 1 << 20
 /** Texts of each field that phrases are chosen from. */
 const PHRASE_SAMPLE = 40_000
 
 const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-/** How a field is written: numbers of fragments, texts that repeat, texts that do not. */
-type FieldKind = 'fragments' | 'repeated' | 'texts'
-
-/** What is written for one field or several: a piece of the row's JSON for each row. */
-type Part =
-  | { readonly kind: 'code'; readonly column: CodedColumn }
-  | { readonly kind: 'repeated'; readonly prefix: ByteString; readonly column: CodedColumn }
-  | { readonly kind: 'texts'; readonly prefix: ByteString; readonly field: FieldName }
 
 /** @param out path of the file to make, which must not be there; @throws with nothing kept open */
 export async function buildRowFile(
@@ -191,80 +175,6 @@ async function readKeys(
     throw new RangeError('keys that are not of one width')
   return { widths, firstKeys: keys.join('') }
 }
-
-async function chooseKinds(
-  connection: DuckDBConnection,
-  from: string,
-  rows: number,
-  fields: readonly FieldName[],
-): Promise<Map<FieldName, FieldKind>> {
-  const sampled = Math.min(rows, SAMPLE_ROWS)
-  const counted = fields.filter((field) => !['address', 'coordinate'].includes(FIELDS[field].type))
-  const result = await connection.runAndReadAll(
-    `SELECT ${counted.map((field) => `count(DISTINCT ${quoteName(field)})`).join(', ')} FROM ${from} WHERE file_row_number < ${sampled}`,
-  )
-  const counts = new Map(counted.map((field, index) => [field, Number(result.getRows()[0]?.[index] ?? 0)]))
-  return new Map(
-    fields.map((field) => {
-      const count = counts.get(field) ?? sampled
-      if (count <= Math.min(FRAGMENTS_MAX, Math.max(64, sampled / 8)) && field !== DECLARATIONS)
-        return [field, 'fragments']
-      return [field, field === DECLARATIONS || count < sampled / 2 ? 'repeated' : 'texts']
-    }),
-  )
-}
-
-function requestFor(field: FieldName): ColumnRequest {
-  const expression = quoteName(field)
-  const { type } = FIELDS[field]
-  if (type === 'string') return { expression, kind: 'text' }
-  if (type === 'date') return { expression: `CAST(${expression} AS VARCHAR)`, kind: 'text' }
-  if (type === 'declarations' || type === 'address') return { expression, kind: 'nested' }
-  return { expression, kind: 'plain' }
-}
-
-/** Fields as parts of the row, in order. @param boundaries numbers of fields before which a part ends */
-function planParts(
-  fields: readonly FieldName[],
-  kinds: ReadonlyMap<FieldName, FieldKind>,
-  coded: ReadonlyMap<string, CodedColumn>,
-  boundaries: readonly number[],
-): { part: Part; end: number }[] {
-  const parts: { part: Part; end: number }[] = []
-  for (const [index, field] of fields.entries()) {
-    const prefix = `${index === 0 ? '{' : ','}"${field}":`
-    const column = coded.get(field)
-    if (column === undefined || kinds.get(field) === 'texts') {
-      parts.push({ part: { kind: 'texts', prefix, field }, end: index + 1 })
-      continue
-    }
-    if (kinds.get(field) === 'repeated' || column.values.length > NUMBERS_MAX) {
-      parts.push({ part: { kind: 'repeated', prefix, column }, end: index + 1 })
-      continue
-    }
-    const own: CodedColumn = {
-      codes: column.codes,
-      values: column.values.map((value) => prefix + toByteString(JSON.stringify(value))),
-    }
-    const before = parts.at(-1)
-    const merged =
-      before?.part.kind === 'code' && !boundaries.includes(index)
-        ? mergeFragments(before.part.column, own)
-        : null
-    if (merged === null) parts.push({ part: { kind: 'code', column: own }, end: index + 1 })
-    else parts[parts.length - 1] = { part: { kind: 'code', column: merged }, end: index + 1 }
-  }
-  return parts
-}
-
-function mergeFragments(left: CodedColumn, right: CodedColumn): CodedColumn | null {
-  const merged = mergeColumns(left, right, NUMBERS_MAX, (first, second) => `${first}${second}`)
-  if (merged === null) return null
-  const bytes = merged.values.reduce<number>((sum, value) => sum + String(value).length, 0)
-  return bytes <= FRAGMENT_BYTES_MAX ? merged : null
-}
-
-const jsonBytes = (value: JsonValue): ByteString => toByteString(JSON.stringify(value))
 
 async function choosePhrases(
   connection: DuckDBConnection,

@@ -1,0 +1,104 @@
+/**
+ * How each field of a dataset's rows is written: as the number of a JSON fragment, alone or together with the fields beside it, or as a
+ * text. In: a Parquet file's columns. Out: the parts of a row, in order.
+ */
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { JsonValue } from '../engine/types.ts'
+import { FIELDS, type FieldName } from '../model/fields.ts'
+import { type CodedColumn, type ColumnRequest, mergeColumns } from './columns.ts'
+import { DECLARATIONS } from './filter-index.ts'
+import { type ByteString, toByteString } from './phrases.ts'
+
+/** Rows whose values decide how a field is written. */
+const SAMPLE_ROWS = 100_000
+/** A field with more distinct values in the sample is written as text. */
+const FRAGMENTS_MAX = 8192
+/** A number takes two bytes. */
+const NUMBERS_MAX = 65_536
+/** Bytes of the fragments of one number: they are held in memory. */
+const FRAGMENT_BYTES_MAX = 1 << 20
+const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** How a field is written: numbers of fragments, texts that repeat, texts that do not. */
+export type FieldKind = 'fragments' | 'repeated' | 'texts'
+
+/** What is written for one field or several: a piece of the row's JSON for each row. */
+export type Part =
+  | { readonly kind: 'code'; readonly column: CodedColumn }
+  | { readonly kind: 'repeated'; readonly prefix: ByteString; readonly column: CodedColumn }
+  | { readonly kind: 'texts'; readonly prefix: ByteString; readonly field: FieldName }
+
+export async function chooseKinds(
+  connection: DuckDBConnection,
+  from: string,
+  rows: number,
+  fields: readonly FieldName[],
+): Promise<Map<FieldName, FieldKind>> {
+  const sampled = Math.min(rows, SAMPLE_ROWS)
+  const counted = fields.filter((field) => !['address', 'coordinate'].includes(FIELDS[field].type))
+  const result = await connection.runAndReadAll(
+    `SELECT ${counted.map((field) => `count(DISTINCT ${quoteName(field)})`).join(', ')} FROM ${from} WHERE file_row_number < ${sampled}`,
+  )
+  const counts = new Map(counted.map((field, index) => [field, Number(result.getRows()[0]?.[index] ?? 0)]))
+  return new Map(
+    fields.map((field) => {
+      const count = counts.get(field)
+      if (count === undefined) return [field, 'texts']
+      if (count <= Math.min(FRAGMENTS_MAX, Math.max(64, sampled / 8)) && field !== DECLARATIONS)
+        return [field, 'fragments']
+      return [field, field === DECLARATIONS || count < sampled / 2 ? 'repeated' : 'texts']
+    }),
+  )
+}
+
+export function requestFor(field: FieldName): ColumnRequest {
+  const expression = quoteName(field)
+  const { type } = FIELDS[field]
+  if (type === 'string') return { expression, kind: 'text' }
+  if (type === 'date') return { expression: `CAST(${expression} AS VARCHAR)`, kind: 'text' }
+  if (type === 'declarations' || type === 'address') return { expression, kind: 'nested' }
+  return { expression, kind: 'plain' }
+}
+
+/** Fields as parts of the row, in order. @param boundaries numbers of fields before which a part ends */
+export function planParts(
+  fields: readonly FieldName[],
+  kinds: ReadonlyMap<FieldName, FieldKind>,
+  coded: ReadonlyMap<string, CodedColumn>,
+  boundaries: readonly number[],
+): { part: Part; end: number }[] {
+  const parts: { part: Part; end: number }[] = []
+  for (const [index, field] of fields.entries()) {
+    const prefix = `${index === 0 ? '{' : ','}"${field}":`
+    const column = coded.get(field)
+    if (column === undefined || kinds.get(field) === 'texts') {
+      parts.push({ part: { kind: 'texts', prefix, field }, end: index + 1 })
+      continue
+    }
+    if (kinds.get(field) === 'repeated' || column.values.length > NUMBERS_MAX) {
+      parts.push({ part: { kind: 'repeated', prefix, column }, end: index + 1 })
+      continue
+    }
+    const own: CodedColumn = {
+      codes: column.codes,
+      values: column.values.map((value) => prefix + toByteString(JSON.stringify(value))),
+    }
+    const before = parts.at(-1)
+    const merged =
+      before?.part.kind === 'code' && !boundaries.includes(index)
+        ? mergeFragments(before.part.column, own)
+        : null
+    if (merged === null) parts.push({ part: { kind: 'code', column: own }, end: index + 1 })
+    else parts[parts.length - 1] = { part: { kind: 'code', column: merged }, end: index + 1 }
+  }
+  return parts
+}
+
+function mergeFragments(left: CodedColumn, right: CodedColumn): CodedColumn | null {
+  const merged = mergeColumns(left, right, NUMBERS_MAX, (first, second) => `${first}${second}`)
+  if (merged === null) return null
+  const bytes = merged.values.reduce<number>((sum, value) => sum + String(value).length, 0)
+  return bytes <= FRAGMENT_BYTES_MAX ? merged : null
+}
+
+export const jsonBytes = (value: JsonValue): ByteString => toByteString(JSON.stringify(value))
