@@ -42,7 +42,7 @@ export interface ImportOptions {
   readonly maxRejected: number
   readonly threads?: number
   readonly onProgress?: (step: string) => void
-  /** Makes the row files of the releases as well, beside the rest of the work. */
+  /** Makes the row files of the releases as well. */
   readonly makesRows?: boolean
 }
 
@@ -71,7 +71,12 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   const work = await createStaging(releasesDir)
   const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
   const prepared: PreparedRelease[] = []
-  const rowFiles = new Map<string, Promise<PreparedRows>>()
+  const rowFiles = new Map<string, PreparedRows>()
+  let isOpen = true
+  const closeOnce = (): void => {
+    if (isOpen) session.close()
+    isOpen = false
+  }
   try {
     onProgress('recognise files')
     const found = await discover(paths, AREAS, session.scratch)
@@ -135,25 +140,23 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       })
       prepared.push(made)
       releases.set(area, { manifest: made.manifest, folder: made.staging })
-      if (options.makesRows === true) {
-        const { release_id } = made.manifest
-        const making = prepareRows(releasesDir, made.manifest, made.staging, false)
-        // What goes wrong is thrown where it is waited for.
-        making.catch(() => undefined)
-        rowFiles.set(release_id, making)
-      }
     }
 
     onProgress('analytics')
     const joined = await makeAnalytics(session, releasesDir, version, releases)
     prepared.push(joined)
-    if (rowFiles.size > 0) onProgress('row files')
-    await Promise.all(rowFiles.values())
+    if (options.makesRows === true) {
+      onProgress('row files')
+      // Its memory is theirs now: both cores were busy until here, so it would be no quicker beside.
+      closeOnce()
+      for (const { manifest, staging } of prepared)
+        if (manifest.area !== 'analytics')
+          rowFiles.set(manifest.release_id, await prepareRows(releasesDir, manifest, staging, false))
+    }
     // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
     for (const release of prepared) await commitRelease(releasesDir, release)
     const madeRows: Record<string, MadeRows> = {}
-    for (const [id, making] of rowFiles) {
-      const rows = await making
+    for (const [id, rows] of rowFiles) {
       await rows.commit()
       madeRows[id] = rows.made
     }
@@ -174,12 +177,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       rowFiles: madeRows,
     }
   } finally {
-    for (const making of rowFiles.values())
-      await making.then(
-        (rows) => rows.discard(),
-        () => undefined,
-      )
-    session.close()
+    for (const rows of rowFiles.values()) await rows.discard()
+    closeOnce()
     for (const folder of [work, ...prepared.map(({ staging }) => staging)])
       await rm(folder, { recursive: true, force: true })
   }

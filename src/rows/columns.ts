@@ -42,6 +42,7 @@ export async function readCoded(
       const distinct = `SELECT DISTINCT ${expression} AS v FROM ${from} WHERE ${expression} IS NOT NULL`
       if (kind === 'text') {
         await connection.run(`CREATE OR REPLACE TEMP TABLE distinct_${index} AS ${distinct} ORDER BY 1`)
+        await connection.run(`DROP TYPE IF EXISTS value_${index}`)
         await connection.run(`CREATE TYPE value_${index} AS ENUM (SELECT v FROM distinct_${index})`)
         selected.push(`CAST(enum_code(CAST(${expression} AS value_${index})) AS INTEGER)`)
         await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY 1`, values)
