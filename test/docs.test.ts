@@ -75,3 +75,13 @@ t.test('every scenario of the benchmark is a line of docs/performance.md', async
   )
   t.same(lines.sort(), scenarios.map(({ name }) => name).sort())
 })
+
+t.test('the code map names every folder and file of src/', async (t) => {
+  for (const { name, isDirectory } of readdirSync(join(root, 'src'), { withFileTypes: true }).map(
+    (entry) => ({
+      name: entry.name,
+      isDirectory: entry.isDirectory(),
+    }),
+  ))
+    t.ok(textOf('docs/architecture.md').includes(`| \`src/${name}${isDirectory ? '/' : ''}\` |`), name)
+})
