@@ -26,8 +26,6 @@ t.test('nothing set: every default', async (t) => {
     queryQueue: 512,
     cacheBytes: 134_217_728,
     reportMemory: '384MiB',
-    rowsDir: 'auto',
-    rowsBytes: 4294967296,
     reportQueue: 16,
     reportTimeoutMs: 120_000,
     rateLimitPerMinute: 6000,
