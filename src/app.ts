@@ -24,6 +24,7 @@ import {
   answerSocketError,
   CONNECTIONS_CHECK_MS,
   HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
   REQUEST_TIMEOUT_MS,
 } from './http/socket-errors.ts'
 import { stateOf } from './http/state.ts'
@@ -38,9 +39,12 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly servesMetrics: boolean
   /** Origins whose pages may read answers. */
   readonly corsOrigins: readonly string[]
+  /** Answers of one turn of the event loop are written together; by default they are. */
+  readonly writesTogether?: boolean
   readonly logger: Logger | null
 }
 
+const NO_HEADERS = {}
 const BODY_LIMIT_BYTES = 1 << 20
 const CLOSE_IDLE_MS = 50
 const IS_API = /^\/v1(\/|\?|$)/
@@ -62,6 +66,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
           headersTimeout: HEADERS_TIMEOUT_MS,
+          keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
           // Node's own refusal has no body; ours has.
           requireHostHeader: false,
@@ -135,7 +140,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
 
   const logAccess = parts.logger === null ? null : createAccessLog(parts.logger)
-  const sendBytes = createSender({ origins: parts.corsOrigins, isClosing: () => isClosing })
+  // Only CORS sets headers on what is answered; on what is refused, Fastify may.
+  const hasOtherHeaders = parts.corsOrigins.length > 0
+  const sendBytes = createSender({
+    origins: parts.corsOrigins,
+    writesTogether: parts.writesTogether ?? true,
+    isClosing: () => isClosing,
+  })
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const route = request.routeOptions.url ?? null
     const { key, releaseId, rows, startedAt } = stateOf(request)
@@ -161,7 +172,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       method: request.method,
       acceptEncoding: request.headers['accept-encoding'],
       state: stateOf(request),
-      others: reply.getHeaders(),
+      others: hasOtherHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
     }
     const sent = sendBytes(reply.raw, sending, answer)
     if (sent === undefined) observe(request, reply)

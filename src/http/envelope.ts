@@ -17,8 +17,12 @@ export interface Envelope {
   readonly rows: number | null
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that UTF-8 writes as they are
+const ASCII = /^[\x00-\x7f]*$/
+
 /** @returns the UTF-8 bytes of a text */
-export const toByteString = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1')
+export const toByteString = (text: string): ByteString =>
+  ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
 
 /** @returns the envelope of a result; @param meta what it says besides version and request id */
 export function makeEnvelope(

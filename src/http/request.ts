@@ -71,6 +71,7 @@ interface Context {
   readonly request: ApiRequest
   readonly parts: ApiParts
   readonly access: AccessClass
+  readonly gzipWanted: boolean
   /** Null where the request is not one to be remembered. */
   readonly requestKey: string | null
   readonly params: Params
@@ -92,8 +93,10 @@ export function respond(
   requireCapability(route, state.key)
   const access = accessClassOf(state.key, headers['accept-language'])
   const current = mounted.area === null ? null : parts.releases.current()
+  const gzipWanted = takesGzip(headers['accept-encoding'])
+  // A record is read from its row file as fast as from the cache, unless it is to be compressed.
   const requestKey =
-    current === null || !mounted.isCacheable
+    current === null || !mounted.isCacheable || (route.kind === 'record' && !gzipWanted)
       ? null
       : requestKeyOf(
           {
@@ -122,7 +125,7 @@ export function respond(
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
   const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
-  const context = { mounted, request, parts, access, requestKey, params, body, pin, cursor }
+  const context = { mounted, request, parts, access, gzipWanted, requestKey, params, body, pin, cursor }
   if (mounted.area === null) return run(context, null)
   const view = chooseRelease(parts.releases, pin, cursor)
   return view instanceof Promise
@@ -155,7 +158,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     const response = responseOf(fromRows)
     // Reading rows that stand together costs no more than finding them in the cache; looking for them, and compressing, do.
     const isDear = route.kind === 'list' && isFiltered(route, params)
-    if (isDear || takesGzip(headers['accept-encoding'])) {
+    if (isDear || context.gzipWanted) {
       const key = canonicalKeyOf(route, params, view)
       parts.cache.put(key, response)
       remember(key)

@@ -13,6 +13,8 @@ import { describeProblem } from './problem.ts'
 /** A request must be in within this, its head and all of it. Node swaps the two where the first is longer. */
 export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
+/** A connection without a request stays open longer than the proxies in front of it keep theirs: a minute, mostly. */
+export const KEEP_ALIVE_MS = 72_000
 /** How often Node looks for connections past those. */
 export const CONNECTIONS_CHECK_MS = 5_000
 /** An answer of which the client takes nothing for this long is given up. */

@@ -105,9 +105,16 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     if (readSync(file, buffer, 0, length, from) !== length) throw new RangeError('a row file that is cut off')
     return buffer
   }
+  /** The block read last: looking for a key and reading its row are steps in one block. */
+  let lastBlock = -1
+  let lastBytes: ByteString = ''
   const readBlock = (block: number): ByteString => {
-    const [from, to] = [startOf(block), blockEnds[block] ?? 0]
-    return read(from, to).toString('latin1', 0, to - from)
+    if (block !== lastBlock) {
+      const [from, to] = [startOf(block), blockEnds[block] ?? 0]
+      lastBytes = read(from, to).toString('latin1', 0, to - from)
+      lastBlock = block
+    }
+    return lastBytes
   }
 
   /** Where the part behind those decoded last begins. */
