@@ -12,11 +12,11 @@ import { docsPages } from './http/docs.ts'
 import { oneAtATime } from './http/in-order.ts'
 import { createAccessLog, traceOf } from './http/log.ts'
 import { isLocal, type Metrics } from './http/metrics.ts'
-import { mountRoute, type Output } from './http/mount.ts'
+import { type Done, mountRoute, type Output } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
 import type { ApiParts } from './http/request.ts'
-import { costOf, fastifyPath, methodOf } from './http/route.ts'
+import { methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
 import { openToOrigins } from './http/security.ts'
 import { type ApiResponse, createSender } from './http/send.ts'
@@ -99,27 +99,24 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   await openToOrigins(app, parts.corsOrigins)
 
-  const costs = new Map(ROUTES.map((route) => [fastifyPath(route.path), costOf(route)]))
-  app.addHook('onRequest', (request, _reply, done) => {
+  /** What a request passes before its body is read. @param cost of the key's rate; null where no key is needed */
+  const enter = (request: FastifyRequest, route: string | null, cost: number | null, done: Done): void => {
+    const state = stateOf(request)
+    state.route = route
     try {
       checkHead(request.headers, request.raw.httpVersion)
-      // The route that matched, not the address as written: /%76%31/states is /v1/states.
-      const url = request.routeOptions.url
-      if (!IS_API.test(url ?? request.url)) return done()
-      const admitted = admit(
-        request.headers,
-        request.raw.socket,
-        costs.get(url ?? '') ?? 1,
-        stateOf(request),
-        parts.keys,
-        parts.limiter,
-      )
+      if (cost === null) return done()
+      const { headers, raw } = request
+      const admitted = admit(headers, raw.socket, cost, state, parts.keys, parts.limiter)
       if (admitted instanceof Promise) admitted.then(() => done(), done)
       else done()
     } catch (error) {
       done(error as Error)
     }
-  })
+  }
+  app.addHook('onRequest', (request, _reply, done) =>
+    request.is404 ? enter(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
+  )
   // Only JSON bodies are read; anything else is 415. The text is parsed later, unless its answer is cached.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
@@ -148,8 +145,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     isClosing: () => isClosing,
   })
   const observe = (request: FastifyRequest, reply: FastifyReply): void => {
-    const route = request.routeOptions.url ?? null
-    const { key, releaseId, rows, startedAt } = stateOf(request)
+    const { route, key, releaseId, rows, startedAt } = stateOf(request)
     const ms = performance.now() - startedAt
     const status = reply.raw.statusCode
     parts.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
@@ -224,14 +220,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     )
   })
 
-  const output: Output = { send, fail }
+  const output: Output = { enter, send, fail }
   for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)
   /** Pages that are no part of the API: nothing of a release is in them. */
   const mountPage = (
     path: string,
     make: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,
   ): void => {
-    app.get(path, (request, reply) => {
+    const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
+      enter(request, path, null, done)
+    app.get(path, { onRequest }, (request, reply) => {
       reply.hijack()
       Promise.resolve(request)
         .then(make)

@@ -48,10 +48,10 @@ export interface RowRequest {
   readonly rows: RowStore | null
 }
 
-/** The same for everything that may wait. */
-export interface RunRequest extends Omit<HandlerRequest, 'parameters' | 'query'>, Omit<RowRequest, 'view'> {
-  /** Parameters of the path alone. */
-  readonly path: Params
+/** What any route needs; `query` holds the parameters of path and query. */
+export interface RunRequest extends HandlerRequest {
+  readonly cursor: Cursor | null
+  readonly cursorSecret: Buffer
 }
 
 interface KindRequest extends RowRequest {
@@ -71,16 +71,13 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
 
 /** Runs a route. @throws AppError */
 export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
-  const { view } = request
-  if (route.kind === 'custom') {
-    const { path, params, ...others } = request
-    return route.handle({ ...others, parameters: path, query: params })
-  }
+  if (route.kind === 'custom') return route.handle(request)
+  const { query: params, view, cursor, cursorSecret, rows, engine, lookups, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  const kind: KindRequest = { ...request, view }
+  const kind: KindRequest = { params, view, cursor, cursorSecret, rows, engine, lookups, signal }
   switch (route.kind) {
     case 'list':
-      checkPathFilter(route, request.params)
+      checkPathFilter(route, params)
       return answerList(route, kind)
     case 'all':
       return answerAll(route, kind)

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../model/datasets.ts'
 import { type Params, queryReader } from './parameters.ts'
 import { type ApiParts, type ApiRequest, respond } from './request.ts'
-import { fastifyPath, methodOf, type Route, releaseAreaOf, releaseHeaderOf } from './route.ts'
+import { costOf, fastifyPath, methodOf, type Route, releaseAreaOf, releaseHeaderOf } from './route.ts'
 import type { ApiResponse } from './send.ts'
 import { stateOf } from './state.ts'
 
@@ -22,8 +22,12 @@ export interface MountedRoute {
   readonly isRaw: boolean
 }
 
-/** Writes a response value, or an error as the problem it is. */
+export type Done = (error?: Error) => void
+
+/** What stands around the life of a request: admission before its body is read, and the way out. */
 export interface Output {
+  enter(request: FastifyRequest, route: string, cost: number | null, done: Done): void
+  /** Writes a response value, or an error as the problem it is. */
   send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
@@ -38,9 +42,12 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: ApiParts, 
     isCacheable: route.kind !== 'custom' || route.isCacheable === true,
     isRaw: route.kind === 'custom' && route.isRaw === true,
   }
+  const url = fastifyPath(route.path)
+  const cost = route.capability === null ? null : costOf(route)
   app.route({
     method: methodOf(route),
-    url: fastifyPath(route.path),
+    url,
+    onRequest: (request, _reply, done) => output.enter(request, url, cost, done),
     handler: (request, reply) => {
       reply.hijack()
       try {
@@ -77,8 +84,9 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply): ApiRequest {
 
 /** Parameters of the path by our names: Fastify calls the rest of a path `*`. */
 function pathParameters(params: Params): Params {
-  const { '*': path, ...named } = params
-  return path === undefined ? params : { ...named, path }
+  if (!('*' in params)) return params
+  const { '*': path = '', ...named } = params
+  return { ...named, path }
 }
 
 /** Aborted when the client leaves before its answer. */

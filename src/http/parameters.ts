@@ -62,7 +62,8 @@ export function queryReader(route: Route): (query: object) => Params {
     return parsed.data as Params
   }
 }
-const NO_PARAMS: Params = {}
+/** Of a query without parameters. */
+export const NO_PARAMS: Params = {}
 
 /** Is a list restricted by anything but the place it begins at? */
 export const isFiltered = (route: ListRoute, params: Params): boolean =>

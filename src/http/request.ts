@@ -24,7 +24,7 @@ import { makeEnvelope } from './envelope.ts'
 import { setValidators } from './etag.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
-import { isFiltered, type Params } from './parameters.ts'
+import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
 import { languageOf } from './problem.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
@@ -121,7 +121,8 @@ export function respond(
     throw new AppError('invalid_request', {
       errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
     })
-  const params = { ...mounted.readQuery(request.query), ...request.path }
+  const query = mounted.readQuery(request.query)
+  const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
   const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
@@ -153,7 +154,9 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     gzip: null,
   })
 
-  const fromRows = fromRowFiles(route, { ...context.parts, params, cursor: context.cursor, view })
+  // Written out: spreading an object of many members costs more than all the rest of a record.
+  const { rows, cursorSecret } = parts
+  const fromRows = fromRowFiles(route, { params, view, cursor: context.cursor, cursorSecret, rows })
   if (fromRows !== null) {
     const response = responseOf(fromRows)
     // Reading rows that stand together costs no more than finding them in the cache; looking for them, and compressing, do.
@@ -210,12 +213,18 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
   const { request, mounted, params, body, cursor, parts } = context
   const { headers } = request
   return runRoute(mounted.route, {
-    ...parts,
-    params,
+    parameters: request.path,
+    query: params,
     cursor,
+    cursorSecret: parts.cursorSecret,
     view,
-    path: request.path,
     body,
+    engine: parts.engine,
+    lookups: parts.lookups,
+    reports: parts.reports,
+    rows: parts.rows,
+    releases: parts.releases,
+    publicKey: parts.publicKey,
     key: request.state.key,
     language: languageOf(headers['accept-language']),
     isHead: request.method === 'HEAD',

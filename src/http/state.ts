@@ -4,6 +4,8 @@ import type { Key } from '../keys/keys.ts'
 import type { RateDecision } from '../keys/rate-limit.ts'
 
 export interface RequestState {
+  /** Path of the route as Fastify writes it; null where none matched. */
+  route: string | null
   /** Milliseconds of performance.now(). */
   readonly startedAt: number
   key: Key | null
@@ -28,6 +30,7 @@ declare module 'fastify' {
 
 export const newState = (): RequestState => ({
   startedAt: performance.now(),
+  route: null,
   key: null,
   rate: null,
   releaseId: null,
