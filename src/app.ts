@@ -144,10 +144,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     writesTogether: parts.writesTogether ?? true,
     isClosing: () => isClosing,
   })
-  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+  const observe = (request: FastifyRequest, status: number): void => {
     const { route, key, releaseId, rows, startedAt } = stateOf(request)
     const ms = performance.now() - startedAt
-    const status = reply.raw.statusCode
     parts.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
     logAccess?.({
       id: request.id,
@@ -171,15 +170,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       others: hasOtherHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
     }
     const sent = sendBytes(reply.raw, sending, answer)
-    if (sent === undefined) observe(request, reply)
+    if (sent === undefined) observe(request, answer.status)
     else
       sent.then(
-        () => observe(request, reply),
+        () => observe(request, answer.status),
         (error: unknown) => {
           if (!reply.raw.headersSent) return fail(request, reply, error)
           // Part of the answer is out: the client sees that it is cut off.
           reply.raw.destroy()
-          observe(request, reply)
+          observe(request, answer.status)
         },
       )
   }
