@@ -35,7 +35,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
   ],
   report: ['model', 'query', 'release', 'engine/types.ts', 'workers/entry.ts', 'sql.ts', 'errors.ts'],
-  promotion: ['model', 'query', 'release', 'engine/types.ts'],
   import: ['model', 'release', 'engine', 'rows', 'sql.ts', 'errors.ts', 'machine.ts'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],

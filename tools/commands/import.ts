@@ -1,11 +1,11 @@
 /** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
 import { resolve } from 'node:path'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
-import { reportLines } from '../../src/promotion/checks.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
-import { checkPromotion } from '../promotion-checks.ts'
+import { reportLines } from '../promotion/checks.ts'
+import { checkPromotion } from '../promotion/run.ts'
 import { rowLines } from '../row-lines.ts'
 
 export const command: Command = {

@@ -3,13 +3,13 @@
  * against the one in service. --force with a reason promotes one that fails them; the reason is written to promotions.log.
  */
 import { setPriority } from 'node:os'
-import { reportLines } from '../../src/promotion/checks.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { makeRows } from '../../src/rows/make.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
-import { checkPromotion } from '../promotion-checks.ts'
+import { reportLines } from '../promotion/checks.ts'
+import { checkPromotion } from '../promotion/run.ts'
 import { rowLines } from '../row-lines.ts'
 
 const LOW_PRIORITY = 10

@@ -1,9 +1,9 @@
 /** Opens a release beside the one in service and runs the promotion checks: what `import` and `promote` share. */
-import { createEngine } from '../src/engine/duckdb/engine.ts'
-import { type PromotionReport, runPromotionChecks } from '../src/promotion/checks.ts'
-import { openStore } from '../src/release/store.ts'
-import { ReleaseRefused } from '../src/release/verify.ts'
-import { readSettings } from '../src/settings.ts'
+import { createEngine } from '../../src/engine/duckdb/engine.ts'
+import { openStore } from '../../src/release/store.ts'
+import { ReleaseRefused } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
+import { type PromotionReport, runPromotionChecks } from './checks.ts'
 
 /** @throws ReleaseRefused when the release does not verify */
 export async function checkPromotion(releasesDir: string, id: string): Promise<PromotionReport> {

@@ -5,11 +5,11 @@
  * change by a few per cent; a file that was cut, a missing state or a changed unit changes them by more. An operator who has
  * an explanation promotes with a reason.
  */
-import type { Engine } from '../engine/types.ts'
-import { CAPABILITIES } from '../model/capabilities.ts'
-import { METRIC_CODES, metricOf } from '../model/metrics.ts'
-import { answerQuery } from '../query/result.ts'
-import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import type { Engine } from '../../src/engine/types.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
+import { answerQuery } from '../../src/query/result.ts'
+import { formatPeriod, type ReleaseView } from '../../src/release/view.ts'
 
 /** Largest change of a metric between two releases: of the country, and of a state that has enough to judge by. */
 const COUNTRY_SHARE = 0.1
