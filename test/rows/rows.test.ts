@@ -34,6 +34,7 @@ import { collectWords, openTextIndex, type TextIndexHead } from '../../src/rows/
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
@@ -172,7 +173,7 @@ t.test(
       if (route.dataset.periodic)
         options.push(['all', '2026-04', '2026-05'].map((value) => ['reference_period', value] as const))
       const singles = options.flat().map((option) => [option])
-      const pairs = Array.from({ length: 60 }, (_, index) => {
+      const pairs = Array.from({ length: cases(60, 10) }, (_, index) => {
         const [left, right] = [1, 2].map((turn) => {
           const choices = options[Math.floor(chance(index, turn) * options.length)] ?? []
           return choices[Math.floor(chance(index, turn + 5) * choices.length)]
@@ -208,7 +209,9 @@ t.test('records and facilities, those that are there and those that are not', as
     ),
     view,
   )
-  const codes = rows.filter((_, index) => index % 37 === 0).map(({ cnes_code }) => String(cnes_code))
+  const codes = rows
+    .filter((_, index) => index % cases(37, 370) === 0)
+    .map(({ cnes_code }) => String(cnes_code))
   for (const code of [...codes, '0000000', '9999999', '12', 'abc'])
     for (const path of ['', '/bed-capacity', '/equipment-inventory', '/specialized-services']) {
       const url = `/v1/facilities/${code}${path}`
@@ -220,7 +223,7 @@ t.test('records and facilities, those that are there and those that are not', as
     planList({ dataset: DATASETS.municipalities, filters: {}, period: null }, 20_000, null),
     view,
   )
-  for (const { ibge_code } of places.filter((_, index) => index % 61 === 0))
+  for (const { ibge_code } of places.filter((_, index) => index % cases(61, 610) === 0))
     for (const query of [
       '',
       '?reference_year=2022',
