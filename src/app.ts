@@ -105,9 +105,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     state.route = route
     try {
       checkHead(request.headers, request.raw.httpVersion)
-      if (cost === null) return done()
       const { headers, raw } = request
-      const admitted = admit(headers, raw.socket, cost, state, parts.keys, parts.limiter)
+      const admitted =
+        cost === null ? undefined : admit(headers, raw.socket, cost, state, parts.keys, parts.limiter)
       if (admitted instanceof Promise) admitted.then(() => done(), done)
       else done()
     } catch (error) {
