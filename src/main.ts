@@ -150,7 +150,6 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     metrics,
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
-    writesTogether: settings.writeTogether,
     limiter: shared ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,

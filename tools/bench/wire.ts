@@ -65,9 +65,8 @@ async function underWrk(bench: Bench): Promise<void> {
   }
   const fixture = await linkReleases(bench.fixture, join(bench.folder, 'wrk'), false)
   const [ours, other] = [await bench.ours(), await bench.startOther('the other checkout', fixture)]
-  const apart = await bench.start('written one by one', { SUS_WRITE_TOGETHER: 'false' }, bench.fixture)
   const requests = await recordRequests(bench, 20_000, 'wrk')
-  const sides = other === null ? [ours, apart] : [ours, apart, other]
+  const sides = other === null ? [ours] : [ours, other]
   const runs: WrkRun[][] = sides.map(() => [])
   for (const server of sides) await runWrk(bench, server, requests)
   for (let turn = 0; turn < bench.runs * sides.length; turn += 1) {
@@ -76,28 +75,16 @@ async function underWrk(bench: Bench): Promise<void> {
     if (server !== undefined) runs[index]?.push(await runWrk(bench, server, requests))
   }
   await other?.stop()
-  await apart.stop()
   const rates = runs.map((list) => median(list.map((wrkRun) => wrkRun.perSecond)))
   const describe = (index: number): string =>
     `${perSecond(rates[index] ?? 0)}, p99 ${inMs(median((runs[index] ?? []).map(({ p99 }) => p99)))}`
   report(
     bench,
     {
-      scenario: `${scenario}, written together`,
-      ours: describe(0),
-      against: `one by one ${describe(1)}`,
-      ratio: (rates[0] ?? 0) / (rates[1] ?? 1),
-    },
-    { atLeast: 1.1 },
-    runs,
-  )
-  report(
-    bench,
-    {
       scenario,
       ours: describe(0),
-      against: other === null ? 'name another checkout with --against' : `the other checkout ${describe(2)}`,
-      ratio: other === null ? null : (rates[0] ?? 0) / (rates[2] ?? 1),
+      against: other === null ? 'name another checkout with --against' : `the other checkout ${describe(1)}`,
+      ratio: other === null ? null : (rates[0] ?? 0) / (rates[1] ?? 1),
     },
     { atLeast: 0.55 },
     runs,
