@@ -55,11 +55,17 @@ export interface DatasetPlan {
   readonly years: PopulationYears | null
 }
 
+/** A measure of a dataset's plan, by its number there. */
+export interface MeasurePlace {
+  readonly dataset: FactDataset
+  readonly measure: number
+}
+
 export interface MetricPlan {
   readonly code: MetricCode
-  readonly numerator: { readonly dataset: FactDataset; readonly measure: number }
-  readonly less: { readonly dataset: FactDataset; readonly measure: number } | null
-  readonly denominator: { readonly dataset: FactDataset; readonly measure: number } | null
+  readonly numerator: MeasurePlace
+  readonly less: MeasurePlace | null
+  readonly denominator: MeasurePlace | null
   readonly scale: number
   readonly decimals: number
   /** The requested territory is not wholly collected: a rate over it would be wrong, so it is null. */
@@ -92,6 +98,7 @@ export function planAggregate(
   const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
   const measures = collectMeasures(query)
   const grouped = query.group_by.includes('reference_period')
+  const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
   const anchors = choosePeriods(query, view, [...measures.keys()], notes)
   const datasets = [...measures].map(([dataset, own]): DatasetPlan => {
     const periods = anchors.get(dataset) ?? []
@@ -108,10 +115,7 @@ export function planAggregate(
         ({ dimension }) => dimension !== 'reference_period',
       ),
       periods,
-      over:
-        !grouped && periods.length > 1 && (query.over_period === 'avg' || query.over_period === 'max')
-          ? query.over_period
-          : null,
+      over: !grouped && periods.length > 1 ? over : null,
       covered: coveredStates(dataset, periods, view),
       source: null,
       years: dataset === 'population' ? populationYears(view) : null,
@@ -123,7 +127,7 @@ export function planAggregate(
     if (dataset === 'population') continue
     if (periods.length === 0)
       notes.push(`${dataset}: not collected for the periods asked for; its metrics are null.`)
-    else if (covered !== 'all' && missesStates(covered, scope))
+    else if (missesStates(covered, scope))
       notes.push(
         `${dataset}: collected for ${describeCovered(covered)} only; other states are null, and totals cover these states.`,
       )
@@ -131,17 +135,12 @@ export function planAggregate(
   const metrics = query.metrics.map((code): MetricPlan => {
     const metric = metricOf(code)
     const sides = measuresOf(code)
-    const locate = (measure: Measure): { dataset: FactDataset; measure: number } => ({
+    const locate = (measure: Measure): MeasurePlace => ({
       dataset: measure.dataset,
       measure: (measures.get(measure.dataset) ?? []).findIndex((other) => sameMeasure(other, measure)),
     })
     const facts = datasets.filter(({ dataset }) => factDatasetsOf(code).includes(dataset))
-    const partial =
-      isPerCapita(code) &&
-      !placed &&
-      facts.some(
-        ({ covered, periods }) => periods.length > 0 && covered !== 'all' && missesStates(covered, scope),
-      )
+    const partial = isPerCapita(code) && !placed && facts.some(({ covered }) => missesStates(covered, scope))
     if (partial)
       notes.push(`${code}: null, because the territory asked for is not wholly collected; filter by state.`)
     return {
@@ -154,9 +153,7 @@ export function planAggregate(
       isUndefined: partial,
     }
   })
-  const periodsUsed = [...new Set(datasets.flatMap(({ periods }) => periods))].sort(
-    (left, right) => left - right,
-  )
+  const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   return {
     query,
     datasets,
@@ -170,7 +167,7 @@ export function planAggregate(
     placeFilters,
     spinePeriods: periodsUsed,
     facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
-    referencePeriod: describePeriods(datasets),
+    referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
     notes,
   }
 }
@@ -187,18 +184,15 @@ function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[])
 }
 
 function checkDimensions(query: AnalyticsQuery): void {
-  const places: [DimensionCode, string][] = [
-    ...query.group_by.map((code): [DimensionCode, string] => [
-      code,
-      `/group_by/${query.group_by.indexOf(code)}`,
-    ]),
-    ...query.filters.map(({ dimension }): [DimensionCode, string] => [dimension, '/filters']),
+  const places = [
+    ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
+    ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
   ]
   for (const code of query.metrics) {
     const datasets = factDatasetsOf(code)
-    for (const [dimension, pointer] of places) {
+    for (const { dimension, pointer } of places) {
       if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
-      const allowed = query.metrics.length === 0 ? [] : allowedDimensions(code)
+      const allowed = allowedDimensions(code)
       throw new AppError('incompatible_dimension', {
         detail: `The metric ${code} has no dimension ${dimension}.`,
         errors: [{ pointer, message: `${dimension} does not go with ${code}`, allowed }],
@@ -253,11 +247,7 @@ function choosePeriods(
   const facts = datasets.filter((dataset) => dataset !== 'population')
   const chosen = new Map<FactDataset, readonly number[]>()
   if (filters.length === 0 && !grouped && query.over_period === null) {
-    for (const dataset of facts)
-      chosen.set(
-        dataset,
-        [collectedPeriods(view, dataset).at(-1)].filter((period) => period !== undefined),
-      )
+    for (const dataset of facts) chosen.set(dataset, collectedPeriods(view, dataset).slice(-1))
     const newest = new Set([...chosen.values()].flat())
     if (newest.size > 1)
       notes.push(
@@ -265,15 +255,9 @@ function choosePeriods(
       )
     return chosen
   }
-  for (const dataset of facts)
-    chosen.set(
-      dataset,
-      collectedPeriods(view, dataset).filter((period) =>
-        filters.every((filter) => meetsPeriod(filter, period)),
-      ),
-    )
+  for (const dataset of facts) chosen.set(dataset, periodsMeeting(filters, collectedPeriods(view, dataset)))
   if (grouped) return chosen
-  const all = [...new Set([...chosen.values()].flat())].sort((left, right) => left - right)
+  const all = allPeriods([...chosen.values()])
   if (all.length <= 1) return chosen
   if (query.over_period === null)
     throw new AppError('semi_additive', {
@@ -290,16 +274,18 @@ function choosePeriods(
   if (query.over_period === 'avg' || query.over_period === 'max') return chosen
   // One anchor for all groups and datasets: a hospital that closed before it does not count.
   const anchor = query.over_period === 'last' ? all.at(-1) : all[0]
-  for (const dataset of facts)
-    chosen.set(
-      dataset,
-      (chosen.get(dataset) ?? []).filter((period) => period === anchor),
-    )
-  return chosen
+  return new Map([...chosen].map(([dataset, periods]) => [dataset, periods.filter((own) => own === anchor)]))
 }
 
-/** Does a month pass a filter on reference_period? */
-export function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
+/** @returns the periods of several lists, each once, ascending */
+export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
+  [...new Set(lists.flat())].sort((left, right) => left - right)
+
+/** @returns the months that pass filters on reference_period */
+export const periodsMeeting = (filters: readonly QueryFilter[], periods: readonly number[]): number[] =>
+  periods.filter((period) => filters.every((filter) => meetsPeriod(filter, period)))
+
+function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
   const [first = 0, second = 0] = values as readonly number[]
   switch (operator) {
     case 'EQ':
@@ -336,31 +322,24 @@ function coveredStates(
 
 /** States of the geographic scope, by the filters alone. */
 function scopeStates(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
-  const all = STATES.map(({ uf, ibge_code }) => ({ uf, code: String(ibge_code) }))
-  return new Set(
-    all
-      .filter(({ uf, code }) =>
-        placeFilters.every(({ dimension, operator, values }) => {
-          const inside =
-            dimension === 'state'
-              ? values.includes(uf)
-              : values.some((value) => String(value).startsWith(code))
-          if (operator === 'EQ' || operator === 'IN') return inside
-          // Leaving out one municipality leaves its state in the scope.
-          return dimension === 'municipality' || !inside
-        }),
+  const states = STATES.filter(({ uf, ibge_code }) =>
+    placeFilters.every(({ dimension, operator, values }) => {
+      const isInside = values.some((value) =>
+        dimension === 'state' ? value === uf : String(value).startsWith(String(ibge_code)),
       )
-      .map(({ uf }) => uf),
+      if (operator === 'EQ' || operator === 'IN') return isInside
+      // Leaving out one municipality leaves its state in the scope.
+      return dimension === 'municipality' || !isInside
+    }),
   )
+  return new Set(states.map(({ uf }) => uf))
 }
 
-const missesStates = (covered: Exclude<DatasetPlan['covered'], 'all'>, scope: ReadonlySet<string>): boolean =>
+const missesStates = (covered: DatasetPlan['covered'], scope: ReadonlySet<string>): boolean =>
+  covered !== 'all' &&
   covered.some(({ states }) => states !== 'all' && [...scope].some((uf) => !states.includes(uf)))
 
-const describeCovered = (covered: Exclude<DatasetPlan['covered'], 'all'>): string =>
-  [...new Set(covered.flatMap(({ states }) => (states === 'all' ? ['BR'] : states)))].sort().join(', ')
-
-function describePeriods(datasets: readonly DatasetPlan[]): string | null {
-  const periods = [...new Set(datasets.flatMap(({ periods }) => periods))].sort((left, right) => left - right)
-  return periods.length === 0 ? null : periods.map(formatPeriod).join(', ')
-}
+const describeCovered = (covered: DatasetPlan['covered']): string =>
+  covered === 'all'
+    ? 'BR'
+    : [...new Set(covered.flatMap(({ states }) => (states === 'all' ? ['BR'] : states)))].sort().join(', ')

@@ -26,13 +26,8 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
     metrics: metrics.map((code) => describeMetric(code, language)),
     dimensions: dimensions.map((code) => {
       const { label, label_en, datasets } = dimensionOf(code)
-      return {
-        code,
-        label: language === 'en' ? label_en : label,
-        label_en,
-        datasets,
-        operators: operatorsOf(code),
-      }
+      const shown = language === 'en' ? label_en : label
+      return { code, label: shown, label_en, datasets, operators: operatorsOf(code) }
     }),
   }
 }
@@ -55,27 +50,17 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     kind: metric.kind,
     // A stock adds up over places and kinds, never over months; distinct counts and ratios add up over nothing.
     additivity: Object.fromEntries(
-      dimensions.map((dimension) => [
-        dimension,
-        isAdditive && dimension !== 'reference_period'
-          ? 'additive'
-          : isAdditive
-            ? 'semi_additive'
-            : 'non_additive',
-      ]),
+      dimensions.map((dimension) => {
+        const semi = dimension === 'reference_period' ? 'semi_additive' : 'additive'
+        return [dimension, isAdditive ? semi : 'non_additive']
+      }),
     ),
     formula:
       metric.kind === 'ratio'
         ? `${metric.scale} × ${metric.less === undefined ? metric.numerator : `(${metric.numerator} − ${metric.less})`} ÷ ${metric.denominator}`
         : metric.description,
     ...(metric.kind === 'ratio' ? { denominator: metric.denominator } : {}),
-    datasets: [
-      ...new Set([
-        numerator.dataset,
-        ...(denominator === null ? [] : [denominator.dataset]),
-        ...factDatasetsOf(code),
-      ]),
-    ],
+    datasets: [...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code)].flat())],
     dimensions,
     operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
   }

@@ -9,18 +9,26 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
 import { DIMENSION_CODES, type DimensionCode } from '../model/dimensions.ts'
-import { CATALOG_VERSION, type Measure, type MetricCode } from '../model/metrics.ts'
+import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import type { GroupKey } from './dialect/duckdb/page.ts'
 import { printContributions, printSources, recordKeyOf } from './dialect/duckdb/records.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
 import { type ProvenanceSource, sourceOf } from './provenance.ts'
-import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
-import { type AnswerParts, componentsOf, optionsOf, prepareQuery } from './result.ts'
+import { bodySchema, parseBody, refuse, resolveQuery, resolveValue } from './request.ts'
+import {
+  type AnswerParts,
+  componentsOf,
+  describePage,
+  optionsOf,
+  type PagedAnswer,
+  prepareQuery,
+} from './result.ts'
 
-export const SIDES = ['numerator', 'less', 'denominator'] as const
+const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
 /** Body of a lineage request: a query, the group's key, and which side of which metric. */
@@ -34,52 +42,36 @@ export const lineageSchema = bodySchema.omit({ order_by: true }).extend({
   limit: z.number().int().min(1).max(1000).default(100),
 })
 
-export interface LineageAnswer {
-  readonly data: readonly JsonValue[]
-  readonly pagination: JsonValue
-  readonly meta: Readonly<Record<string, JsonValue>>
-}
-
 /** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
-export async function answerLineage(body: unknown, parts: AnswerParts): Promise<LineageAnswer> {
+export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const { key, metric, side, ...rest } = parseBody(lineageSchema, body)
-  const { limit, offset } = rest
   const query = resolveQuery({ ...rest, order_by: [] })
-  const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
-  const { plan } = prepared
+  const { plan } = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
   const chosen = chooseMetric(plan, metric)
   const group = resolveKey(plan, key)
   const place = chosen[side]
   if (place === null)
-    throw new AppError('invalid_request', {
-      errors: [
-        {
-          pointer: '/side',
-          message: `is no side of ${chosen.code}`,
-          allowed: SIDES.filter((name) => chosen[name] !== null),
-        },
-      ],
-    })
+    throw refuse(
+      'invalid_request',
+      '/side',
+      `is no side of ${chosen.code}`,
+      SIDES.filter((name) => chosen[name] !== null),
+    )
   const dataset = plan.datasets.find((candidate) => candidate.dataset === place.dataset)
   const measure = dataset?.measures[place.measure]
   if (dataset === undefined || measure === undefined)
     throw new TypeError('the plan lacks a measure of its own')
   const cell = await readCell(plan, chosen, group, parts)
   const own = narrowPeriods(dataset, group)
-  const rows =
-    own.dataset !== 'population' && own.periods.length === 0
-      ? []
-      : await parts.engine.run(
-          printContributions(own, measure, group, { limit, offset }),
-          parts.view,
-          optionsOf(parts),
-        )
+  const rows = hasRows(own)
+    ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
+    : []
   const records = rows.filter((row) => row.position !== null && row.position !== undefined)
   const sources = await readSources(own, records, parts)
   const total = Number(rows[0]?.total_rows ?? 0)
   return {
     data: records.map((row, index) => describeRecord(own, measure, row, sources[index] ?? [], parts.view)),
-    pagination: { limit, offset, total_rows: total, has_more: offset + records.length < total },
+    pagination: describePage(rest, records.length, total),
     meta: {
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
@@ -102,15 +94,12 @@ function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan
   const found =
     code === undefined && others.length === 0 ? only : plan.metrics.find((metric) => metric.code === code)
   if (found !== undefined) return found
-  throw new AppError('invalid_request', {
-    errors: [
-      {
-        pointer: '/metric',
-        message: code === undefined ? 'must say which metric of the query' : 'is not a metric of the query',
-        allowed: plan.metrics.map((metric): MetricCode => metric.code),
-      },
-    ],
-  })
+  throw refuse(
+    'invalid_request',
+    '/metric',
+    code === undefined ? 'must say which metric of the query' : 'is not a metric of the query',
+    plan.metrics.map((metric) => metric.code),
+  )
 }
 
 /** Codes as the answer shows them → codes as the datasets hold them; all grouped dimensions and no others. */
@@ -119,15 +108,12 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
   const strange = Object.keys(key).find((name) => !groups.some((code) => code === name))
   const lacking = groups.find((code) => !Object.hasOwn(key, code))
   if (strange !== undefined || lacking !== undefined)
-    throw new AppError('invalid_request', {
-      errors: [
-        {
-          pointer: `/key/${strange ?? lacking ?? ''}`,
-          message: strange === undefined ? 'must name a member' : 'is not a grouped dimension of the query',
-          allowed: DIMENSION_CODES.filter((code) => groups.includes(code)),
-        },
-      ],
-    })
+    throw refuse(
+      'invalid_request',
+      `/key/${strange ?? lacking ?? ''}`,
+      strange === undefined ? 'must name a member' : 'is not a grouped dimension of the query',
+      DIMENSION_CODES.filter((code) => groups.includes(code)),
+    )
   return Object.fromEntries(
     groups.map((code): [DimensionCode, string | number | null] => {
       const value = key[code] ?? null
@@ -174,12 +160,8 @@ async function readSources(plan: DatasetPlan, records: readonly Row[], parts: An
       Object.fromEntries(columns.map((column) => [column, row[column] as string | number])),
     )
     const period = month === null ? null : Number(String(month).replace('-', ''))
-    const rows = await parts.engine.run(
-      printSources(plan.dataset, period, keys),
-      parts.view,
-      optionsOf(parts),
-    )
-    for (const row of rows) {
+    const statement = printSources(plan.dataset, period, keys)
+    for (const row of await parts.engine.run(statement, parts.view, optionsOf(parts))) {
       const name = `${month ?? ''}\t${keyOf(row)}`
       found.set(name, [...(found.get(name) ?? []), row])
     }

@@ -11,15 +11,18 @@ import { AppError } from '../errors.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import type { ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import type { AggregatePlan, MetricPlan } from './aggregate.ts'
+import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
 import { bodySchema, parseBody, resolveQuery } from './request.ts'
 import {
   type AnswerParts,
   componentsOf,
+  describePage,
   describeRow,
   optionsOf,
+  type PagedAnswer,
   type PreparedQuery,
   prepareQuery,
   printQuery,
@@ -45,22 +48,8 @@ export interface CompareParts extends AnswerParts {
   readonly before: ReleaseView
 }
 
-export interface CompareAnswer {
-  readonly data: readonly JsonValue[]
-  readonly pagination: JsonValue
-  readonly meta: Readonly<Record<string, JsonValue>>
-}
-
-interface CauseEntry {
-  readonly [name: string]: JsonValue
-  readonly side: 'numerator' | 'less' | 'denominator'
-  readonly cause: Cause
-  readonly records: number
-  readonly delta: number
-}
-
 /** @throws AppError as the query; 'too_many_rows' */
-export async function compareReleases(body: unknown, parts: CompareParts): Promise<CompareAnswer> {
+export async function compareReleases(body: unknown, parts: CompareParts): Promise<PagedAnswer> {
   const { old_release_id: _old, new_release_id: _new, only_changed, ...rest } = parseBody(compareSchema, body)
   const query = { ...resolveQuery({ ...rest, order_by: [] }), limit: GROUPS_MAX, offset: 0 }
   const after = await askSide(query, parts)
@@ -71,12 +60,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
   const page = shown.slice(rest.offset, rest.offset + rest.limit).map(({ value }) => value)
   return {
     data: page,
-    pagination: {
-      limit: rest.limit,
-      offset: rest.offset,
-      total_rows: shown.length,
-      has_more: rest.offset + page.length < shown.length,
-    },
+    pagination: describePage(rest, page.length, shown.length),
     meta: {
       catalog_version: CATALOG_VERSION,
       old: describeSide(parts.before, before.prepared),
@@ -111,11 +95,9 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
   return { prepared, rows: rows.filter(({ in_page }) => in_page !== null) }
 }
 
+type CauseEntry = Readonly<{ cause: Cause; records: number; delta: number }>
 /** Causes of one measure by the key of its groups (those of the dataset: a population has places only). */
-type CausesByGroup = ReadonlyMap<
-  string,
-  readonly { readonly cause: Cause; readonly records: number; readonly delta: number }[]
->
+type CausesByGroup = ReadonlyMap<string, readonly CauseEntry[]>
 
 async function findCauses(
   before: AggregatePlan,
@@ -125,13 +107,13 @@ async function findCauses(
   const found = new Map<string, CausesByGroup>()
   for (const own of after.datasets) {
     const other = before.datasets.find(({ dataset }) => dataset === own.dataset)
-    if (other === undefined || !isRead(own) || !isRead(other)) continue
+    if (other === undefined || !hasRows(own) || !hasRows(other)) continue
     for (const [index, measure] of own.measures.entries()) {
       const rows = await parts.engine.run(printCauses(other, own, measure), parts.view, {
         ...optionsOf(parts),
         other: parts.before,
       })
-      const groups = new Map<string, { cause: Cause; records: number; delta: number }[]>()
+      const groups = new Map<string, CauseEntry[]>()
       for (const row of rows) {
         const key = groupText(own.keys, row)
         const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
@@ -142,8 +124,6 @@ async function findCauses(
   }
   return found
 }
-
-const isRead = ({ dataset, periods }: DatasetPlan): boolean => dataset === 'population' || periods.length > 0
 
 const groupText = (keys: readonly DimensionCode[], row: Row): string =>
   JSON.stringify(keys.map((code) => row[dimensionOf(code).column] ?? null))
@@ -208,7 +188,7 @@ function causesOf(
   plan: AggregatePlan,
   row: Row,
   causes: ReadonlyMap<string, CausesByGroup>,
-): CauseEntry[] {
+): (CauseEntry & { side: string })[] {
   return (['numerator', 'less', 'denominator'] as const).flatMap((side) => {
     const place = metric[side]
     if (place === null) return []
@@ -216,6 +196,6 @@ function causesOf(
     const entries = causes.get(`${place.dataset} ${place.measure}`)?.get(groupText(keys, row)) ?? []
     return [...entries]
       .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
-      .map((entry): CauseEntry => ({ side, ...entry }))
+      .map((entry) => ({ side, ...entry }))
   })
 }

@@ -48,22 +48,16 @@ export function encodeCursor(cursor: Cursor, secret: Buffer): string {
 
 /** @throws AppError 'invalid_cursor' for anything that encodeCursor did not make with this secret */
 export function decodeCursor(text: string, secret: Buffer): Cursor {
-  const refused = (): AppError =>
-    new AppError('invalid_cursor', {
-      errors: [{ parameter: 'cursor', message: 'is not a cursor of this service' }],
-    })
+  const errors = [{ parameter: 'cursor', message: 'is not a cursor of this service' }]
+  const refused = (): AppError => new AppError('invalid_cursor', { errors })
   if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw refused()
   const bytes = Buffer.from(text, 'base64url')
   // Two texts may decode to the same bytes; only the one that encodeCursor made is a cursor.
   if (bytes.toString('base64url') !== text || bytes.length <= MAC_BYTES) throw refused()
   const body = bytes.subarray(MAC_BYTES)
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(body, secret))) throw refused()
-  const [version, release, query, after] = JSON.parse(body.toString()) as [
-    number,
-    string,
-    string,
-    (string | number)[],
-  ]
+  type Body = [version: number, release: string, query: string, after: (string | number)[]]
+  const [version, release, query, after] = JSON.parse(body.toString()) as Body
   if (version !== VERSION) throw refused()
   return { release, query, after }
 }

@@ -5,7 +5,6 @@
 import type { Engine, JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-
 import {
   capabilityOf,
   DIMENSION_CODES,
@@ -15,10 +14,11 @@ import {
 } from '../model/dimensions.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
-import { meetsPeriod } from './aggregate.ts'
+import { allPeriods, periodsMeeting } from './aggregate.ts'
 import { printMemberCounts } from './dialect/duckdb/facts.ts'
 import { foldText } from './filters.ts'
 import type { QueryFilter } from './request.ts'
+import { CNES_FACTS } from './resident-relations.ts'
 
 export interface DimensionValue {
   readonly code: string | number
@@ -49,13 +49,8 @@ export function listFixedValues(
   const matches = ({ code: value, name }: DimensionValue): boolean =>
     fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
   if (code === 'reference_period') {
-    const periods = new Set(
-      (['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'] as const).flatMap(
-        (dataset) => collectedPeriods(view, dataset),
-      ),
-    )
-    return [...periods]
-      .sort((left, right) => left - right)
+    const periods = allPeriods(CNES_FACTS.map((dataset) => collectedPeriods(view, dataset)))
+    return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)
   }
@@ -107,8 +102,6 @@ export interface CountParts {
   readonly options: RunOptions
 }
 
-const FACT_DATASETS = ['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'] as const
-
 /**
  * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
  * those of active facilities, in the dataset's newest month unless the filters or the dimension choose months.
@@ -122,7 +115,7 @@ export async function countFacts(
   { engine, view, capabilities, options }: CountParts,
 ): Promise<Map<string, Record<string, JsonValue>>> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
-  const carrying = FACT_DATASETS.filter((dataset) =>
+  const carrying = CNES_FACTS.filter((dataset) =>
     dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (carrying.length === 0)
@@ -133,7 +126,7 @@ export async function countFacts(
           parameter: 'filters',
           message: `does not go with ${code}`,
           allowed: DIMENSION_CODES.filter((other) =>
-            FACT_DATASETS.some((dataset) =>
+            CNES_FACTS.some((dataset) =>
               [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
             ),
           ),
@@ -170,5 +163,5 @@ function periodsOf(
   const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
   const collected = collectedPeriods(view, dataset)
   if (chosen.length === 0 && code !== 'reference_period') return collected.slice(-1)
-  return collected.filter((period) => chosen.every((filter) => meetsPeriod(filter, period)))
+  return periodsMeeting(chosen, collected)
 }

@@ -16,15 +16,13 @@ import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
 import { parseQuery } from './request.ts'
-import { type AnswerParts, componentsOf, prepareQuery } from './result.ts'
-
-export interface Explanation {
-  readonly data: JsonValue
-  readonly meta: Readonly<Record<string, JsonValue>>
-}
+import { type AnswerParts, componentsOf, type PagedAnswer, prepareQuery } from './result.ts'
 
 /** @throws AppError as the query itself would */
-export async function explainQuery(body: unknown, parts: AnswerParts): Promise<Explanation> {
+export async function explainQuery(
+  body: unknown,
+  parts: AnswerParts,
+): Promise<{ data: JsonValue; meta: PagedAnswer['meta'] }> {
   const { view } = parts
   const { plan, normalised } = await prepareQuery(parseQuery(body), parts)
   const { text, values } = print(printAggregate(plan), (dataset, period) =>

@@ -18,13 +18,10 @@ export interface ListQuestion {
 }
 
 /** Grain and order of a list: over all periods the month comes first. */
-export const orderOf = ({
-  dataset,
-  period,
-}: Pick<ListQuestion, 'dataset' | 'period'>): readonly FieldName[] =>
+export const orderOf = ({ dataset, period }: Omit<ListQuestion, 'filters'>): readonly FieldName[] =>
   period === 'all' ? ['reference_period', ...dataset.key] : dataset.key
 
-const source = ({ dataset, period }: ListQuestion): Sql =>
+const source = ({ dataset, period }: Omit<ListQuestion, 'filters'>): Sql =>
   table(dataset.name, typeof period === 'number' ? period : null)
 const columns = (fields: readonly FieldName[]): Sql => join(fields.map(ident), ', ')
 
@@ -48,19 +45,17 @@ export function planCount(question: ListQuestion): Sql {
 /** Every field of the records with a key. @param key column → value */
 export function planRecord(
   dataset: Dataset,
-  key: Readonly<Partial<Record<FieldName, SqlValue>>>,
+  key: Readonly<Record<string, SqlValue>>,
   period: PeriodChoice,
 ): Sql {
-  const conditions = Object.entries(key).map(
-    ([column, value]) => sql`${ident(column)} = ${value as SqlValue}`,
-  )
+  const conditions = Object.entries(key).map(([column, value]) => sql`${ident(column)} = ${value}`)
   return selectRecords(dataset, conditions, period)
 }
 
 /** Every field of the records that meet conditions, in key order. */
 export function selectRecords(dataset: Dataset, conditions: readonly Sql[], period: PeriodChoice): Sql {
   const fields = [...dataset.fields, ...(dataset.detail ?? [])]
-  return sql`SELECT ${columns(fields)} FROM ${table(dataset.name, typeof period === 'number' ? period : null)}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
+  return sql`SELECT ${columns(fields)} FROM ${source({ dataset, period })}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
 
 /** (a, b, c) > (x, y, z), written out; the first column alone lets whole row groups be skipped. */

@@ -80,9 +80,8 @@ export function createLookups(
     for (const each of batch) each.onEmpty = leave
     try {
       const keys = batch.map(({ key }) => key)
-      const rows = await engine.run(planLookup(datasetOf(dataset), keys, period), view, {
-        signal: stop.signal,
-      })
+      const statement = planLookup(datasetOf(dataset), keys, period)
+      const rows = await engine.run(statement, view, { signal: stop.signal })
       const found = rowsByKey(keys, rows)
       batch.forEach(({ waiters }, index) => {
         for (const waiter of [...waiters]) waiter.resolve(found[index] ?? [])

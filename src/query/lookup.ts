@@ -40,14 +40,9 @@ export function planLookup(dataset: Dataset, keys: readonly RecordKey[], period:
     return [sql`${ident(column)} IN (${values})`, sql`list_contains([${values}], ${ident(column)})`]
   })
   if (columns.length > 1) {
-    const each = keys.map(
-      (key) =>
-        sql`(${join(
-          columns.map((column) => sql`${ident(column)} = ${key[column] ?? ''}`),
-          ' AND ',
-        )})`,
-    )
-    conditions.push(sql`(${join(each, ' OR ')})`)
+    const each = keys.map((key) => columns.map((column) => sql`${ident(column)} = ${key[column] ?? ''}`))
+    const either = each.map((same) => sql`(${join(same, ' AND ')})`)
+    conditions.push(sql`(${join(either, ' OR ')})`)
   }
   return selectRecords(dataset, conditions, period)
 }

@@ -14,6 +14,7 @@ import {
   REPEATED_FACILITY_LINEAGE,
 } from '../model/cnes/lineage.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
+import type { FieldName } from '../model/fields.ts'
 import { RULES } from '../model/rules.ts'
 import type { Lineage } from '../model/types.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -40,83 +41,34 @@ export interface ProvenanceEntry {
   readonly source: ProvenanceSource | null
 }
 
-/** Names looked up by a code: attribute → code of the record, dataset and column of the text. */
-const LOOKUPS: Readonly<
-  Record<
-    string,
-    {
-      readonly code: readonly string[]
-      readonly dataset: DatasetName
-      readonly key: readonly string[]
-      readonly column: string
-    }
-  >
-> = {
+interface NameLookup {
+  readonly dataset: DatasetName
+  readonly key: readonly string[]
+  /** Fields of the record that hold the key, where they have other names. */
+  readonly code?: readonly string[]
+  /** Column of the text, where its name is not the attribute's. */
+  readonly column?: string
+}
+/** Names looked up by a code of the record: attribute → where. */
+const LOOKUPS: Readonly<Record<string, NameLookup>> = {
   municipality_name: {
-    code: ['municipality_ibge_code'],
     dataset: 'municipalities',
     key: ['ibge_code'],
+    code: ['municipality_ibge_code'],
     column: 'name',
   },
-  facility_type_name: {
-    code: ['facility_type_code'],
-    dataset: 'facility_types',
-    key: ['facility_type_code'],
-    column: 'facility_type_name',
-  },
-  legal_nature_name: {
-    code: ['legal_nature_code'],
-    dataset: 'legal_natures',
-    key: ['legal_nature_code'],
-    column: 'legal_nature_name',
-  },
-  deactivation_reason_name: {
-    code: ['deactivation_reason_code'],
-    dataset: 'deactivation_reasons',
-    key: ['deactivation_reason_code'],
-    column: 'deactivation_reason_name',
-  },
-  opening_hours_name: {
-    code: ['opening_hours_code'],
-    dataset: 'opening_hours',
-    key: ['opening_hours_code'],
-    column: 'opening_hours_name',
-  },
-  bed_type_name: {
-    code: ['bed_type_code'],
-    dataset: 'bed_types',
-    key: ['bed_type_code'],
-    column: 'bed_type_name',
-  },
-  bed_category_name: {
-    code: ['bed_category_code'],
-    dataset: 'bed_categories',
-    key: ['bed_category_code'],
-    column: 'bed_category_name',
-  },
-  equipment_name: {
-    code: ['category_code', 'equipment_code'],
-    dataset: 'equipment_types',
-    key: ['category_code', 'equipment_code'],
-    column: 'equipment_name',
-  },
-  category_name: {
-    code: ['category_code'],
-    dataset: 'equipment_categories',
-    key: ['category_code'],
-    column: 'category_name',
-  },
-  service_name: {
-    code: ['service_code'],
-    dataset: 'specialized_service_types',
-    key: ['service_code'],
-    column: 'service_name',
-  },
+  facility_type_name: { dataset: 'facility_types', key: ['facility_type_code'] },
+  legal_nature_name: { dataset: 'legal_natures', key: ['legal_nature_code'] },
+  deactivation_reason_name: { dataset: 'deactivation_reasons', key: ['deactivation_reason_code'] },
+  opening_hours_name: { dataset: 'opening_hours', key: ['opening_hours_code'] },
+  bed_type_name: { dataset: 'bed_types', key: ['bed_type_code'] },
+  bed_category_name: { dataset: 'bed_categories', key: ['bed_category_code'] },
+  equipment_name: { dataset: 'equipment_types', key: ['category_code', 'equipment_code'] },
+  category_name: { dataset: 'equipment_categories', key: ['category_code'] },
+  service_name: { dataset: 'specialized_service_types', key: ['service_code'] },
   classification_name: {
-    code: ['service_code', 'classification_code'],
     dataset: 'specialized_service_classifications',
     key: ['service_code', 'classification_code'],
-    column: 'classification_name',
   },
 }
 
@@ -146,24 +98,24 @@ export const planPublishedRows = (
     ' AND ',
   )} ORDER BY source_file, source_row`
 
+/** Every field of a record. */
+const fieldsOf = (dataset: TracedDataset): FieldName[] => [
+  ...datasetOf(dataset).fields,
+  ...(datasetOf(dataset).detail ?? []),
+]
+
 /** @returns the lookups a record needs: attribute and statement, for codes that are there */
 export function planLookups(
   dataset: TracedDataset,
   record: Row,
 ): { readonly attribute: string; readonly statement: Sql }[] {
-  const fields = new Set<string>([...datasetOf(dataset).fields, ...(datasetOf(dataset).detail ?? [])])
-  return Object.entries(LOOKUPS).flatMap(([attribute, lookup]) => {
-    const codes = lookup.code.map((field) => record[field])
-    if (!fields.has(attribute) || codes.some((code) => code === null || code === undefined)) return []
-    const conditions = lookup.key.map(
-      (column, index) => sql`${ident(column)} = ${codes[index] as string | number}`,
-    )
-    return [
-      {
-        attribute,
-        statement: sql`SELECT source_file, source_row, ${ident(lookup.column)} AS text FROM ${table(lookup.dataset)} WHERE ${join(conditions, ' AND ')}`,
-      },
-    ]
+  const fields = new Set<string>(fieldsOf(dataset))
+  return Object.entries(LOOKUPS).flatMap(([attribute, { dataset, key, code = key, column = attribute }]) => {
+    const codes = code.map((field) => record[field])
+    if (!fields.has(attribute) || codes.some((value) => value === null || value === undefined)) return []
+    const conditions = key.map((name, index) => sql`${ident(name)} = ${codes[index] as string | number}`)
+    const statement = sql`SELECT source_file, source_row, ${ident(column)} AS text FROM ${table(dataset)} WHERE ${join(conditions, ' AND ')}`
+    return [{ attribute, statement }]
   })
 }
 
@@ -189,31 +141,20 @@ export function describeProvenance(
       })
     }
   const covered = new Set(entries.map(({ attribute }) => attribute.split('.')[0]))
-  for (const field of [...datasetOf(dataset).fields, ...(datasetOf(dataset).detail ?? [])]) {
+  for (const field of fieldsOf(dataset)) {
     if (covered.has(field) || field === 'reference_period' || field === 'declarations') continue
-    const value = record[field] ?? null
     const found = lookups.get(field)
-    if (found !== undefined) {
-      const source =
-        found.source_file === null ? null : sourceOf(view, found, LOOKUPS[field]?.column ?? field)
-      entries.push({
-        attribute: field,
-        value,
-        raw_value: textOf(found.text),
-        rule:
-          source === null
-            ? 'text of the code in the project’s own list'
-            : 'text of the code in the published list',
-        source,
-      })
-    } else
-      entries.push({
-        attribute: field,
-        value,
-        raw_value: null,
-        rule: COMPUTED[field] ?? 'not in the published file',
-        source: null,
-      })
+    const source = found === undefined ? null : sourceOf(view, found, LOOKUPS[field]?.column ?? field)
+    const list = source === null ? 'the project’s own list' : 'the published list'
+    const rule =
+      found === undefined ? (COMPUTED[field] ?? 'not in the published file') : `text of the code in ${list}`
+    entries.push({
+      attribute: field,
+      value: record[field] ?? null,
+      raw_value: textOf(found?.text),
+      rule,
+      source,
+    })
   }
   return entries
 }
@@ -235,13 +176,12 @@ const attributeOf = ({ attribute }: Lineage): string => NAMES[attribute] ?? attr
 /** The record's value; of one declaration among several, what that row itself says. */
 function recordValue(line: Lineage, record: Row, row: Row, isOneOfMany: boolean): JsonValue {
   const [field = '', member] = attributeOf(line).split('.')
-  if (isOneOfMany && !(field in row)) {
-    const cell = textOf(row[line.column])?.trim() ?? null
+  const cell = textOf(row[line.column])?.trim() ?? null
+  if (isOneOfMany && !(field in row))
     return line.rule === 'flag_1_2' || line.rule === 'flag_1_0' ? cell === '1' : cell === '' ? null : cell
-  }
   const value = record[field]
   if (member !== undefined) return (value as Row | null | undefined)?.[member] ?? null
-  return value === undefined ? (textOf(row[line.column])?.trim() ?? null) : value
+  return value === undefined ? cell : value
 }
 
 const textOf = (value: JsonValue | undefined): string | null =>
@@ -250,10 +190,9 @@ const textOf = (value: JsonValue | undefined): string | null =>
 /** @returns where a published row stands: publisher, file, row; null where the file is not a snapshot of the release */
 export function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
   const file = textOf(row.source_file)
-  const snapshot = [
-    ...(view.components.cnes?.snapshots ?? []),
-    ...(view.components.demography?.snapshots ?? []),
-  ].find((candidate) => candidate.file === file)
+  const { cnes, demography } = view.components
+  const snapshots = [...(cnes?.snapshots ?? []), ...(demography?.snapshots ?? [])]
+  const snapshot = snapshots.find((candidate) => candidate.file === file)
   if (file === null || snapshot === undefined) return null
   return {
     publisher: snapshot.publisher,

@@ -26,19 +26,15 @@ export interface QueryFilter {
   readonly values: readonly FilterValue[]
 }
 
-export interface QueryOrder {
-  readonly field: MetricCode | DimensionCode
-  readonly direction: 'asc' | 'desc'
-}
-
-export type OverPeriod = 'last' | 'first' | 'avg' | 'max'
-
 export interface AnalyticsQuery {
   readonly metrics: readonly MetricCode[]
   readonly group_by: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
-  readonly order_by: readonly QueryOrder[]
-  readonly over_period: OverPeriod | null
+  readonly order_by: readonly {
+    readonly field: MetricCode | DimensionCode
+    readonly direction: 'asc' | 'desc'
+  }[]
+  readonly over_period: 'last' | 'first' | 'avg' | 'max' | null
   readonly limit: number
   readonly offset: number
 }
@@ -87,8 +83,9 @@ export const bodySchema = z.strictObject({
 })
 
 /** Fields of the objects in the query's lists. */
+const FILTER_FIELDS = ['dimension', 'operator', 'value']
 const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  filters: ['dimension', 'operator', 'value'],
+  filters: FILTER_FIELDS,
   order_by: ['field', 'direction'],
 }
 const filtersSchema = bodySchema.shape.filters
@@ -98,13 +95,11 @@ export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
   const parsed = filtersSchema.safeParse(value)
   if (!parsed.success)
     throw new AppError('invalid_request', {
-      errors: describeBody(parsed.error, ['dimension', 'operator', 'value']).map(
-        ({ pointer, ...detail }) => ({
-          parameter,
-          ...detail,
-          message: `${pointer ?? ''} ${detail.message}`.trim(),
-        }),
-      ),
+      errors: describeBody(parsed.error, FILTER_FIELDS).map(({ pointer, ...detail }) => ({
+        parameter,
+        ...detail,
+        message: `${pointer ?? ''} ${detail.message}`.trim(),
+      })),
     })
   return resolveFilters(parsed.data)
 }
@@ -138,12 +133,6 @@ export function readPin(body: unknown): string | null {
 /** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */
 export const parseQuery = (body: unknown): AnalyticsQuery => resolveQuery(parseBody(bodySchema, body))
 
-/** A request for a report: a query of all its rows, and a title. */
-export interface ReportRequest {
-  readonly query: AnalyticsQuery
-  readonly title: string | null
-}
-
 /** Body of a report's request. */
 export const reportSchema = bodySchema.omit({ limit: true, offset: true }).extend({
   title: z
@@ -158,8 +147,8 @@ export const reportSchema = bodySchema.omit({ limit: true, offset: true }).exten
 /** Rows a report may have. */
 export const REPORT_ROWS_MAX = 1_000_000
 
-/** @throws AppError as parseQuery; limit and offset are refused: a report has all rows */
-export function parseReport(body: unknown): ReportRequest {
+/** A query of all its rows, and a title. @throws AppError as parseQuery; limit and offset are refused */
+export function parseReport(body: unknown): { query: AnalyticsQuery; title: string | null } {
   const { title, ...query } = parseBody(reportSchema, body)
   return { query: resolveQuery({ ...query, limit: REPORT_ROWS_MAX, offset: 0 }), title: title ?? null }
 }
@@ -168,9 +157,7 @@ export function parseReport(body: unknown): ReportRequest {
 export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
   const parsed = schema.safeParse(body)
   if (!parsed.success)
-    throw new AppError('invalid_request', {
-      errors: describeBody(parsed.error, Object.keys(schema.shape)),
-    })
+    throw new AppError('invalid_request', { errors: describeBody(parsed.error, Object.keys(schema.shape)) })
   return parsed.data
 }
 
@@ -179,7 +166,7 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
   const filters = resolveFilters(data.filters)
-  const orderBy = data.order_by.map(({ field, direction }, index): QueryOrder => {
+  const orderBy = data.order_by.map(({ field, direction }, index) => {
     const allowed = [...metrics, ...groupBy]
     const found = allowed.find((code) => code === field)
     if (found === undefined)
@@ -192,7 +179,7 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
     return { field: found, direction }
   })
   return {
-    metrics: sortBy(metrics, (code) => METRIC_CODES.indexOf(code)),
+    metrics: METRIC_CODES.filter((code) => metrics.includes(code)),
     group_by: groupBy,
     filters,
     order_by: uniqueBy(orderBy, ({ field }) => field),
@@ -222,7 +209,7 @@ function resolveFilter(
   const allowed = operatorsOf(dimension)
   if (!allowed.includes(filter.operator))
     throw refuse('invalid_request', `${pointer}/operator`, `does not go with ${dimension}`, allowed)
-  const many = filter.operator === 'IN' || filter.operator === 'NOT_IN' || filter.operator === 'BETWEEN'
+  const many = takesList(filter.operator)
   if (many !== Array.isArray(filter.value))
     throw refuse(
       'invalid_request',
@@ -247,14 +234,9 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
   const text = String(value)
   if (dimension === 'state') {
     const state = STATES.find(({ uf, ibge_code }) => uf === text || String(ibge_code) === text)
-    if (state === undefined)
-      throw refuse(
-        'invalid_request',
-        pointer,
-        'is not a state',
-        STATES.map(({ uf }) => uf),
-      )
-    return state.uf
+    if (state !== undefined) return state.uf
+    const allowed = STATES.map(({ uf }) => uf)
+    throw refuse('invalid_request', pointer, 'is not a state', allowed)
   }
   if (dimension === 'municipality') {
     if (!/^\d{6,7}$/.test(text))
@@ -266,18 +248,17 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
     if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw refuse('invalid_request', pointer, 'must be YYYY-MM')
     return Number(text.replace('-', ''))
   }
-  if (typeof value !== 'string') throw refuse('invalid_request', pointer, 'must be a code as text')
-  if (
-    value === '' ||
-    !value.isWellFormed() ||
-    value.includes('\u0000') ||
-    dimensionOf(dimension).integer === true
-  )
+  const isText = value === text && text !== '' && text.isWellFormed() && !text.includes('\u0000')
+  if (!isText || dimensionOf(dimension).integer === true)
     throw refuse('invalid_request', pointer, 'must be a code as text')
   return value
 }
 
-const refuse = (
+/** Operators whose value is an array. */
+export const takesList = (operator: Operator): boolean =>
+  operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
+
+export const refuse = (
   code: 'invalid_request' | 'unknown_metric' | 'unknown_dimension',
   pointer: string,
   message: string,
@@ -329,5 +310,3 @@ function editDistance(left: string, right: string): number {
 const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
 const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] =>
   [...new Map([...items].reverse().map((item) => [keyOf(item), item])).values()].reverse()
-const sortBy = <Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] =>
-  [...items].sort((left, right) => rankOf(left) - rankOf(right))

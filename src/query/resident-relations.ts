@@ -6,7 +6,7 @@
  * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
  */
 import type { ResidentRelation } from '../engine/types.ts'
-import { DIMENSION_CODES, type Dimension, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { DIMENSION_CODES, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import {
   type CnesFacts,
   keyColumns,
@@ -27,12 +27,16 @@ export const POPULATION_COLUMNS = {
   ESTIMATED_POPULATION: 'estimated_population',
 } as const
 
-const FACTS: readonly CnesFacts[] = [
+export const CNES_FACTS = [
   'facilities',
   'bed_capacity',
   'equipment_inventory',
   'specialized_services',
-]
+] as const satisfies readonly CnesFacts[]
+/** Is a service declared as bought from others? */
+export const IS_OUTSOURCED = TEXT(
+  "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0",
+)
 /** Municipalities, ignored ones included, are fewer. */
 const MUNICIPALITIES_MAX = 6000
 const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
@@ -51,7 +55,7 @@ export const factsOf = (dataset: CnesFacts, period: number): Sql =>
  */
 export const membersOf = (code: DimensionCode, period: number | null = null): Sql =>
   resident(membersName(code, period), membersDefinition(code, period))
-const membersName = (code: DimensionCode, period: number | null): string =>
+const membersName = (code: DimensionCode, period: number | null = null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
 
 /** @returns municipalities with an active facility in a month, once each */
@@ -76,22 +80,17 @@ function populationDefinition(years: PopulationYears): Sql {
 
 function factsDefinition(dataset: CnesFacts, period: number): Sql {
   const { quantities, flags } = measuredFields(dataset)
-  const outsourced =
-    dataset === 'specialized_services'
-      ? TEXT(
-          ", len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0 AS is_outsourced",
-        )
-      : EMPTY
+  const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
   return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${table(dataset, period)} WHERE is_active`
 }
 
 /** Columns of the dimensions whose codes are text and few. */
 const codeColumns = (dataset: CnesFacts): string[] =>
-  DIMENSION_CODES.filter((code) => {
-    const dimension: Dimension = dimensionOf(code)
-    return code !== 'facility' && dimension.integer !== true && dimension.datasets.includes(dataset)
-  }).map((code) => dimensionOf(code).column)
+  DIMENSION_CODES.flatMap((code) => {
+    const { column, datasets, integer } = dimensionOf(code)
+    return code !== 'facility' && integer !== true && datasets.includes(dataset) ? [column] : []
+  })
 
 function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
   const { member, order } = dimensionOf(code)
@@ -118,50 +117,46 @@ const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
   const { cnes, demography } = view.components
   const relations: ResidentRelation[] = []
-  const add = (name: string, rows: number, definition: Sql, codes: readonly string[] = []): void =>
-    void relations.push({ name, rows, definition, codes, number: null })
+  const add = (
+    name: string,
+    rows: number | null | undefined,
+    definition: Sql,
+    codes: readonly string[] = [],
+    number: string | null = null,
+  ): void => {
+    if (rows !== null && rows !== undefined) relations.push({ name, rows, definition, codes, number })
+  }
   for (const code of DIMENSION_CODES) {
     const { member } = dimensionOf(code)
     if (member === null || member.dataset === 'facilities') continue
     const stored = demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset]
-    if (stored !== undefined) add(`members ${code}`, stored.rows, membersDefinition(code))
+    add(membersName(code), stored?.rows, membersDefinition(code))
   }
-  if (demography?.datasets.population !== undefined)
-    add('population', demography.datasets.population.rows, populationDefinition(populationYears(view)))
-  const months = [...new Set(FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))].sort(
-    (left, right) => right - left,
-  )
+  add('population', demography?.datasets.population?.rows, populationDefinition(populationYears(view)))
+  const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
   const addPreAggregates = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
       add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
     for (const name of PRE_AGGREGATE_NAMES) {
       const rows = rowsOf(view.analytics, name, period)
-      if (rows === null) continue
       const codes = keyColumns(preAggregateOf(name)).filter((column) => column !== 'municipality_ibge_code')
       add(`${name} ${period}`, rows, preAggregateDefinition(name, period), codes)
     }
   }
   const addFacts = (period: number): void => {
-    for (const dataset of FACTS) {
+    for (const dataset of CNES_FACTS) {
       const rows = collectedPeriods(view, dataset).includes(period) ? rowsOf(cnes, dataset, period) : null
-      if (rows !== null)
-        relations.push({
-          name: `facts ${dataset} ${period}`,
-          rows,
-          definition: factsDefinition(dataset, period),
-          codes: codeColumns(dataset),
-          number: 'cnes_code',
-        })
+      const definition = factsDefinition(dataset, period)
+      add(`facts ${dataset} ${period}`, rows, definition, codeColumns(dataset), 'cnes_code')
     }
   }
   // Most queries are about the newest month; of older ones the small tables come first.
-  const [newest, ...older] = months
+  const [newest, ...older] = [...collected].sort((left, right) => right - left)
   if (newest !== undefined) {
     addPreAggregates(newest)
     addFacts(newest)
     const facilities = rowsOf(cnes, 'facilities', newest)
-    if (facilities !== null)
-      add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
+    add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
   }
   for (const period of older) addPreAggregates(period)
   for (const period of older) addFacts(period)

@@ -6,16 +6,15 @@
  */
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
-
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { componentId, type ReleaseView } from '../release/view.ts'
+import { componentId, coverageOf, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
-import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter } from './request.ts'
+import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter, takesList } from './request.ts'
 
 export { readPin } from './request.ts'
 
@@ -29,11 +28,18 @@ export interface AnswerParts {
   readonly owner?: string
 }
 
-export interface AnalyticsAnswer {
+/** A page of an answer of any kind. */
+export interface PagedAnswer {
   readonly data: readonly JsonValue[]
   readonly pagination: JsonValue
   readonly meta: Readonly<Record<string, JsonValue>>
 }
+
+export const describePage = (
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+  shown: number,
+  total: number,
+): JsonValue => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
 
@@ -48,11 +54,8 @@ export interface PreparedQuery {
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
   const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
   const query = { ...parsed, filters }
-  return {
-    query,
-    plan: planAggregate(query, parts.view, parts.capabilities),
-    normalised: normaliseQuery(query),
-  }
+  const plan = planAggregate(query, parts.view, parts.capabilities)
+  return { query, plan, normalised: normaliseQuery(query) }
 }
 
 /** @returns the statement of a query: each dataset is read from the smallest relation that has all it needs */
@@ -112,17 +115,12 @@ export async function answerPage(body: unknown, parts: AnswerParts): Promise<Pag
 }
 
 /** @throws AppError as answerPage */
-export async function answerQuery(body: unknown, parts: AnswerParts): Promise<AnalyticsAnswer> {
+export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const { prepared, summary, rows } = await answerPage(body, parts)
   const { query, plan, normalised } = prepared
   return {
     data: rows.map((row) => describeRow(row, plan, parts.language)),
-    pagination: {
-      limit: query.limit,
-      offset: query.offset,
-      total_rows: summary.total,
-      has_more: query.offset + rows.length < summary.total,
-    },
+    pagination: describePage(query, rows.length, summary.total),
     meta: {
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
@@ -142,22 +140,16 @@ export const componentsOf = (view: ReleaseView): Record<'cnes' | 'demography', s
 })
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
-  return {
-    metrics: query.metrics,
-    group_by: query.group_by,
-    filters: query.filters.map(({ dimension, operator, values }) => ({
-      dimension,
-      operator,
-      value:
-        operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
-          ? values.map((value) => showValue(dimension, value))
-          : showValue(dimension, values[0] ?? ''),
-    })),
-    order_by: query.order_by.map(({ field, direction }) => ({ field, direction })),
-    over_period: query.over_period,
-    limit: query.limit,
-    offset: query.offset,
-  }
+  const { metrics, group_by, order_by, over_period, limit, offset } = query
+  const filters = query.filters.map(({ dimension, operator, values }) => ({
+    dimension,
+    operator,
+    value: takesList(operator)
+      ? values.map((value) => showValue(dimension, value))
+      : showValue(dimension, values[0] ?? ''),
+  }))
+  const orders = order_by.map(({ field, direction }) => ({ field, direction }))
+  return { metrics, group_by, filters, order_by: orders, over_period, limit, offset }
 }
 
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
@@ -170,18 +162,17 @@ export async function widenMunicipalities(
   view: ReleaseView,
   options: RunOptions,
 ): Promise<readonly QueryFilter[]> {
-  const short = filters
-    .filter(({ dimension }) => dimension === 'municipality')
-    .flatMap(({ values }) => values.filter((value) => Number(value) < 1_000_000)) as number[]
+  const short = filters.flatMap(({ dimension, values }) =>
+    dimension === 'municipality' ? values.map(Number).filter((value) => value < 1_000_000) : [],
+  )
   if (short.length === 0) return filters
   const rows = await engine.run(
     sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${short}))`,
     view,
     options,
   )
-  const widened = new Map(
-    rows.map(({ ibge_code }) => [Math.floor(Number(ibge_code) / 10), Number(ibge_code)]),
-  )
+  const codes = rows.map(({ ibge_code }) => Number(ibge_code))
+  const widened = new Map(codes.map((code) => [Math.floor(code / 10), code]))
   return normaliseFilters(
     filters.map((filter) =>
       filter.dimension === 'municipality'
@@ -233,14 +224,10 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
     ({ dataset, measures }) =>
       dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
   )
-  const families = new Set(
-    plan.spinePeriods.map(
-      (period) => view.components.cnes?.coverage.equipment_inventory?.[String(period)]?.family,
-    ),
-  )
-  const isOld = plan.spinePeriods.some((period) => period < 202601)
-  const isNew = plan.spinePeriods.some((period) => period >= 202601)
-  return usesSus && ((isOld && isNew) || families.size > 1)
+  const periods = plan.spinePeriods
+  const families = new Set(periods.map((period) => coverageOf(view, 'equipment_inventory', period)?.family))
+  const isOfBoth = periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
+  return usesSus && (isOfBoth || families.size > 1)
     ? [
         'equipment_sus: quantities published by the source and quantities taken from its flag are side by side (quantity_sus_basis).',
       ]

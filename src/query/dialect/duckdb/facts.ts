@@ -12,7 +12,6 @@ import {
   factsAsStored,
   factsOf,
   POPULATION_COLUMNS,
-  type PopulationYears,
   populationOf,
   preAggregateRows,
 } from '../../resident-relations.ts'
@@ -32,7 +31,9 @@ export function datasetCte(plan: DatasetPlan): Sql {
   const measures = plan.measures.map(
     (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
   )
-  const keys = plan.keys.map(shownKey)
+  const keys = plan.keys.map((code) =>
+    dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code)} AS ${key(code)}`,
+  )
   const grouping = (codes: readonly DimensionCode[]): Sql =>
     codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
   if (plan.over === null)
@@ -51,20 +52,18 @@ export function datasetCte(plan: DatasetPlan): Sql {
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
 /** A code as text: a table in memory may hold it as an ENUM. */
-const shownKey = (code: DimensionCode): Sql =>
-  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR) AS ${key(code)}`
+const codeSql = (code: DimensionCode): Sql =>
+  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR)`
 
 /** The facts of active facilities that a plan adds up, or what was added up of them before. */
 function factsSource(plan: DatasetPlan): Sql {
   const { dataset, source } = plan
-  if (dataset === 'population') return populationOf(yearsOf(plan))
+  if (dataset === 'population')
+    return populationOf(plan.years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null })
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
 }
-
-const yearsOf = ({ years }: DatasetPlan): PopulationYears =>
-  years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null }
 
 export function unionOf(relations: readonly Sql[]): Sql {
   if (relations.length === 1 && relations[0] !== undefined) return relations[0]
@@ -103,10 +102,7 @@ function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql
   const [first] = texts
   return texts.length === values.length && first !== undefined
     ? { first, list: join(texts, ', ') }
-    : {
-        first: sql`${values[0] ?? null}`,
-        list: sql`SELECT unnest(${values as readonly string[] | readonly number[]})`,
-      }
+    : { first: sql`${values[0] ?? null}`, list: sql`SELECT unnest(${values as string[] | number[]})` }
 }
 
 /** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
@@ -140,9 +136,7 @@ export function printMemberCounts(
     filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
   ]
-  const code =
-    dimensionOf(dimension).integer === true ? factKey(dimension) : sql`CAST(${factKey(dimension)} AS VARCHAR)`
-  return sql`SELECT ${code} AS code, count(*) AS facts
+  return sql`SELECT ${codeSql(dimension)} AS code, count(*) AS facts
 FROM ${unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))} AS facts
 WHERE ${join(where, '\n  AND ')}
 GROUP BY ${factKey(dimension)}
@@ -177,16 +171,14 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   if (source === null) throw new TypeError(`${name} lacks a measure`)
   const stored = (column: string): Sql => sql`facts.${ident(column)}`
   const conditions = source.where.map(conditionSql)
-  const value =
-    source.minus === null
-      ? stored(source.stored.column)
-      : sql`${stored(source.stored.column)} - ${stored(source.minus.column)}`
+  const own = stored(source.stored.column)
+  const value = source.minus === null ? own : sql`${own} - ${stored(source.minus.column)}`
   if (source.distinctKey === null) {
     if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
     const met = join(conditions, ' AND ')
     return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (${met})`
   }
-  const met = join([...conditions, sql`${stored(source.stored.column)} > 0`], ' AND ')
+  const met = join([...conditions, sql`${own} > 0`], ' AND ')
   return isUnique
     ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
     : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (${met})`

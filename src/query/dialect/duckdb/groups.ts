@@ -6,21 +6,20 @@
 import { type FactDataset, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
 import { STATES } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
-import type { AggregatePlan, DatasetPlan, MetricPlan } from '../../aggregate.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
 import type { QueryFilter } from '../../request.ts'
 import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
 import { filterCondition, hasRows, key, keyList } from './facts.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
-interface Carried {
-  readonly column: string
-  /** Of the members' relation. */
-  readonly from: string
-}
-
-/** Columns the spine has of its members beside their key, where it is made of members: they need no second join. */
-export function carriedOf(plan: AggregatePlan): readonly Carried[] {
+/**
+ * Columns the spine has of its members beside their key, where it is made of members: they need no second join; `from` is
+ * the column of the members' relation.
+ */
+export function carriedOf(
+  plan: AggregatePlan,
+): readonly { readonly column: string; readonly from: string }[] {
   const carrier = carrierOf(plan)
   if (carrier === null) return []
   return [
@@ -42,11 +41,12 @@ export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'munic
 /** The dataset whose groups are all there are, where it is one. */
 export function onlyFacts(plan: AggregatePlan): FactDataset | null {
   if (plan.spine !== 'facts') return null
-  const [only = null, ...others] = plan.datasets.filter(
-    (dataset) => hasRows(dataset) && dataset.dataset !== 'population',
-  )
+  const [only = null, ...others] = factsWithRows(plan)
   return only === null || others.length > 0 ? null : only.dataset
 }
+
+const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
+  datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== 'population')
 
 /** Name of the relation that has the measures of a dataset. */
 const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
@@ -56,17 +56,13 @@ const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
 export function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
-  const facts = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== 'population')
   if (plan.spine === 'facts') {
-    if (facts.length === 0)
-      return sql`  SELECT ${join(
-        groups.map((code) => sql`NULL AS ${key(code)}`),
-        ', ',
-      )} WHERE false`
-    return join(
-      facts.map(({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${ident(dataset)}`),
-      '\n  UNION\n',
+    const keys = factsWithRows(plan).map(
+      ({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${ident(dataset)}`,
     )
+    if (keys.length > 0) return join(keys, '\n  UNION\n')
+    const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
+    return sql`  SELECT ${join(nulls, ', ')} WHERE false`
   }
   const periods = groups.includes('reference_period')
     ? sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods.length === 0 ? [0] : plan.spinePeriods)}) AS INTEGER) AS reference_period)`
@@ -81,12 +77,7 @@ export function spineCte(plan: AggregatePlan): Sql {
   if (groups.includes('municipality')) {
     // The ignored municipality of a state is a row where it has an active facility, whatever the metrics are, so that a
     // metric alone has the same rows as beside others.
-    const months =
-      plan.spinePeriods.length > 0
-        ? plan.spinePeriods
-        : plan.facilityPeriod === null
-          ? []
-          : [plan.facilityPeriod]
+    const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
     const withFacilities = months.map(
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
@@ -110,24 +101,17 @@ export function spineCte(plan: AggregatePlan): Sql {
 
 /** Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated. */
 export function joinedCte(plan: AggregatePlan): Sql {
-  const columns = plan.metrics.flatMap((metric, index) => {
-    const numerator = scaledNumerator(metric, plan)
-    return [
-      sql`${numerator} AS ${ident(`numerator_${index}`)}`,
-      sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
-    ]
-  })
+  const columns = plan.metrics.flatMap((metric, index) => [
+    sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
+    sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
+  ])
   const only = onlyFacts(plan)
   const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== only)
   const joins = joined.map(({ dataset, keys }) => {
-    const on =
-      keys.length === 0
-        ? TEXT('true')
-        : join(
-            keys.map((code) => sql`${ident(dataset)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`),
-            ' AND ',
-          )
-    return sql`\n  LEFT JOIN ${ident(dataset)} ON ${on}`
+    const same = keys.map(
+      (code) => sql`${ident(dataset)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`,
+    )
+    return sql`\n  LEFT JOIN ${ident(dataset)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
   })
   const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
   const carried = carriedOf(plan).map(({ column }) => sql`spine.${ident(column)}`)
@@ -145,7 +129,7 @@ const planOf = (plan: AggregatePlan, dataset: FactDataset): DatasetPlan => {
 /** Months an average divides by. */
 const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
 
-function measureValue(plan: AggregatePlan, place: { dataset: FactDataset; measure: number }): Sql {
+function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
   const dataset = planOf(plan, place.dataset)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
   const column = sql`CAST(${aliasOf(plan, dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`

@@ -46,13 +46,11 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
   const byName = groups.filter((code) => isOrderedByName(code) && code !== carrier)
   const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
-  const wanted =
-    only === null || groups.length === 0
-      ? EMPTY
-      : sql`\n  WHERE ${join(
-          groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`),
-          ' AND ',
-        )}`
+  const isWanted =
+    only === null
+      ? []
+      : groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`)
+  const wanted = isWanted.length === 0 ? EMPTY : sql`\n  WHERE ${join(isWanted, ' AND ')}`
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),
     ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
@@ -70,17 +68,13 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
 /** The page with the names of its groups, and what it is ordered by. */
 export function pageCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
-  const names = groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`)
-  const joins = groups
-    .filter((code) => !isOrderedByName(code))
-    .map((code) => memberJoin(code, plan, 'chosen'))
-  const places = groups.includes('municipality') ? [ident('municipality_uf')] : []
-  const states = groups.includes('state') ? [ident('state_ibge_code')] : []
+  const joined = groups.filter((code) => !isOrderedByName(code))
+  const joins = joined.map((code) => memberJoin(code, plan, 'chosen'))
   const columns = [
     ...groups.map((code) => sql`chosen.${key(code)}`),
-    ...names,
-    ...places,
-    ...states,
+    ...groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`),
+    ...(groups.includes('municipality') ? [ident('municipality_uf')] : []),
+    ...(groups.includes('state') ? [ident('state_ibge_code')] : []),
     ...plan.metrics.map((_, index) => ident(`value_${index}`)),
     ...orderOf(plan).map((_, index) => ident(`order_${index}`)),
   ]
@@ -95,16 +89,12 @@ interface OrderTerm {
   readonly isText: boolean
 }
 
-export const orderBy = (order: readonly OrderTerm[]): Sql =>
-  order.length === 0
-    ? EMPTY
-    : sql`\n  ORDER BY ${join(
-        order.map(
-          ({ way, isText }, index) =>
-            sql`${ident(`order_${index}`)}${TEXT(`${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`)}`,
-        ),
-        ', ',
-      )}`
+export function orderBy(order: readonly OrderTerm[]): Sql {
+  const terms = order.map(({ way, isText }, index) =>
+    TEXT(`"order_${index}"${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`),
+  )
+  return terms.length === 0 ? EMPTY : sql`\n  ORDER BY ${join(terms, ', ')}`
+}
 
 /** The requested order, then the dimensions' own order, so that it is total. */
 export function orderOf(plan: AggregatePlan): OrderTerm[] {

@@ -10,6 +10,7 @@ import { dimensionOf } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
+import { IS_OUTSOURCED } from '../../resident-relations.ts'
 import { codeText, conditionSql, filterColumn, filterCondition, unionOf } from './facts.ts'
 import type { GroupKey } from './page.ts'
 
@@ -25,28 +26,21 @@ const rowsSql = (plan: DatasetPlan): Sql =>
     ? unionOf(plan.periods.map((period) => table(plan.dataset, period)))
     : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)})`
 
-const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql =>
-  join(
-    [
-      ...(isPeriodic(plan) ? [TEXT('is_active')] : [TEXT('true')]),
-      ...plan.filters.map((filter) => filterCondition(filterColumn(filter.dimension, plan.dataset), filter)),
-      ...more,
-    ],
-    ' AND ',
+const allOf = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
+
+const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
+  const own = plan.filters.map((filter) =>
+    filterCondition(filterColumn(filter.dimension, plan.dataset), filter),
   )
+  return allOf([TEXT(isPeriodic(plan) ? 'is_active' : 'true'), ...own, ...more])
+}
 
 const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
-  where.length === 0
-    ? TEXT('true')
-    : join(
-        where.map((condition) => recordCondition(condition, plan)),
-        ' AND ',
-      )
+  where.length === 0 ? TEXT('true') : allOf(where.map((condition) => recordCondition(condition, plan)))
 
 /** A condition on a record as it is stored. */
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
-  if ('outsourced' in condition)
-    return TEXT("len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0")
+  if ('outsourced' in condition) return IS_OUTSOURCED
   if ('populationType' in condition)
     return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(years?.[condition.populationType] ?? 0)}`
   return conditionSql(condition)
@@ -110,10 +104,8 @@ export function printSources(
 ): Sql {
   const columns = datasetOf(dataset).key
   const wanted = columns.map((column) => {
-    const values = keys.map((key) => key[column])
-    return typeof values[0] === 'number'
-      ? sql`unnest(${values as number[]}) AS ${ident(column)}`
-      : sql`unnest(${values as string[]}) AS ${ident(column)}`
+    const values = keys.map((key) => key[column]) as number[] | string[]
+    return sql`unnest(${values}) AS ${ident(column)}`
   })
   const source = dataset === 'population' ? table('population') : table(`${dataset}_provenance`, period)
   return sql`SELECT source.*
@@ -134,7 +126,6 @@ export type Cause = (typeof CAUSES)[number]
 export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
   const record = recordColumns(after, measure)
   const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
-  const group = groups.map(ident)
   const side = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
   // What is counted once is not a record where it is a code (a type that is present): it comes and goes.
   const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
@@ -142,18 +133,14 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
     isRecord
       ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
       : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
-  const compared = [...new Set([...record, ...groups])]
-  const same = compared.map((name) => sql`before.${ident(name)} IS NOT DISTINCT FROM after.${ident(name)}`)
-  const either = compared.map(
-    (name) =>
-      sql`CASE WHEN after.is_there THEN after.${ident(name)} ELSE before.${ident(name)} END AS ${ident(name)}`,
+  const names = [...new Set([...record, ...groups])].map(ident)
+  const same = names.map((name) => sql`before.${name} IS NOT DISTINCT FROM after.${name}`)
+  const either = names.map(
+    (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
   )
   const isPresent = (where: string): Sql =>
-    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${join(
-      record.map((name) => sql`${ident(where)}.${ident(name)} = changes.${ident(name)}`),
-      ' AND ',
-    )})`
-  const listed = groups.length === 0 ? EMPTY : sql`${join(group, ', ')}, `
+    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} = changes.${ident(name)}`))})`
+  const listed = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
   return sql`WITH before AS (
   ${ofOther(side(before))}
 ),
@@ -169,7 +156,7 @@ present_after AS (
 changes AS (
   SELECT ${join(either, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
     coalesce(after.contribution, 0) - coalesce(before.contribution, 0) AS delta
-  FROM before FULL JOIN after ON ${join(same, ' AND ')}
+  FROM before FULL JOIN after ON ${allOf(same)}
 ),
 caused AS (
   SELECT *, CASE
@@ -196,12 +183,10 @@ const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] =
 /** Contribution of each record to each group, 0 where it is in scope without counting. */
 function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: readonly string[]): Sql {
   const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
-  const columns = [
-    ...record.map(ident),
-    ...groups.map(
-      (dimension) => sql`${filterColumn(dimension, plan.dataset)} AS ${ident(dimensionOf(dimension).column)}`,
-    ),
-  ]
+  const named = groups.map(
+    (code) => sql`${filterColumn(code, plan.dataset)} AS ${ident(dimensionOf(code).column)}`,
+  )
+  const columns = [...record.map(ident), ...named]
   const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure)} ELSE 0 END`
   const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
   const positions = columns.map((_, index) => TEXT(String(index + 1)))

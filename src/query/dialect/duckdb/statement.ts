@@ -8,7 +8,7 @@
  */
 import type { DimensionCode } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../sql.ts'
-import type { AggregatePlan } from '../../aggregate.ts'
+import type { AggregatePlan, DatasetPlan } from '../../aggregate.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
 import { decimalsOf, joinedCte, onlyFacts, spineCte } from './groups.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, pageCte, valuedCte } from './page.ts'
@@ -20,39 +20,27 @@ export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> 
 
 /** @param only key of the one group that is wanted; all of them without it */
 export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
-  const ctes = plan.datasets
-    .filter(hasRows)
-    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
-  const groups = plan.query.group_by
   const value = (index: number): Sql => ident(`value_${index}`)
-  const line = sql`concat_ws(chr(9), ${join(
-    [
-      ...groups.map((code) => sql`coalesce(${shownCode(code)}, '')`),
-      ...plan.metrics.map((metric, index) => valueText(value(index), decimalsOf(metric, plan))),
-    ],
-    ', ',
-  )})`
+  const cells = [
+    ...plan.query.group_by.map((code) => sql`coalesce(${shownCode(code)}, '')`),
+    ...plan.metrics.map((metric, index) => valueText(value(index), decimalsOf(metric, plan))),
+  ]
   const order = orderOf(plan)
-  const withoutOrder =
-    order.length === 0
-      ? EMPTY
-      : sql` EXCLUDE (${join(
-          order.map((_, index) => ident(`order_${index}`)),
-          ', ',
-        )})`
+  const orders = order.map((_, index) => ident(`order_${index}`))
+  const withoutOrder = order.length === 0 ? EMPTY : sql` EXCLUDE (${join(orders, ', ')})`
   const missing = plan.metrics.map(
     (_, index) =>
       sql`count(*) FILTER (${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL) AS ${ident(`missing_${index}`)}`,
   )
   return sql`WITH ${join(
     [
-      ...ctes,
+      ...plan.datasets.filter(hasRows).map(namedCte),
       ...(onlyFacts(plan) === null ? [sql`spine AS (\n${spineCte(plan)}\n)`] : []),
       sql`joined AS (\n${joinedCte(plan)}\n)`,
       sql`valued AS (\n${valuedCte(plan)}\n)`,
       sql`summary AS (
   SELECT count(*) AS total_rows, sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256, ${join(missing, ', ')}
-  FROM (SELECT *, ${line} AS line FROM valued)
+  FROM (SELECT *, concat_ws(chr(9), ${join(cells, ', ')}) AS line FROM valued)
 )`,
       sql`chosen AS (\n${chosenCte(plan, only)}\n)`,
       sql`page AS (\n${pageCte(plan)}\n)`,
@@ -63,13 +51,13 @@ SELECT summary.*, page.*${withoutOrder}
 FROM summary LEFT JOIN page ON true${orderBy(order)}`
 }
 
+const namedCte = (plan: DatasetPlan): Sql => sql`${ident(plan.dataset)} AS (\n${datasetCte(plan)}\n)`
+
 /** How many rows the whole answer has, without computing any of them: one row, total_rows. */
 export function printRowCount(plan: AggregatePlan): Sql {
   const keysOnly = { ...plan, datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [] })) }
-  const ctes = keysOnly.datasets
-    .filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-    .map((dataset) => sql`${ident(dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`)
-  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
+  const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
+  return sql`WITH ${join([...grouped.map(namedCte), sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
 }
 
