@@ -12,7 +12,7 @@ import type { JsonValue } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
 import { formatPeriod } from '../release/view.ts'
-import { type CodedColumn, readCoded } from './columns.ts'
+import { type CodedColumn, type RowFileSource, readCoded } from './columns.ts'
 import {
   DECLARATIONS,
   type FilterIndexHead,
@@ -21,7 +21,7 @@ import {
   profilesOf,
 } from './filter-index.ts'
 import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
-import { chooseKinds, jsonBytes, type Part, planParts, requestFor } from './parts.ts'
+import { chooseKinds, jsonBytes, type Part, planParts, quoteName, requestFor } from './parts.ts'
 import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteString } from './phrases.ts'
 import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
 import { packLists } from './row-lists.ts'
@@ -38,7 +38,6 @@ const SEPARATOR = 31
 /** Texts of each field that phrases are chosen from. */
 const PHRASE_SAMPLE = 40_000
 
-const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** @param out path of the file to make, which must not be there; @throws with nothing kept open */
@@ -54,60 +53,37 @@ export async function buildRowFile(
       ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}"
       : 'hive_partitioning = false'
   })`
-  const { widths, firstKeys } = await readKeys(connection, dataset, from, rows)
+  const source: RowFileSource = { connection, from, rows }
+  const { widths, firstKeys } = await readKeys(source, dataset)
   const fields = fieldsOf(dataset)
-  const kinds = await chooseKinds(connection, from, rows, fields)
-  const coded = new Map<string, CodedColumn>()
-  const names = [
-    ...new Set<string>([
-      ...fields.filter((field) => kinds.get(field) !== 'texts'),
-      ...filterColumns(dataset),
-    ]),
-  ]
+  const kinds = await chooseKinds(source, fields)
+  const inFragments = fields.filter((field) => kinds.get(field) !== 'texts')
+  const names = [...new Set<string>([...inFragments, ...filterColumns(dataset)])]
   const columns = await readCoded(
-    connection,
-    from,
-    rows,
+    source,
     names.map((name) => requestFor(name as FieldName)),
   )
-  for (const [index, name] of names.entries()) coded.set(name, columns[index] as CodedColumn)
+  const coded = new Map(names.map((name, index) => [name, columns[index] as CodedColumn]))
   const period = coded.get('reference_period')
-  if (period !== undefined)
-    coded.set('reference_period', {
-      ...period,
-      values: period.values.map((value) => formatPeriod(Number(value))),
-    })
+  if (period !== undefined) {
+    const values = period.values.map((value) => formatPeriod(Number(value)))
+    coded.set('reference_period', { ...period, values })
+  }
 
-  const boundaries = [
-    fields.indexOf(dataset.key[1] ?? (dataset.fields[0] as FieldName)),
-    dataset.fields.length,
-  ]
-  const parts = planParts(fields, kinds, coded, boundaries)
-  const partsBefore = (field: number): number => parts.filter(({ end }) => end <= field).length
-  const texts = parts.flatMap(({ part }) => (part.kind === 'texts' ? [part.field] : []))
-  const phrases = await choosePhrases(
-    connection,
-    from,
-    rows,
-    parts.map(({ part }) => part),
-    texts,
-  )
+  const headEnd = fields.indexOf(dataset.key[1] ?? (dataset.fields[0] as FieldName))
+  const planned = planParts(fields, kinds, coded, [headEnd, dataset.fields.length])
+  const partsBefore = (field: number): number => planned.filter(({ end }) => end <= field).length
+  const parts = planned.map(({ part }) => part)
+  const texts = parts.flatMap((part) => (part.kind === 'texts' ? [part.field] : []))
+  const phrases = await choosePhrases(source, parts, texts)
 
   const writer = writeSections(out)
   try {
     const words = isSearched(dataset) ? collectWords(rows) : null
-    const shape = { headParts: dataset.key.length > 1 ? partsBefore(boundaries[0] ?? 0) : 0 }
-    const { blockEnds, odd } = await writeRows(
-      connection,
-      from,
-      rows,
-      parts.map(({ part }) => part),
-      texts,
-      shape.headParts,
-      phraseEncoder(phrases),
-      writer,
-      words === null ? null : words.add,
-    )
+    const headParts = dataset.key.length > 1 ? partsBefore(headEnd) : 0
+    const encode = phraseEncoder(phrases)
+    const addText = words?.add ?? null
+    const { blockEnds, odd } = await writeRows(source, parts, texts, headParts, encode, writer, addText)
     const keyFields = dataset.key.map((field) => fields.indexOf(field))
     const head: RowFileHead = {
       rows,
@@ -116,17 +92,13 @@ export async function buildRowFile(
       blockEnds: writer.put(blockEnds),
       firstKeys: writer.put(Buffer.from(firstKeys, 'latin1')),
       phrases: putStrings(writer, phrases),
-      parts: parts.map(
-        ({ part }): PartHead =>
-          part.kind === 'code'
-            ? {
-                bytes: part.column.values.length <= 256 ? 1 : 2,
-                fragments: putStrings(writer, part.column.values as readonly string[]),
-              }
-            : { prefix: part.prefix },
-      ),
-      ...shape,
-      keyParts: parts.findIndex(({ end }) => end > Math.max(...keyFields)) + 1,
+      parts: parts.map((part): PartHead => {
+        if (part.kind !== 'code') return { prefix: part.prefix }
+        const fragments = part.column.values as readonly string[]
+        return { bytes: fragments.length <= 256 ? 1 : 2, fragments: putStrings(writer, fragments) }
+      }),
+      headParts,
+      keyParts: planned.findIndex(({ end }) => end > Math.max(...keyFields)) + 1,
       listParts: partsBefore(dataset.fields.length),
       filters: writeFilters(writer, dataset, coded),
       text: words?.write(writer) ?? null,
@@ -140,18 +112,14 @@ export async function buildRowFile(
 
 /** Widths of the key columns and the key of each block's first row. @throws for keys that do not ascend, or are not ASCII */
 async function readKeys(
-  connection: DuckDBConnection,
+  { connection, from, rows }: RowFileSource,
   dataset: Dataset,
-  from: string,
-  rows: number,
 ): Promise<{ widths: (number | null)[]; firstKeys: string }> {
-  const [widthRow = []] = (
-    await connection.runAndReadAll(
-      `SELECT ${dataset.key
-        .map((column) => (isInteger(column) ? 'NULL' : `max(strlen(${quoteName(column)}))`))
-        .join(', ')} FROM ${from}`,
-    )
-  ).getRows()
+  const read = async (statement: string) => (await connection.runAndReadAll(statement)).getRows()
+  const longest = dataset.key.map((column) =>
+    isInteger(column) ? 'NULL' : `max(strlen(${quoteName(column)}))`,
+  )
+  const [widthRow = []] = await read(`SELECT ${longest.join(', ')} FROM ${from}`)
   const widths = dataset.key.map((column, index) => (isInteger(column) ? null : Number(widthRow[index] ?? 0)))
   const key = dataset.key
     .map((column, index) =>
@@ -161,25 +129,21 @@ async function readKeys(
     )
     .join(' || ')
   const width = widthOf(widths)
-  const [[wrong] = []] = (
-    await connection.runAndReadAll(
-      `SELECT count(*) FILTER (WHERE k IS NULL OR strlen(k) <> ${width} OR k <= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT ${key} AS k FROM ${from}))`,
-    )
-  ).getRows()
+  const [[wrong] = []] = await read(
+    `SELECT count(*) FILTER (WHERE k IS NULL OR strlen(k) <> ${width} OR k <= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT ${key} AS k FROM ${from}))`,
+  )
   if (Number(wrong) > 0) throw new RangeError('keys that do not ascend or are not of one width')
-  const first = await connection.runAndReadAll(
+  const first = await read(
     `SELECT ${dataset.key.map(quoteName).join(', ')} FROM ${from} WHERE file_row_number % ${BLOCK_ROWS} = 0 ORDER BY file_row_number`,
   )
-  const keys = first.getRows().map((values) => keyText(dataset, widths, values as KeyValue[]) ?? '')
+  const keys = first.map((values) => keyText(dataset, widths, values as KeyValue[]) ?? '')
   if (keys.length !== Math.ceil(rows / BLOCK_ROWS) || keys.some((text) => text.length !== width))
     throw new RangeError('keys that are not of one width')
   return { widths, firstKeys: keys.join('') }
 }
 
 async function choosePhrases(
-  connection: DuckDBConnection,
-  from: string,
-  rows: number,
+  { connection, from, rows }: RowFileSource,
   parts: readonly Part[],
   texts: readonly FieldName[],
 ): Promise<ByteString[]> {
@@ -219,9 +183,7 @@ const asJavaScript = (json: ByteString): ByteString =>
 
 /** @returns where each block ends, and rows whose record only the engine writes */
 async function writeRows(
-  connection: DuckDBConnection,
-  from: string,
-  rows: number,
+  { connection, from, rows }: RowFileSource,
   parts: readonly Part[],
   texts: readonly FieldName[],
   headParts: number,

@@ -2,7 +2,7 @@
  * Columns of a Parquet file as numbers of their distinct values. In: a connection and SQL expressions. Out: for every row the
  * number of its value, and the values; two columns as one.
  */
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
 import type { JsonValue } from '../engine/types.ts'
 
@@ -18,25 +18,27 @@ export interface ColumnRequest {
   readonly kind: 'text' | 'nested' | 'plain'
 }
 
+/** A Parquet file that is read. */
+export interface RowFileSource {
+  readonly connection: DuckDBConnection
+  /** SQL of the table, with its column file_row_number. */
+  readonly from: string
+  readonly rows: number
+}
+
 /** Tables of pairs up to this many numbers are arrays, larger ones maps. */
 const PAIR_TABLE_MAX = 1 << 24
 
-/**
- * Reads columns of all rows.
- * @param from SQL of the table, with its column file_row_number
- * @throws when the rows are not as many as they should be
- */
+/** Reads columns of all rows. @throws when the rows are not as many as they should be */
 export async function readCoded(
-  connection: DuckDBConnection,
-  from: string,
-  rows: number,
+  { connection, from, rows }: RowFileSource,
   requests: readonly ColumnRequest[],
 ): Promise<CodedColumn[]> {
   const joins: string[] = []
   const selected: string[] = []
   const columns: { codes: Uint32Array; values: JsonValue[]; numbers: Map<DuckDBValue, number> }[] = []
   for (const [index, { expression, kind }] of requests.entries()) {
-    const values: JsonValue[] = []
+    let values: JsonValue[] = []
     if (kind === 'plain') selected.push(expression)
     else {
       const distinct = `SELECT DISTINCT ${expression} AS v FROM ${from} WHERE ${expression} IS NOT NULL`
@@ -45,7 +47,7 @@ export async function readCoded(
         await connection.run(`DROP TYPE IF EXISTS value_${index}`)
         await connection.run(`CREATE TYPE value_${index} AS ENUM (SELECT v FROM distinct_${index})`)
         selected.push(`CAST(enum_code(CAST(${expression} AS value_${index})) AS INTEGER)`)
-        await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY 1`, values)
+        values = await readValues(connection, `SELECT v FROM distinct_${index} ORDER BY 1`)
         await connection.run(`DROP TABLE distinct_${index}`)
       } else {
         await connection.run(
@@ -53,13 +55,8 @@ export async function readCoded(
         )
         joins.push(` LEFT JOIN distinct_${index} ON ${expression} = distinct_${index}.v`)
         selected.push(`distinct_${index}.code`)
-        await readValues(
-          connection,
-          `SELECT CAST(to_json(v) AS VARCHAR) FROM distinct_${index} ORDER BY code`,
-          values,
-        )
-        for (const [number, value] of values.entries())
-          values[number] = JSON.parse(String(value)) as JsonValue
+        const texts = `SELECT CAST(to_json(v) AS VARCHAR) FROM distinct_${index} ORDER BY code`
+        for (const text of await readValues(connection, texts)) values.push(JSON.parse(String(text)))
       }
     }
     columns.push({ codes: new Uint32Array(rows), values, numbers: new Map() })
@@ -67,14 +64,8 @@ export async function readCoded(
   /** Joins give the rows in any order: each goes to its place. */
   const isThere = new Uint8Array(rows)
   let row = 0
-  const result = await connection.stream(
-    `SELECT file_row_number, ${selected.join(', ')} FROM ${from}${joins.join('')}`,
-  )
-  for (
-    let chunk = await result.fetchChunk();
-    chunk !== null && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
+  const statement = `SELECT file_row_number, ${selected.join(', ')} FROM ${from}${joins.join('')}`
+  for await (const chunk of readChunks(connection, statement)) {
     const places = chunk.getColumnValues(0).map(Number)
     for (const place of places) {
       if (place >= rows || isThere[place] === 1) throw new RangeError('more rows than the manifest says')
@@ -105,14 +96,17 @@ export async function readCoded(
   return columns.map(({ codes, values }) => ({ codes, values }))
 }
 
-async function readValues(connection: DuckDBConnection, statement: string, into: JsonValue[]): Promise<void> {
+async function* readChunks(connection: DuckDBConnection, statement: string): AsyncGenerator<DuckDBDataChunk> {
   const result = await connection.stream(statement)
-  for (
-    let chunk = await result.fetchChunk();
-    chunk !== null && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  )
-    for (const value of chunk.getColumnValues(0)) into.push(decodeValue(value))
+  let chunk = await result.fetchChunk()
+  for (; chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) yield chunk
+}
+
+async function readValues(connection: DuckDBConnection, statement: string): Promise<JsonValue[]> {
+  const values: JsonValue[] = []
+  for await (const chunk of readChunks(connection, statement))
+    for (const value of chunk.getColumnValues(0)) values.push(decodeValue(value))
+  return values
 }
 
 /** Two columns as one, numbered by first appearance. @returns null when it has more than `max` distinct pairs */

@@ -87,14 +87,8 @@ export async function prepareRows(
           const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out }
           const { bytes, sha256 } = other ?? (await worker.run(job))
           if (other !== null) linked += 1
-          entries.push({
-            path,
-            bytes,
-            sha256,
-            rows: file.rows,
-            source: file.path,
-            source_sha256: file.sha256,
-          })
+          const made = { source: file.path, source_sha256: file.sha256, rows: file.rows }
+          entries.push({ path, bytes, sha256, ...made })
         } catch (error) {
           await rm(out, { force: true })
           problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
@@ -171,30 +165,28 @@ export async function componentsOf(releasesDir: string, id: string): Promise<Man
   )
 }
 
+interface KnownFile {
+  readonly file: string
+  readonly entry: RowEntry
+}
+
 /** Row files of all releases by dataset and SHA-256 of their Parquet. */
-async function knownRowFiles(
-  releasesDir: string,
-): Promise<Map<string, { readonly file: string; readonly entry: RowEntry }[]>> {
-  const known = new Map<string, { file: string; entry: RowEntry }[]>()
+async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile[]>> {
+  const known = new Map<string, KnownFile[]>()
   for (const id of await readdir(derivedFolder(releasesDir)).catch(() => [])) {
     const entries = await readIndex(releasesDir, id)
     if (typeof entries === 'string') continue
     for (const entry of entries) {
       const key = `${entry.source.split('/')[0]} ${entry.source_sha256}`
-      known.set(key, [
-        ...(known.get(key) ?? []),
-        { file: join(rowFolder(releasesDir, id), entry.path), entry },
-      ])
+      const file = join(rowFolder(releasesDir, id), entry.path)
+      known.set(key, [...(known.get(key) ?? []), { file, entry }])
     }
   }
   return known
 }
 
 /** Links the first of some files that is whole; a rotten copy must not spread. */
-async function linkKnown(
-  candidates: readonly { readonly file: string; readonly entry: RowEntry }[],
-  out: string,
-): Promise<BuiltFile | null> {
+async function linkKnown(candidates: readonly KnownFile[], out: string): Promise<BuiltFile | null> {
   for (const { file, entry } of candidates)
     try {
       if ((await digestFile(file)).sha256 !== entry.sha256) continue

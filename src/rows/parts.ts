@@ -2,10 +2,9 @@
  * How each field of a dataset's rows is written: as the number of a JSON fragment, alone or together with the fields beside it, or as a
  * text. In: a Parquet file's columns. Out: the parts of a row, in order.
  */
-import type { DuckDBConnection } from '@duckdb/node-api'
 import type { JsonValue } from '../engine/types.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
-import { type CodedColumn, type ColumnRequest, mergeColumns } from './columns.ts'
+import { type CodedColumn, type ColumnRequest, mergeColumns, type RowFileSource } from './columns.ts'
 import { DECLARATIONS } from './filter-index.ts'
 import { type ByteString, toByteString } from './phrases.ts'
 
@@ -17,10 +16,10 @@ const FRAGMENTS_MAX = 8192
 const NUMBERS_MAX = 65_536
 /** Bytes of the fragments of one number: they are held in memory. */
 const FRAGMENT_BYTES_MAX = 1 << 20
-const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** How a field is written: numbers of fragments, texts that repeat, texts that do not. */
-export type FieldKind = 'fragments' | 'repeated' | 'texts'
+type FieldKind = 'fragments' | 'repeated' | 'texts'
 
 /** What is written for one field or several: a piece of the row's JSON for each row. */
 export type Part =
@@ -29,9 +28,7 @@ export type Part =
   | { readonly kind: 'texts'; readonly prefix: ByteString; readonly field: FieldName }
 
 export async function chooseKinds(
-  connection: DuckDBConnection,
-  from: string,
-  rows: number,
+  { connection, from, rows }: RowFileSource,
   fields: readonly FieldName[],
 ): Promise<Map<FieldName, FieldKind>> {
   const sampled = Math.min(rows, SAMPLE_ROWS)
@@ -70,26 +67,23 @@ export function planParts(
   const parts: { part: Part; end: number }[] = []
   for (const [index, field] of fields.entries()) {
     const prefix = `${index === 0 ? '{' : ','}"${field}":`
+    const end = index + 1
     const column = coded.get(field)
     if (column === undefined || kinds.get(field) === 'texts') {
-      parts.push({ part: { kind: 'texts', prefix, field }, end: index + 1 })
+      parts.push({ part: { kind: 'texts', prefix, field }, end })
       continue
     }
-    if (kinds.get(field) === 'repeated' || column.values.length > NUMBERS_MAX) {
-      parts.push({ part: { kind: 'repeated', prefix, column }, end: index + 1 })
+    const { codes, values } = column
+    if (kinds.get(field) === 'repeated' || values.length > NUMBERS_MAX) {
+      parts.push({ part: { kind: 'repeated', prefix, column }, end })
       continue
     }
-    const own: CodedColumn = {
-      codes: column.codes,
-      values: column.values.map((value) => prefix + toByteString(JSON.stringify(value))),
-    }
-    const before = parts.at(-1)
-    const merged =
-      before?.part.kind === 'code' && !boundaries.includes(index)
-        ? mergeFragments(before.part.column, own)
-        : null
-    if (merged === null) parts.push({ part: { kind: 'code', column: own }, end: index + 1 })
-    else parts[parts.length - 1] = { part: { kind: 'code', column: merged }, end: index + 1 }
+    const own = { codes, values: values.map((value) => prefix + jsonBytes(value)) }
+    const before = parts.at(-1)?.part
+    const isJoinable = before?.kind === 'code' && !boundaries.includes(index)
+    const merged = isJoinable ? mergeFragments(before.column, own) : null
+    if (merged !== null) parts.pop()
+    parts.push({ part: { kind: 'code', column: merged ?? own }, end })
   }
   return parts
 }

@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { latestPeriod, type ReleaseView } from '../release/view.ts'
+import { componentId, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import { checkRowFiles, type RowProblem, type RowSource } from './derived.ts'
 import { openRowFile, type RowFile } from './row-file.ts'
 import { bytesOf, type RowSet } from './row-sets.ts'
@@ -19,12 +19,6 @@ import { joinPeriods, openTable, type PeriodTable, type RowTable } from './row-t
 
 export type { ByteString } from './phrases.ts'
 export type { PageQuery, RowPage, RowTable } from './row-table.ts'
-
-export interface RowStoreOptions {
-  readonly releasesDir: string
-  /** Bytes of sets of rows that meet a filter, all together; 16 MiB at least. */
-  readonly setBytes: number
-}
 
 export interface RowStore {
   /**
@@ -57,7 +51,8 @@ interface Component {
 
 const nameOf = (dataset: DatasetName, period: number | null): string => `${dataset}/${period ?? ''}`
 
-export function createRowStore(options: RowStoreOptions): RowStore {
+/** @param options setBytes: of sets of rows that meet a filter, all together; 16 MiB at least */
+export function createRowStore(options: { releasesDir: string; setBytes: number }): RowStore {
   const { releasesDir } = options
   const components = new Map<string, Component>()
   /** Component releases of each open analytics release. */
@@ -119,10 +114,8 @@ export function createRowStore(options: RowStoreOptions): RowStore {
   return {
     async open(view) {
       const manifests = manifestsOf(view)
-      views.set(
-        view.id,
-        manifests.map(({ release_id }) => release_id),
-      )
+      const ids = manifests.map(({ release_id }) => release_id)
+      views.set(view.id, ids)
       for (const manifest of manifests) await openComponent(view, manifest)
     },
     async release(id) {
@@ -130,18 +123,17 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       closeUnused()
     },
     find(view, dataset, period) {
-      const id = view.components[datasetOf(dataset).area]?.release_id ?? ''
+      const id = componentId(view, datasetOf(dataset).area) ?? ''
       const component = components.get(id)
       if (component === undefined || (period === null && datasetOf(dataset).periodic)) return null
       if (period !== 'all') return tableOf(id, component, dataset, period)
       const known = component.joined.get(dataset)
       if (known !== undefined) return known
-      const periods = [...(view.components[datasetOf(dataset).area]?.datasets[dataset]?.periods ?? [])]
       const tables: { period: number; table: PeriodTable }[] = []
-      for (const of of periods.sort((left, right) => left - right)) {
-        const table = tableOf(id, component, dataset, of)
+      for (const each of storedPeriods(view, dataset)) {
+        const table = tableOf(id, component, dataset, each)
         if (table === null) return null
-        tables.push({ period: of, table })
+        tables.push({ period: each, table })
       }
       const joined = joinPeriods(datasetOf(dataset), tables)
       component.joined.set(dataset, joined)
@@ -150,13 +142,13 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     problems: (view) =>
       manifestsOf(view).flatMap(({ release_id }) => components.get(release_id)?.problems ?? []),
     stats() {
-      const files = [...components.values()].flatMap(({ tables }) =>
-        [...tables.values()].map(({ file }) => file),
-      )
-      return {
-        memory: files.reduce((sum, { memory }) => sum + memory, 0) + sets.calculatedSize,
-        disk: files.reduce((sum, { disk }) => sum + disk, 0),
-      }
+      let [memory, disk] = [sets.calculatedSize, 0]
+      for (const { tables } of components.values())
+        for (const { file } of tables.values()) {
+          memory += file.memory
+          disk += file.disk
+        }
+      return { memory, disk }
     },
     async close() {
       views.clear()

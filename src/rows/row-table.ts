@@ -43,9 +43,8 @@ export interface RowTable {
   page(query: PageQuery): RowPage | null
 }
 
-/** Sets of rows by what they were found for. */
-export type SetCache = LRUCache<string, RowSet>
-
+/** What answers a filter: an index by its number, the order of the keys, or the text index. */
+type IndexName = number | 'key' | 'search'
 type Params = readonly (readonly [name: string, text: string])[]
 
 /** A table that can be walked with others. */
@@ -58,16 +57,21 @@ export interface PeriodTable extends RowTable {
   keyAt(position: number): KeyValue[]
 }
 
-/** @param name what the file is called among the sets of all tables */
-export function openTable(dataset: Dataset, file: RowFile, name: string, sets: SetCache): PeriodTable {
+/** @param sets rows by what they were found for; @param name what the file is called among them */
+export function openTable(
+  dataset: Dataset,
+  file: RowFile,
+  name: string,
+  sets: LRUCache<string, RowSet>,
+): PeriodTable {
   const { rows } = file.head
   const odd = new Set(file.head.odd)
-  const cached = (what: string, find: () => RowSet): RowSet => {
-    const key = `${name}\n${what}`
+  const cached = (groups: readonly Params[], find: () => RowSet | null): RowSet | null => {
+    const key = `${name}\n${JSON.stringify(groups)}`
     const known = sets.get(key)
     if (known !== undefined) return known
     const found = find()
-    sets.set(key, found)
+    if (found !== null) sets.set(key, found)
     return found
   }
   const search = (text: string): RowSet | null =>
@@ -84,7 +88,7 @@ export function openTable(dataset: Dataset, file: RowFile, name: string, sets: S
     return Array.from({ length: INTEGER_WIDTH - text.length + 1 }, (_, zeros) => '0'.repeat(zeros) + text)
   }
   /** One condition, or those that one index answers together. */
-  const find = (index: number | 'key' | 'search', params: Params): RowSet | null => {
+  const find = (index: IndexName, params: Params): RowSet | null => {
     const [[parameter, text] = ['', '']] = params
     if (index === 'search') return search(text)
     if (index === 'key') {
@@ -96,10 +100,8 @@ export function openTable(dataset: Dataset, file: RowFile, name: string, sets: S
     const filter = file.filters[index]
     return filter === undefined ? null : rowsMeeting(dataset, rows, file.file, filter, params)
   }
-  const groupsOf = (
-    filters: PageQuery['filters'],
-  ): Map<number | 'key' | 'search', [string, string][]> | null => {
-    const groups = new Map<number | 'key' | 'search', [string, string][]>()
+  const groupsOf = (filters: PageQuery['filters']): Map<IndexName, [string, string][]> | null => {
+    const groups = new Map<IndexName, [string, string][]>()
     for (const [parameter, text] of Object.entries(filters)) {
       const filter = dataset.filters?.[parameter]
       if (filter === undefined || (filter.kind === 'status' && text === 'all')) continue
@@ -121,21 +123,15 @@ export function openTable(dataset: Dataset, file: RowFile, name: string, sets: S
     const groups = groupsOf(filters)
     if (groups === null) return null
     if (groups.size === 0 || rows === 0) return everyRow(rows)
-    const what = JSON.stringify([...groups.values()])
-    const known = sets.get(`${name}\n${what}`)
-    if (known !== undefined) return known
-    const parts: RowSet[] = []
-    for (const [index, params] of groups) {
-      const what = JSON.stringify([params])
-      let part = sets.get(`${name}\n${what}`) ?? null
-      if (part === null) {
-        part = find(index, params)
+    return cached([...groups.values()], () => {
+      const parts: RowSet[] = []
+      for (const [index, params] of groups) {
+        const part = groups.size === 1 ? find(index, params) : cached([params], () => find(index, params))
         if (part === null) return null
-        sets.set(`${name}\n${what}`, part)
+        parts.push(part)
       }
-      parts.push(part)
-    }
-    return parts.length === 1 ? (parts[0] ?? null) : cached(what, () => intersect(rows, parts))
+      return intersect(rows, parts)
+    })
   }
   const record = (position: number): ByteString | null => (odd.has(position) ? null : file.record(position))
   const table: PeriodTable = {

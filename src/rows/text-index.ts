@@ -328,7 +328,4 @@ function visitTrigrams(
 }
 
 /** The last word that begins at or before a place. */
-function wordAt(starts: Uint32Array, place: number): number {
-  const next = lowerBound(starts, place + 1)
-  return Math.max(0, next - 1)
-}
+const wordAt = (starts: Uint32Array, place: number): number => Math.max(0, lowerBound(starts, place + 1) - 1)
