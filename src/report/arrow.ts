@@ -50,27 +50,20 @@ export class ArrowEncoder {
   readonly #parts = new ByteParts()
   readonly #writer = new RecordBatchStreamWriter({ autoDestroy: false })
 
-  constructor(columns: readonly Column[], metadata: ReadonlyMap<string, string> = new Map()) {
+  constructor(columns: readonly Column[], metadata = new Map<string, string>()) {
     this.#columns = columns
-    this.#schema = new Schema(
-      columns.map((column) => new Field(column.name, typeOf(column), true)),
-      new Map(metadata),
-    )
+    const fields = columns.map((column) => new Field(column.name, typeOf(column), true))
+    this.#schema = new Schema(fields, metadata)
     this.#writer.reset(this.#parts, this.#schema)
   }
 
   /** @returns bytes of the schema (the first time) and of the batch */
   encode(cells: readonly (readonly Cell[])[]): Uint8Array {
-    const children = this.#columns.map((column, index) =>
-      dataOf(
-        column,
-        cells.map((row) => row[index] ?? null),
-      ),
-    )
+    const cellsOf = (index: number): Cell[] => cells.map((row) => row[index] ?? null)
+    const children = this.#columns.map((column, index) => dataOf(column, cellsOf(index)))
     const type = new Struct(this.#schema.fields)
-    this.#writer.write(
-      new RecordBatch(this.#schema, makeData({ type, length: cells.length, nullCount: 0, children })),
-    )
+    const data = makeData({ type, length: cells.length, nullCount: 0, children })
+    this.#writer.write(new RecordBatch(this.#schema, data))
     return this.#parts.take()
   }
 
@@ -107,13 +100,7 @@ function dataOf(column: Column, cells: readonly Cell[]): Data {
     words[2 * index + 1] = unscaled >> 64n
   })
   const type = new Decimal(column.decimals, DECIMAL_DIGITS, 128)
-  return makeData({
-    type,
-    length: cells.length,
-    nullCount,
-    nullBitmap,
-    data: new Uint32Array(words.buffer),
-  })
+  return makeData({ type, length: cells.length, nullCount, nullBitmap, data: new Uint32Array(words.buffer) })
 }
 
 /** '298.42' with 2 decimals → 29842n. @throws RangeError when the text has other decimals */

@@ -6,9 +6,8 @@
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { Engine, Row } from '../engine/types.ts'
+import type { Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
-import type { Capability } from '../model/capabilities.ts'
 import { printRowCount } from '../query/dialect/duckdb/statement.ts'
 import { estimateRows } from '../query/explain.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
@@ -21,24 +20,18 @@ import {
   summarise,
 } from '../query/result.ts'
 import { digestFile } from '../release/digest.ts'
-import type { ReleaseView } from '../release/view.ts'
 import { createArrowWriter } from './arrow.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportFormat } from './formats.ts'
 import { describeReport, type Sign } from './manifest.ts'
 import { createParquetWriter } from './parquet.ts'
-import { type Cell, type Column, cellsOf, columnsOf, type Language } from './table.ts'
+import { type Column, cellsOf, columnsOf, type Language } from './table.ts'
 import { createCsvWriter, createJsonWriter } from './text-writers.ts'
-import { FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
+import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
 import { createXlsxWriter } from './xlsx.ts'
 
-export interface ReportParts {
-  readonly engine: Engine
-  readonly view: ReleaseView
-  readonly capabilities: readonly Capability[]
-  readonly language: Language
+export interface ReportParts extends Omit<AnswerParts, 'owner'> {
   readonly sign: Sign | null
-  readonly signal?: AbortSignal
 }
 
 export interface BuiltReport {
@@ -134,10 +127,7 @@ export interface ReportTable {
   readonly summary: AnswerSummary
   readonly columns: readonly Column[]
   /** All rows in their order; to be read once. */
-  readonly batches: AsyncIterable<{
-    readonly rows: readonly Row[]
-    readonly cells: readonly (readonly Cell[])[]
-  }>
+  readonly batches: AsyncIterable<Batch>
   /** Gives the engine back what the rows held, read or not: whoever opened the table calls it. */
   close(): Promise<void>
 }
@@ -149,7 +139,7 @@ export async function openTable(
 ): Promise<{ readonly title: string | null; readonly table: ReportTable }> {
   const { engine, view, language } = parts
   const { query, title } = parseReport(body)
-  const prepared = await prepareQuery(query, parts satisfies AnswerParts)
+  const prepared = await prepareQuery(query, parts)
   const options = parts.signal === undefined ? {} : { signal: parts.signal }
   // A plan that may give more rows than a report holds is counted first; no other work is done before.
   if (estimateRows(prepared.plan, view) > REPORT_ROWS_MAX) {

@@ -53,7 +53,6 @@ export function parseManifest(value: unknown): ReportManifest {
   const parsed = reportManifestSchema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new Error(
-    `the field ${issue?.path.join('.') ?? ''} of the manifest is wrong: ${issue?.message ?? ''}`,
-  )
+  const name = issue?.path.join('.') ?? ''
+  throw new Error(`the field ${name} of the manifest is wrong: ${issue?.message ?? ''}`)
 }

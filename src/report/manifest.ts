@@ -56,9 +56,7 @@ export type ReportManifest = z.infer<typeof reportManifestSchema>
 /** Signs a fingerprint with the operator's key. */
 export type Sign = (fingerprint: string) => { readonly public_key: string; readonly value: string }
 
-const HOW_TO_VERIFY = 'sus-data verify-report FILE'
-
-export interface ManifestInput {
+interface ManifestInput {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
   readonly view: ReleaseView
@@ -89,7 +87,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     fingerprint: summary.fingerprint,
     notes: [...summary.notes],
     signature: signature === null ? null : { algorithm: 'Ed25519', ...signature },
-    how_to_verify: HOW_TO_VERIFY,
+    how_to_verify: 'sus-data verify-report FILE',
   })
 }
 

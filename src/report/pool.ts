@@ -64,13 +64,12 @@ export interface PoolOptions {
   readonly heapMb: number
 }
 
-interface Pending {
-  readonly id: number
-  readonly file: string
-  readonly job: ReportJob
+interface Pending extends Omit<Extract<ToWorker, { kind: 'build' }>, 'kind'> {
   readonly resolve: (report: BuiltReport) => void
   readonly reject: (error: Error) => void
 }
+
+const clientLeft = (): AppError => new AppError('query_timeout', { detail: 'The client has left.' })
 
 export function createReportPool(options: PoolOptions): ReportPool {
   const folder = mkdtempSync(join(tmpdir(), 'sus-data-reports-'))
@@ -135,8 +134,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
   return {
     build(job, signal) {
       // Opening a release may take longer than a client waits.
-      if (signal.aborted)
-        return Promise.reject(new AppError('query_timeout', { detail: 'The client has left.' }))
+      if (signal.aborted) return Promise.reject(clientLeft())
       if (waiting.length >= options.queue)
         return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '5' } }))
       last += 1
@@ -149,7 +147,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
             const place = waiting.indexOf(pending)
             if (place >= 0) {
               waiting.splice(place, 1)
-              reject(new AppError('query_timeout', { detail: 'The client has left.' }))
+              reject(clientLeft())
             } else if (worker !== null) tell(worker, { kind: 'cancel', id })
           },
           { once: true },

@@ -3,7 +3,7 @@
  * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why.
  */
 import { readFile } from 'node:fs/promises'
-import { type CellObject, read as readWorkbook, utils, type WorkBook } from '@e965/xlsx'
+import { type CellObject, read as readWorkbook, utils, type WorkBook, type WorkSheet } from '@e965/xlsx'
 import { type Table, tableFromIPC } from 'apache-arrow'
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { sha256Hex } from '../release/digest.ts'
@@ -54,33 +54,22 @@ export async function readReport(path: string): Promise<ReadReport> {
   throw new ReportUnreadable('is neither a workbook nor a CSV, JSON, Parquet or Arrow report of sus-data')
 }
 
-/** A number as the text its column has. */
-const numberText = (value: number | bigint, column: Column | undefined): string =>
-  typeof value === 'bigint' ? String(value) : value.toFixed(column?.decimals ?? 0)
-
-const cellOf = (value: unknown, column: Column | undefined): Cell =>
+/** A value as text: a number with the decimals its column has. */
+const cellOf = (value: unknown, { decimals }: Column): Cell =>
   value === null || value === undefined
     ? null
-    : typeof value === 'number' || typeof value === 'bigint'
-      ? numberText(value, column)
+    : typeof value === 'number'
+      ? value.toFixed(decimals)
       : String(value)
-
-const namedPlace =
-  (names: readonly string[]) =>
-  (row: number, column: number): string =>
-    `row ${row + 1}, ${names[column] ?? column}`
 
 function readXlsx(bytes: Buffer): ReadReport {
   const book = readWorkbook(bytes, { type: 'buffer', dense: true, cellFormula: true })
   const manifest = readManifestRows(textGrid(book, SHEETS.manifest))
   const problems: string[] = []
   const grid = gridOf(book, SHEETS.data)
-  grid.forEach((row, rowIndex) => {
-    row.forEach((cell, column) => {
-      if (cell?.f !== undefined)
-        problems.push(`${SHEETS.data}!${utils.encode_cell({ r: rowIndex, c: column })} is a formula`)
-    })
-  })
+  for (const [r, row] of grid.entries())
+    for (const [c, cell] of row.entries())
+      if (cell?.f !== undefined) problems.push(`${SHEETS.data}!${utils.encode_cell({ r, c })} is a formula`)
   const dictionary = textGrid(book, SHEETS.dictionary)
   const expected = describeColumns(manifest.columns, manifest.language)
   for (let row = 0; row < Math.max(dictionary.length, expected.length); row += 1)
@@ -103,9 +92,11 @@ function readXlsx(bytes: Buffer): ReadReport {
 function gridOf(book: WorkBook, name: string): (CellObject | undefined)[][] {
   const sheet = book.Sheets[name]
   if (sheet === undefined) throw new ReportUnreadable(`the workbook has no sheet ${name}`)
-  const rows = (sheet['!data'] ?? []) as ((CellObject | undefined)[] | undefined)[]
-  return Array.from(rows, (row) => Array.from(row ?? []))
+  return cellsOf(sheet)
 }
+
+const cellsOf = (sheet: WorkSheet | undefined): (CellObject | undefined)[][] =>
+  Array.from((sheet?.['!data'] ?? []) as (CellObject[] | undefined)[], (row) => Array.from(row ?? []))
 
 const textGrid = (book: WorkBook, name: string): string[][] =>
   gridOf(book, name).map((row) => row.map((cell) => String(cell?.v ?? '')))
@@ -116,9 +107,8 @@ function readCsv(bytes: Buffer): ReadReport {
   const table = bytes.subarray(end + 2)
   // raw keeps every cell as the text it is.
   const sheet = readWorkbook(table.toString(), { type: 'string', raw: true, dense: true }).Sheets.Sheet1
-  const data = (sheet?.['!data'] ?? []) as ((CellObject | undefined)[] | undefined)[]
-  const [header = [], ...rows] = Array.from(data, (row) =>
-    Array.from(row ?? [], (cell): Cell => (cell?.v === undefined || cell.v === '' ? null : String(cell.v))),
+  const [header = [], ...rows] = cellsOf(sheet).map((row) =>
+    row.map((cell): Cell => (cell?.v === undefined || cell.v === '' ? null : String(cell.v))),
   )
   return {
     format: 'csv',
@@ -139,23 +129,15 @@ interface JsonRow {
 }
 
 function readJson(bytes: Buffer): ReadReport {
-  const { data, manifest: embedded } = JSON.parse(bytes.toString()) as {
-    data?: JsonRow[]
-    manifest?: unknown
-  }
-  if (embedded === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
-  const manifest = parseManifest(embedded)
-  if (!Array.isArray(data)) throw new ReportUnreadable('the report has no data')
+  const report = JSON.parse(bytes.toString()) as { data?: JsonRow[]; manifest?: unknown }
+  if (report.manifest === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
+  const manifest = parseManifest(report.manifest)
+  if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
+  const rows = report.data.map((row) =>
+    manifest.columns.map((column) => cellOf(memberOf(row, column.name), column)),
+  )
   const names = manifest.columns.map(({ name }) => name)
-  return {
-    format: 'json',
-    manifest,
-    header: names,
-    rows: data.map((row) => manifest.columns.map((column) => cellOf(memberOf(row, column.name), column))),
-    placeOf: namedPlace(names),
-    tableSha256: null,
-    problems: [],
-  }
+  return recordReport('json', manifest, names, rows)
 }
 
 /** municipality_uf → dimensions.municipality.uf */
@@ -173,39 +155,27 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata: FileMetaData = parquetMetadata(file)
   const text = metadata.key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value
-  if (text === undefined) throw new ReportUnreadable('the Parquet file carries no manifest of sus-data')
-  const manifest = parseManifest(JSON.parse(text))
+  const manifest = manifestIn(text, 'the Parquet file')
   const records = await parquetReadObjects({ file, metadata })
   const header = metadata.schema.slice(1).map(({ name }) => name)
-  return fromRecords('parquet', manifest, header, records)
+  const rows = records.map((record) => manifest.columns.map((column) => cellOf(record[column.name], column)))
+  return recordReport('parquet', manifest, header, rows)
 }
 
 function readArrow(bytes: Buffer): ReadReport {
   const table: Table = tableFromIPC(bytes)
-  const text = table.schema.metadata.get(MANIFEST_KEY)
-  if (text === undefined) throw new ReportUnreadable('the Arrow stream carries no manifest of sus-data')
-  const manifest = parseManifest(JSON.parse(text))
+  const manifest = manifestIn(table.schema.metadata.get(MANIFEST_KEY), 'the Arrow stream')
   const header = table.schema.fields.map(({ name }) => name)
-  const decimals = manifest.columns.map((column) => column.type === 'decimal')
   const columns = header.map((_, index) => table.getChildAt(index))
   const rows = Array.from({ length: table.numRows }, (_, row) =>
     columns.map((column, index): Cell => {
       const value = column?.get(row)
       if (value === null || value === undefined) return null
-      return decimals[index] === true
-        ? decimalText(value as Uint32Array, manifest.columns[index]?.decimals ?? 0)
-        : String(value)
+      const { type, decimals = 0 } = manifest.columns[index] ?? {}
+      return type === 'decimal' ? decimalText(value as Uint32Array, decimals) : String(value)
     }),
   )
-  return {
-    format: 'arrow',
-    manifest,
-    header,
-    rows,
-    placeOf: namedPlace(header),
-    tableSha256: null,
-    problems: [],
-  }
+  return recordReport('arrow', manifest, header, rows)
 }
 
 /** 128 bits, little-endian → '298.42'. */
@@ -216,19 +186,23 @@ function decimalText(words: Uint32Array, decimals: number): string {
   return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
-function fromRecords(
+function manifestIn(text: string | undefined, where: string): ReportManifest {
+  if (text === undefined) throw new ReportUnreadable(`${where} carries no manifest of sus-data`)
+  return parseManifest(JSON.parse(text))
+}
+
+/** A report of a format that holds nothing but the table and the manifest. */
+const recordReport = (
   format: ReportFormat,
   manifest: ReportManifest,
   header: readonly string[],
-  records: readonly Readonly<Record<string, unknown>>[],
-): ReadReport {
-  return {
-    format,
-    manifest,
-    header,
-    rows: records.map((record) => manifest.columns.map((column) => cellOf(record[column.name], column))),
-    placeOf: namedPlace(header),
-    tableSha256: null,
-    problems: [],
-  }
-}
+  rows: readonly (readonly Cell[])[],
+): ReadReport => ({
+  format,
+  manifest,
+  header,
+  rows,
+  placeOf: (row, column) => `row ${row + 1}, ${header[column] ?? column}`,
+  tableSha256: null,
+  problems: [],
+})

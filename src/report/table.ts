@@ -30,14 +30,9 @@ export interface Column {
 export type Cell = string | null
 
 /** Parts of a member beside its code and name. */
-const MORE: Partial<
-  Record<
-    DimensionCode,
-    readonly { readonly part: string; readonly label: string; readonly label_en: string }[]
-  >
-> = {
-  municipality: [{ part: 'uf', label: 'UF', label_en: 'State' }],
-  state: [{ part: 'ibge_code', label: 'Código IBGE', label_en: 'IBGE code' }],
+const MORE: Partial<Record<DimensionCode, { readonly part: string } & Readonly<Record<Language, string>>>> = {
+  municipality: { part: 'uf', pt: 'UF', en: 'State' },
+  state: { part: 'ibge_code', pt: 'Código IBGE', en: 'IBGE code' },
 }
 const TEXTS = {
   pt: { code: 'código', name: 'nome', scope: 'Escopo', all: 'todo o escopo selecionado' },
@@ -74,18 +69,13 @@ function dimensionColumns(code: DimensionCode, language: Language): Column[] {
   const texts = TEXTS[language]
   const source = member?.dataset ?? 'cnes'
   if (code === 'reference_period') return [text(code, true, shown, source)]
-  return [
+  const own = [
     text(`${code}_code`, true, `${shown}: ${texts.code}`, source),
     text(`${code}_name`, false, `${shown}: ${texts.name}`, source),
-    ...(MORE[code] ?? []).map((more) =>
-      text(
-        `${code}_${more.part}`,
-        false,
-        `${shown}: ${language === 'en' ? more.label_en : more.label}`,
-        source,
-      ),
-    ),
   ]
+  const more = MORE[code]
+  if (more === undefined) return own
+  return [...own, text(`${code}_${more.part}`, false, `${shown}: ${more[language]}`, source)]
 }
 
 const text = (name: string, digested: boolean, label: string, source: string): Column => ({
@@ -104,11 +94,9 @@ export function cellsOf(row: Row, plan: AggregatePlan, language: Language): Cell
   const groups = plan.query.group_by.flatMap((code, index) => {
     const member = describeMember(code, row, index, language)
     if (code === 'reference_period') return [textOf(member.code)]
-    return [
-      textOf(row[dimensionOf(code).column]),
-      textOf(member.name),
-      ...(MORE[code] ?? []).map(({ part }) => textOf(member[part])),
-    ]
+    const own = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
+    const more = MORE[code]
+    return more === undefined ? own : [...own, textOf(member[more.part])]
   })
   const values = plan.metrics.map((_, index) => textOf(row[`value_${index}`]))
   return [...(groups.length === 0 ? [TOTAL_LABEL] : groups), ...values]

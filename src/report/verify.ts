@@ -54,17 +54,15 @@ const sortByBytes = (lines: readonly string[]): string[] =>
     .sort((left, right) => Buffer.compare(left.bytes, right.bytes))
     .map(({ line }) => line)
 
-export interface ReplayParts {
-  readonly engine: Engine
-  readonly view: ReleaseView
-}
-
 /** Runs the query of the report again. @returns the first difference, or null; @throws AppError as the query */
-export async function replay(report: ReadReport, { engine, view }: ReplayParts): Promise<string | null> {
+export async function replay(
+  report: ReadReport,
+  parts: { readonly engine: Engine; readonly view: ReleaseView },
+): Promise<string | null> {
   const { manifest } = report
   const { table } = await openTable(
     { ...manifest.query, title: manifest.title },
-    { engine, view, capabilities: CAPABILITIES, language: manifest.language, sign: null },
+    { ...parts, capabilities: CAPABILITIES, language: manifest.language, sign: null },
   )
   try {
     return await firstDifference(report, table)

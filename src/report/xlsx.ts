@@ -33,15 +33,8 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
       styles = readStyles(sheet, columns.length)
       await zip.start(DATA_PART)
       await zip.text(sheet.slice(0, sheet.indexOf('<sheetData>') + '<sheetData>'.length))
-      await zip.text(
-        rowXml(
-          1,
-          columns.map(({ name }) => name),
-          columns,
-          styles.header,
-          true,
-        ),
-      )
+      const names = columns.map(({ name }) => name)
+      await zip.text(rowXml(1, names, columns, styles.header, true))
     },
     async rows({ cells }) {
       const lines = cells.map((row, index) => rowXml(rows + index + 2, row, columns, styles.data, false))
@@ -57,10 +50,9 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
       await zip.finishPart()
       for (const name of Object.keys(parts).sort()) {
         if (name === DATA_PART) continue
+        const text = partText(parts, name)
         await zip.start(name)
-        await zip.text(
-          name === WORKBOOK_PART ? addFilterName(partText(parts, name), area) : partText(parts, name),
-        )
+        await zip.text(name === WORKBOOK_PART ? addFilterName(text, area) : text)
         await zip.finishPart()
       }
       await zip.close()
@@ -77,38 +69,27 @@ const partText = (parts: Parts, name: string): string => {
 
 /** The workbook with a header and one sample row of Dados, unpacked. */
 async function makeParts(columns: readonly Column[], manifest: ReportManifest): Promise<Parts> {
-  const bold = { fontWeight: 'bold', format: '@', type: String } as const
+  const plain = { format: '@', type: String } as const
+  const bold = { ...plain, fontWeight: 'bold' } as const
   const header: SheetData[number] = columns.map(({ name }) => ({ ...bold, value: name }))
   const sample: SheetData[number] = columns.map((column) =>
     column.type === 'text'
-      ? { value: 'x', type: String, format: '@' }
+      ? { ...plain, value: 'x' }
       : { value: 1, type: Number, format: numberFormat(column) },
   )
   const asText = (grid: readonly (readonly string[])[]): SheetData =>
-    grid.map((row, index) =>
-      row.map((value) =>
-        index === 0 ? { ...bold, value } : ({ value, type: String, format: '@' } as const),
-      ),
-    )
+    grid.map((row, index) => row.map((value) => ({ ...(index === 0 ? bold : plain), value })))
+  const sheetOf = (sheet: string, data: SheetData, widths: readonly number[]) => ({
+    data,
+    sheet,
+    stickyRowsCount: 1,
+    columns: widths.map((width) => ({ width })),
+  })
+  const dictionary = asText(describeColumns(columns, manifest.language))
   const workbook = await writeXlsxFile([
-    {
-      data: [header, sample],
-      sheet: SHEETS.data,
-      stickyRowsCount: 1,
-      columns: columns.map((column) => ({ width: widthOf(column) })),
-    },
-    {
-      data: asText(describeColumns(columns, manifest.language)),
-      sheet: SHEETS.dictionary,
-      stickyRowsCount: 1,
-      columns: [32, 44, 30, 70, 40].map((width) => ({ width })),
-    },
-    {
-      data: asText(describeManifest(manifest)),
-      sheet: SHEETS.manifest,
-      stickyRowsCount: 1,
-      columns: [{ width: 20 }, { width: 110 }],
-    },
+    sheetOf(SHEETS.data, [header, sample], columns.map(widthOf)),
+    sheetOf(SHEETS.dictionary, dictionary, [32, 44, 30, 70, 40]),
+    sheetOf(SHEETS.manifest, asText(describeManifest(manifest)), [20, 110]),
   ]).toBuffer()
   return unzipSync(new Uint8Array(workbook))
 }
@@ -129,10 +110,7 @@ const numberFormat = ({ decimals }: Column): string => (decimals === 0 ? '0' : `
 const widthOf = ({ name, type }: Column): number =>
   Math.max(name.length + 4, type === 'text' && name.endsWith('_name') ? 40 : 12)
 
-interface CellStyles {
-  readonly header: readonly string[]
-  readonly data: readonly string[]
-}
+type CellStyles = Readonly<Record<'header' | 'data', readonly string[]>>
 
 /** Style of each column's header and data cells, as the sample rows carry them. */
 function readStyles(sheet: string, count: number): CellStyles {
