@@ -116,6 +116,14 @@ export const SETTINGS = {
     allowed: 'none, *, or origins such as https://example.org separated by commas',
     parse: parseOrigins,
   }),
+  writeTogether: setting({
+    name: 'SUS_WRITE_TOGETHER',
+    default: 'true',
+    unit: '',
+    help: 'Whether answers that are ready at once are written at once; false measures what that buys.',
+    allowed: 'true or false',
+    parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
+  }),
   metricsPort: setting({
     name: 'SUS_METRICS_PORT',
     default: 'none',

@@ -25,14 +25,19 @@ export function oneAtATime(listener: Listener): Listener {
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
     connection.isBusy = true
     // 'close' comes once for every response, whether it was sent whole or its client left.
-    response.once('close', () => {
-      connection.isBusy = false
-      // Nobody waits for the answers of a connection that has ended.
-      if (request.socket.destroyed) connection.waiting.length = 0
-      const next = connection.waiting.shift()
-      if (next !== undefined) begin(connection, ...next)
-    })
+    response.on('close', onClose)
     listener(request, response)
+  }
+  // One function for all responses: this is on the way of every request.
+  function onClose(this: ServerResponse): void {
+    const { socket } = this.req
+    const connection = connections.get(socket)
+    if (connection === undefined) return
+    connection.isBusy = false
+    // Nobody waits for the answers of a connection that has ended.
+    if (socket.destroyed) connection.waiting.length = 0
+    const next = connection.waiting.shift()
+    if (next !== undefined) begin(connection, ...next)
   }
   return (request, response) => {
     const { socket } = request

@@ -82,12 +82,17 @@ export interface AccessLine {
 export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
   const quote = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
+  /** Lines of one turn of the event loop go to the stream together. */
+  let lines = ''
+  const write = (): void => {
+    stream?.write(lines)
+    lines = ''
+  }
   return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
     if (!logger.isLevelEnabled('info')) return
+    if (lines === '') setImmediate(write)
     const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    stream?.write(
-      `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`,
-    )
+    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`
   }
 }
 

@@ -22,6 +22,7 @@ import { type Envelope, fillEnvelope, toByteString } from './envelope.ts'
 import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
 import type { RequestState } from './state.ts'
+import { writeTogether } from './write-together.ts'
 
 /** What goes back to the client, besides the headers every answer carries. */
 export interface ApiResponse {
@@ -61,6 +62,8 @@ export interface Sending {
 export interface SenderOptions {
   /** Origins whose pages may read answers. */
   readonly origins: readonly string[]
+  /** Answers of one turn of the event loop are written together. */
+  readonly writesTogether: boolean
   /** Connections are to end with their next answer. */
   readonly isClosing: () => boolean
 }
@@ -73,7 +76,8 @@ const WINDOW_SECONDS = 60
 /** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
 const STALL_BYTES = 65_536
 
-export function createSender({ origins, isClosing }: SenderOptions): Send {
+export function createSender({ origins, writesTogether, isClosing }: SenderOptions): Send {
+  const soon = writesTogether ? writeTogether : (write: () => void): void => write()
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
@@ -111,8 +115,8 @@ export function createSender({ origins, isClosing }: SenderOptions): Send {
     const { body, status } = answer
     const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
     if (body.kind === 'none') {
-      response.writeHead(status, listHeaders(sending, answer, false))
-      response.end()
+      const headers = listHeaders(sending, answer, false)
+      soon(() => response.writeHead(status, headers).end())
       return undefined
     }
     const type = body.kind === 'envelope' ? JSON_TYPE : body.type
@@ -134,11 +138,13 @@ export function createSender({ origins, isClosing }: SenderOptions): Send {
     if (isCompressed) headers.push('content-encoding', 'gzip')
     headers.push('content-length', String(bytes.length))
     closeWhenStalled(response, bytes.length)
-    response.writeHead(status, headers)
-    // A byte string goes out with its head in one write.
-    if (sending.method === 'HEAD') response.end()
-    else if (typeof bytes === 'string') response.end(bytes, 'latin1')
-    else response.end(bytes)
+    soon(() => {
+      response.writeHead(status, headers)
+      // A byte string goes out with its head in one write.
+      if (sending.method === 'HEAD') response.end()
+      else if (typeof bytes === 'string') response.end(bytes, 'latin1')
+      else response.end(bytes)
+    })
     return undefined
   }
 }

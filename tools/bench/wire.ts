@@ -57,6 +57,29 @@ async function runWrk(bench: Bench, server: Server, requests: readonly Request[]
   return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]), p99: Number(p99) * scale }
 }
 
+/** What it buys to write the answers of one turn together: answers the client has already (304), with and without. */
+async function writtenTogether(bench: Bench, requests: readonly Request[]): Promise<void> {
+  const apart = await bench.start('written one by one', { SUS_WRITE_TOGETHER: 'false' }, bench.fixture)
+  const known = requests.map((request) => ({ ...request, headers: { 'if-none-match': '*' } }))
+  const sides = [
+    { server: await bench.ours(), requests: known, status: 304 },
+    { server: apart, requests: known, status: 304 },
+  ]
+  const [together, single] = await duel(bench, sides)
+  await apart.stop()
+  report(
+    bench,
+    {
+      scenario: '304, answers of one turn written together',
+      ours: describeRuns(together),
+      against: `one by one ${describeRuns(single)}`,
+      ratio: rateOf(together) / rateOf(single),
+    },
+    { atLeast: 1.1 },
+    { together, single },
+  )
+}
+
 async function underWrk(bench: Bench): Promise<void> {
   const scenario = `wrk -t1 -c${CONNECTIONS}: records`
   if (WRK === undefined) {
@@ -66,6 +89,7 @@ async function underWrk(bench: Bench): Promise<void> {
   const fixture = await linkReleases(bench.fixture, join(bench.folder, 'wrk'), false)
   const [ours, other] = [await bench.ours(), await bench.startOther('the other checkout', fixture)]
   const requests = await recordRequests(bench, 20_000, 'wrk')
+  await writtenTogether(bench, requests)
   const sides = other === null ? [ours] : [ours, other]
   const runs: WrkRun[][] = sides.map(() => [])
   for (const server of sides) await runWrk(bench, server, requests)
