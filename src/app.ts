@@ -39,6 +39,8 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly servesMetrics: boolean
   /** Origins whose pages may read answers. */
   readonly corsOrigins: readonly string[]
+  /** Answers of one turn of the event loop are written together; by default they are. */
+  readonly writesTogether?: boolean
   readonly logger: Logger | null
 }
 
@@ -139,6 +141,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const hasOtherHeaders = parts.corsOrigins.length > 0
   const sendBytes = createSender({
     origins: parts.corsOrigins,
+    writesTogether: parts.writesTogether ?? true,
     isClosing: () => isClosing,
   })
   const observe = (request: FastifyRequest, status: number): void => {

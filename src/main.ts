@@ -150,6 +150,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     metrics,
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
+    writesTogether: settings.writeTogether,
     limiter: shared ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,
