@@ -339,7 +339,8 @@ const missesStates = (covered: DatasetPlan['covered'], scope: ReadonlySet<string
   covered !== 'all' &&
   covered.some(({ states }) => states !== 'all' && [...scope].some((uf) => !states.includes(uf)))
 
-const describeCovered = (covered: DatasetPlan['covered']): string =>
-  covered === 'all'
-    ? 'BR'
-    : [...new Set(covered.flatMap(({ states }) => (states === 'all' ? ['BR'] : states)))].sort().join(', ')
+function describeCovered(covered: DatasetPlan['covered']): string {
+  const states =
+    covered === 'all' ? ['BR'] : covered.flatMap((own) => (own.states === 'all' ? ['BR'] : own.states))
+  return [...new Set(states)].sort().join(', ')
+}

@@ -141,11 +141,10 @@ async function readCell(
   key: GroupKey,
   parts: AnswerParts,
 ): Promise<JsonValue> {
-  const index = plan.metrics.indexOf(metric)
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
   const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined) throw new AppError('not_found', { detail: 'The query has no group with this key.' })
-  const value = row[`value_${index}`] ?? null
+  const value = row[`value_${plan.metrics.indexOf(metric)}`] ?? null
   return value === null ? null : Number(value)
 }
 

@@ -2,9 +2,8 @@
  * Members of a dimension, for filters and selectors: code, name and parent, a page at a time. Pure plans and one list for
  * the dimensions whose members no dataset names.
  */
-import type { Engine, JsonValue, RunOptions } from '../engine/types.ts'
+import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
-import type { Capability } from '../model/capabilities.ts'
 import {
   capabilityOf,
   DIMENSION_CODES,
@@ -19,6 +18,7 @@ import { printMemberCounts } from './dialect/duckdb/facts.ts'
 import { foldText } from './filters.ts'
 import type { QueryFilter } from './request.ts'
 import { CNES_FACTS } from './resident-relations.ts'
+import type { AnswerParts } from './result.ts'
 
 export interface DimensionValue {
   readonly code: string | number
@@ -95,10 +95,7 @@ page AS (SELECT *, row_number() OVER (ORDER BY ${sorted}) AS position FROM match
 SELECT summary.total, page.* FROM (SELECT count(*) AS total FROM matching) AS summary LEFT JOIN page ON true ORDER BY position`
 }
 
-export interface CountParts {
-  readonly engine: Engine
-  readonly view: ReleaseView
-  readonly capabilities: readonly Capability[]
+export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
   readonly options: RunOptions
 }
 

@@ -39,45 +39,33 @@ export interface AnalyticsQuery {
   readonly offset: number
 }
 
-const LIMITS = {
-  metrics: 20,
-  dimensions: 6,
-  filters: 50,
-  values: 6000,
-  limit: 10_000,
-  offset: 1_000_000,
-  text: 100,
-  title: 120,
-} as const
-const scalar = z.union([z.string().max(LIMITS.text), z.number().int()])
+const TEXT_MAX = 100
+const scalar = z.union([z.string().max(TEXT_MAX), z.number().int()])
 /** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
-const metricText = z.string().max(LIMITS.text).meta({ enum: METRIC_CODES })
-const dimensionText = z.string().max(LIMITS.text).meta({ enum: DIMENSION_CODES })
+const metricText = z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES })
+const dimensionText = z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES })
 /** Body of a query. */
 export const bodySchema = z.strictObject({
-  metrics: z.array(metricText).min(1).max(LIMITS.metrics),
-  group_by: z.array(dimensionText).max(LIMITS.dimensions).default([]),
+  metrics: z.array(metricText).min(1).max(20),
+  group_by: z.array(dimensionText).max(6).default([]),
   filters: z
     .array(
       z.strictObject({
         dimension: dimensionText,
         operator: z.enum(OPERATORS),
-        value: z.union([scalar, z.array(scalar).min(1).max(LIMITS.values)]),
+        value: z.union([scalar, z.array(scalar).min(1).max(6000)]),
       }),
     )
-    .max(LIMITS.filters)
+    .max(50)
     .default([]),
   order_by: z
     .array(
-      z.strictObject({
-        field: z.string().max(LIMITS.text),
-        direction: z.enum(['asc', 'desc']).default('asc'),
-      }),
+      z.strictObject({ field: z.string().max(TEXT_MAX), direction: z.enum(['asc', 'desc']).default('asc') }),
     )
     .max(26)
     .default([]),
-  limit: z.number().int().min(1).max(LIMITS.limit).default(100),
-  offset: z.number().int().min(0).max(LIMITS.offset).default(0),
+  limit: z.number().int().min(1).max(10_000).default(100),
+  offset: z.number().int().min(0).max(1_000_000).default(0),
   expected_release_id: z.string().max(200).nullish(),
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
 })
@@ -139,7 +127,7 @@ export const reportSchema = bodySchema.omit({ limit: true, offset: true }).exten
     .string()
     .trim()
     .min(1)
-    .max(LIMITS.title)
+    .max(120)
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must be a line of text')
     .nullish(),
 })

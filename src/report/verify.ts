@@ -50,9 +50,9 @@ export function checkContent(report: ReadReport, isSigned: CheckSignature): stri
 /** Byte order, as the statement's: by code points, not by UTF-16 units. */
 const sortByBytes = (lines: readonly string[]): string[] =>
   lines
-    .map((line) => ({ line, bytes: Buffer.from(line) }))
-    .sort((left, right) => Buffer.compare(left.bytes, right.bytes))
-    .map(({ line }) => line)
+    .map((line) => Buffer.from(line))
+    .sort(Buffer.compare)
+    .map(String)
 
 /** Runs the query of the report again. @returns the first difference, or null; @throws AppError as the query */
 export async function replay(
