@@ -33,8 +33,8 @@ interface Setting<Value> {
   readonly default: string
   /** The default as text to parse, where it is computed. */
   readonly computeDefault?: (context: Context) => string
-  /** Unit of the value, empty for text. */
-  readonly unit: string
+  /** Unit of the value; none for text. */
+  readonly unit?: string
   readonly help: string
   /** What is allowed, a clause. */
   readonly allowed: string
@@ -43,6 +43,9 @@ interface Setting<Value> {
   /** @returns undefined when the text is not allowed */
   readonly parse: (text: string, context: Context) => Value | undefined
 }
+
+/** What is allowed, with the parser that holds to it. */
+type Accepted<Value> = Pick<Setting<Value>, 'allowed' | 'parse'>
 
 /** Keeps the type of the value without repeating it in the table. */
 const setting = <Value>(entry: Setting<Value>): Setting<Value> => entry
@@ -65,11 +68,15 @@ const HIDDEN = '(not shown)'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+const MEMORY_SIZE: Accepted<string> = {
+  allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
+  parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
+}
+
 export const SETTINGS = {
   host: setting({
     name: 'HOST',
     default: '127.0.0.1',
-    unit: '',
     help: 'Address the server listens on.',
     allowed: 'an IP address or a host name',
     parse: (text) => (isIP(text) > 0 || isHostName(text) ? text : undefined),
@@ -77,41 +84,32 @@ export const SETTINGS = {
   port: setting({
     name: 'PORT',
     default: '8080',
-    unit: '',
     help: 'Port the server listens on; 0 picks a free one, which the log names.',
-    allowed: 'a whole number from 0 to 65535',
-    parse: whole(0, 65_535),
+    ...wholeNumber(0, 65_535),
   }),
   releasesDir: setting({
     name: 'SUS_RELEASES_DIR',
     default: './releases',
-    unit: '',
     help: 'Folder of the releases and of the pointer to the current one.',
-    allowed: 'the path of a folder, which may not exist yet',
-    parse: (text) => (isAbsentOr('folder', text) ? resolve(text) : undefined),
+    ...pathOf('folder'),
   }),
   keysFile: setting({
     name: 'SUS_KEYS_FILE',
     default: 'keys.json in SUS_RELEASES_DIR',
     computeDefault: (context) => join(context.text('SUS_RELEASES_DIR'), 'keys.json'),
-    unit: '',
     help: 'File of the API keys (hashes only, mode 0600); read again when it changes.',
-    allowed: 'the path of a file, which may not exist yet',
-    parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
+    ...pathOf('file'),
   }),
   signingKeyFile: setting({
     name: 'SUS_SIGNING_KEY_FILE',
     default: 'signing-key.pem in SUS_RELEASES_DIR',
     computeDefault: (context) => join(context.text('SUS_RELEASES_DIR'), 'signing-key.pem'),
-    unit: '',
     help: 'File of the Ed25519 key that signs reports (mode 0600); without it reports are not signed.',
-    allowed: 'the path of a file, which may not exist yet',
-    parse: (text) => (isAbsentOr('file', text) ? resolve(text) : undefined),
+    ...pathOf('file'),
   }),
   corsOrigins: setting({
     name: 'SUS_CORS_ORIGINS',
     default: 'none',
-    unit: '',
     help: 'Origins whose pages may read answers, separated by commas; * is any.',
     allowed: 'none, *, or origins such as https://example.org separated by commas',
     parse: parseOrigins,
@@ -119,7 +117,6 @@ export const SETTINGS = {
   writeTogether: setting({
     name: 'SUS_WRITE_TOGETHER',
     default: 'true',
-    unit: '',
     help: 'Whether answers that are ready at once are written at once; false measures what that buys.',
     allowed: 'true or false',
     parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
@@ -127,23 +124,20 @@ export const SETTINGS = {
   metricsPort: setting({
     name: 'SUS_METRICS_PORT',
     default: 'none',
-    unit: '',
     help: 'A port of its own for /metrics, on HOST; none serves it on PORT to this machine alone.',
     allowed: 'none, or a whole number from 0 to 65535',
-    parse: (text) => (text === 'none' ? null : whole(0, 65_535)(text)),
+    parse: (text, context) => (text === 'none' ? null : wholeNumber(0, 65_535).parse(text, context)),
   }),
   releasesOpen: setting({
     name: 'SUS_RELEASES_OPEN',
     default: '4',
     unit: 'releases',
     help: 'Releases kept open; the one used longest ago is closed first and opened again when it is requested.',
-    allowed: 'a whole number from 1 to 100',
-    parse: whole(1, 100),
+    ...wholeNumber(1, 100),
   }),
   logLevel: setting({
     name: 'SUS_LOG_LEVEL',
     default: 'info',
-    unit: '',
     help: 'How much is logged.',
     allowed: LOG_LEVELS.join(', '),
     parse: (text) => LOG_LEVELS.find((level) => level === text),
@@ -155,10 +149,8 @@ export const SETTINGS = {
       const share = Math.min(machine.memoryBytes * MEMORY_SHARE, MEMORY_DEFAULT_MAX)
       return `${Math.floor(Math.max(share, MEMORY_MIN) / MiB)}MiB`
     },
-    unit: '',
     help: 'Memory DuckDB may use; a query that needs more fails.',
-    allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
-    parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
+    ...MEMORY_SIZE,
   }),
   residentBytes: setting({
     name: 'SUS_RESIDENT_BYTES',
@@ -167,25 +159,21 @@ export const SETTINGS = {
       String(Math.floor((memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) * 9) / 20)),
     unit: 'bytes',
     help: 'Share of SUS_DUCKDB_MEMORY for tables in memory that aggregations read; 0 holds none.',
-    allowed: 'a whole number from 0 to 100000000000',
-    parse: whole(0, 100_000_000_000),
+    ...wholeNumber(0, 100_000_000_000),
   }),
   duckdbThreads: setting({
     name: 'SUS_DUCKDB_THREADS',
     default: 'all cores',
     computeDefault: ({ machine }) => String(machine.cores),
-    unit: '',
     help: 'Threads DuckDB may use, shared by all queries.',
-    allowed: 'a whole number from 1 to 1024',
-    parse: whole(1, 1024),
+    ...wholeNumber(1, 1024),
   }),
   queryTimeoutMs: setting({
     name: 'SUS_QUERY_TIMEOUT_MS',
     default: '30000',
     unit: 'milliseconds',
     help: 'Time after which a query is interrupted and answered with query_timeout.',
-    allowed: 'a whole number from 1 to 3600000',
-    parse: whole(1, 3_600_000),
+    ...wholeNumber(1, 3_600_000),
   }),
   queryConcurrency: setting({
     name: 'SUS_QUERY_CONCURRENCY',
@@ -193,8 +181,7 @@ export const SETTINGS = {
     computeDefault: ({ machine }) => String(Math.min(32, Math.max(4, machine.cores * 2))),
     unit: 'queries',
     help: 'Queries that run at once; more wait in the queue.',
-    allowed: 'a whole number from 1 to 256',
-    parse: whole(1, 256),
+    ...wholeNumber(1, 256),
   }),
   queryQueue: setting({
     name: 'SUS_QUERY_QUEUE',
@@ -203,16 +190,14 @@ export const SETTINGS = {
     computeDefault: (context) => String(32 * Number(context.text('SUS_QUERY_CONCURRENCY'))),
     unit: 'queries',
     help: 'Queries that may wait; one more is answered with overloaded.',
-    allowed: 'a whole number from 0 to 100000',
-    parse: whole(0, 100_000),
+    ...wholeNumber(0, 100_000),
   }),
   cacheBytes: setting({
     name: 'SUS_CACHE_BYTES',
     default: '134217728',
     unit: 'bytes',
     help: 'Memory for cached answers; 0 caches none.',
-    allowed: 'a whole number from 0 to 100000000000',
-    parse: whole(0, 100_000_000_000),
+    ...wholeNumber(0, 100_000_000_000),
   }),
   reportMemory: setting({
     name: 'SUS_REPORT_MEMORY',
@@ -221,39 +206,33 @@ export const SETTINGS = {
       const bytes = memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) / 2
       return `${Math.floor(Math.max(bytes, MEMORY_MIN) / MiB)}MiB`
     },
-    unit: '',
     help: 'Memory the DuckDB of the report worker may use.',
-    allowed: "a size with its unit, such as 512MB or 2GiB, from 128MiB to the machine's memory",
-    parse: (text, { machine }) => parseMemory(text, machine.memoryBytes),
+    ...MEMORY_SIZE,
   }),
   reportQueue: setting({
     name: 'SUS_REPORT_QUEUE',
     default: '16',
     unit: 'reports',
     help: 'Reports that may wait while one is made; one more is answered with overloaded.',
-    allowed: 'a whole number from 0 to 10000',
-    parse: whole(0, 10_000),
+    ...wholeNumber(0, 10_000),
   }),
   reportTimeoutMs: setting({
     name: 'SUS_REPORT_TIMEOUT_MS',
     default: '120000',
     unit: 'milliseconds',
     help: "Time after which a report's query is interrupted and answered with query_timeout.",
-    allowed: 'a whole number from 1 to 3600000',
-    parse: whole(1, 3_600_000),
+    ...wholeNumber(1, 3_600_000),
   }),
   rateLimitPerMinute: setting({
     name: 'SUS_RATE_LIMIT',
     default: '6000',
     unit: 'requests a minute',
     help: 'Requests each key may make, unless the key has a rate of its own.',
-    allowed: 'a whole number from 1 to 100000000',
-    parse: whole(1, 100_000_000),
+    ...wholeNumber(1, 100_000_000),
   }),
   redisUrl: setting({
     name: 'SUS_REDIS_URL',
     default: 'none',
-    unit: '',
     help: 'Redis in which instances share the rate limits of keys; none limits on each instance for itself.',
     allowed: 'none, or an address such as redis://user:password@host:6379/0, with rediss for TLS',
     isSecret: true,
@@ -300,11 +279,21 @@ export function readSettings(env: Environment = process.env, machine: Machine = 
 
 const thisMachine = (): Machine => ({ cores: availableParallelism(), memoryBytes: usableMemory() })
 
-/** @returns a parser of decimal whole numbers in a range: digits only, no sign, no space, no exponent */
-function whole(min: number, max: number): (text: string) => number | undefined {
-  return (text) => {
-    const value = /^\d{1,13}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max ? value : undefined
+/** Decimal whole numbers in a range: digits only, no sign, no space, no exponent. */
+function wholeNumber(min: number, max: number): Accepted<number> {
+  return {
+    allowed: `a whole number from ${min} to ${max}`,
+    parse(text) {
+      const value = /^\d{1,13}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+  }
+}
+
+function pathOf(kind: 'file' | 'folder'): Accepted<string> {
+  return {
+    allowed: `the path of a ${kind}, which may not exist yet`,
+    parse: (text) => (isAbsentOr(kind, text) ? resolve(text) : undefined),
   }
 }
 

@@ -69,7 +69,7 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
       Object.values(SETTINGS).map((setting) => [
         code(setting.name),
         setting.default,
-        setting.unit,
+        setting.unit ?? '',
         setting.help,
         setting.allowed,
       ]),

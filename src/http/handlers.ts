@@ -5,6 +5,7 @@
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
+import { type FieldName, fieldOf } from '../model/fields.ts'
 import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
 import {
@@ -272,12 +273,15 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
 }
 
 /** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
-function keyOf(route: RecordRoute, params: Params): Record<string, string | number> {
+function keyOf(
+  { key: form }: RecordRoute | ProvenanceRoute,
+  params: Params,
+): Record<string, string | number> {
   const key: Record<string, string | number> = {}
-  for (const [parameter, { column, digits, integer }] of Object.entries(route.key)) {
-    const text = params[parameter] ?? ''
+  for (const [column, digits] of Object.entries(form)) {
+    const text = params[column] ?? ''
     if (text.length !== digits || !DIGITS.test(text)) throw notFound()
-    key[column] = integer === true ? Number(text) : text
+    key[column] = fieldOf(column as FieldName).type === 'integer' ? Number(text) : text
   }
   return key
 }
@@ -347,12 +351,7 @@ async function answerProvenance(
   { engine, view, params, signal }: KindRequest,
 ): Promise<DataResult> {
   const dataset = route.dataset.name as TracedDataset
-  const key: Record<string, string> = {}
-  for (const [column, digits] of Object.entries(route.key)) {
-    const text = params[column] ?? ''
-    if (!new RegExp(`^\\d{${digits}}$`).test(text)) throw notFound()
-    key[column] = text
-  }
+  const key = keyOf(route, params)
   const period = choosePeriod(view, dataset, params.reference_period)
   if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
   const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })

@@ -43,9 +43,7 @@ export function loggerOptions(level: LogLevel): LoggerOptions {
       paths: ['authorization', 'headers', '*.authorization', '*.headers', '*.*.authorization'],
       censor: '[redacted]',
     },
-    serializers: {
-      err: pino.stdSerializers.errWithCause,
-    },
+    serializers: { err: pino.stdSerializers.errWithCause },
     hooks: { streamWrite: redactSecrets },
   }
 }

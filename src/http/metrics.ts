@@ -51,48 +51,41 @@ export function createMetrics({
   })
   /** Method, route and status → what counts them: prom-client finds these by their labels anew each time. */
   const counted = new Map<string, readonly [Counter.Internal, Histogram.Internal<string>]>()
-  const gauge = (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>): void => {
+  /** @param read nothing where there is no value */
+  const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>): void => {
     new Gauge({
       name,
       help,
       registers,
-      collect() {
-        return collect(this)
+      async collect() {
+        const value = await read()
+        if (value !== undefined) this.set(value)
       },
     })
   }
-  gauge('sus_queries_running', 'Queries DuckDB is working on.', (self) => self.set(engine.stats().running))
-  gauge('sus_queries_waiting', 'Queries that wait for a connection.', (self) =>
-    self.set(engine.stats().waiting),
-  )
-  gauge('sus_releases_open', 'Releases whose files DuckDB has open.', (self) => self.set(engine.stats().open))
-  gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', async (self) =>
-    self.set(await engine.memoryBytes()),
-  )
+  gauge('sus_queries_running', 'Queries DuckDB is working on.', () => engine.stats().running)
+  gauge('sus_queries_waiting', 'Queries that wait for a connection.', () => engine.stats().waiting)
+  gauge('sus_releases_open', 'Releases whose files DuckDB has open.', () => engine.stats().open)
+  gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', () => engine.memoryBytes())
   if (rows !== null) {
-    gauge('sus_rows_memory_bytes', 'Memory of the indexes of row files, and of row sets.', (self) =>
-      self.set(rows.stats().memory),
-    )
-    gauge('sus_rows_disk_bytes', 'Disk of the row files of open releases.', (self) =>
-      self.set(rows.stats().disk),
-    )
+    const memoryHelp = 'Memory of the indexes of row files, and of row sets.'
+    gauge('sus_rows_memory_bytes', memoryHelp, () => rows.stats().memory)
+    gauge('sus_rows_disk_bytes', 'Disk of the row files of open releases.', () => rows.stats().disk)
   }
-  gauge('sus_cache_bytes', 'Memory of cached responses.', (self) => self.set(cache.bytes()))
-  gauge('sus_ready', '1 while a verified release is in service.', (self) =>
-    self.set(releases.current() === null ? 0 : 1),
-  )
-  gauge('sus_releases_refused', 'Releases that are here and do not verify.', (self) =>
-    self.set(releases.problems().length),
-  )
-  gauge('sus_data_age_seconds', 'Time since the end of the newest reference period in service.', (self) => {
+  gauge('sus_cache_bytes', 'Memory of cached responses.', () => cache.bytes())
+  gauge('sus_ready', '1 while a verified release is in service.', () => (releases.current() === null ? 0 : 1))
+  const refusedHelp = 'Releases that are here and do not verify.'
+  gauge('sus_releases_refused', refusedHelp, () => releases.problems().length)
+  gauge('sus_data_age_seconds', 'Time since the end of the newest reference period in service.', () => {
     const month = releases.current()?.components.cnes?.month
-    if (month !== undefined) self.set((Date.now() - Date.UTC(Math.floor(month / 100), month % 100, 1)) / 1000)
+    if (month === undefined) return undefined
+    return (Date.now() - Date.UTC(Math.floor(month / 100), month % 100, 1)) / 1000
   })
   if (isRateStoreUp !== null)
     gauge(
       'sus_rate_limit_store_up',
       '1 while rate limits are shared; 0 while the store does not answer and this instance limits alone.',
-      (self) => self.set(isRateStoreUp() ? 1 : 0),
+      () => (isRateStoreUp() ? 1 : 0),
     )
   const info = new Gauge({
     name: 'sus_release_info',

@@ -5,10 +5,10 @@ import { METRIC_CODES } from '../model/metrics.ts'
 import { CAUSES } from '../query/dialect/duckdb/records.ts'
 import { manifestSchema } from '../release/manifest.ts'
 
-type Json = { readonly [name: string]: unknown }
+export type Json = { readonly [name: string]: unknown }
 
 const text = (description: string): Json => ({ type: 'string', description })
-const orNull = (schema: Json): Json => ({ ...schema, type: [schema.type, 'null'] })
+export const orNull = (schema: Json): Json => ({ ...schema, type: [schema.type, 'null'] })
 const integer = (description: string): Json => ({ type: 'integer', description })
 const flag = (description: string): Json => ({ type: 'boolean', description })
 const list = (items: Json, description?: string): Json => ({
@@ -31,6 +31,12 @@ const dictionary = (schema: Json, description: string): Json => ({
   description,
 })
 
+/** JSON schema of a zod schema, without the dialect: the document names one for all. */
+export function jsonSchema(schema: z.ZodType, options: z.core.ToJSONSchemaParams): Json {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, options)
+  return json
+}
+
 const CODE: Json = {
   type: ['string', 'integer', 'null'],
   description: 'Code of the member; null: without a code.',
@@ -41,9 +47,6 @@ const PERIODS = list({ type: 'string', pattern: '^\\d{4}-\\d{2}$' }, 'Reference 
 const QUERY = {
   type: 'object',
   description: 'The canonical query: sorted, without repetition, defaults filled in.',
-}
-const { $schema: _dialect, ...MANIFEST } = z.toJSONSchema(manifestSchema, { io: 'output' }) as Json & {
-  $schema?: unknown
 }
 
 const MEMBER = object({
@@ -95,7 +98,7 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
       promoted: flag('In service.'),
     }),
   ),
-  ReleaseDetailResponse: MANIFEST,
+  ReleaseDetailResponse: jsonSchema(manifestSchema, { io: 'output' }),
   SigningKeyResponse: object({
     algorithm: { const: 'Ed25519' },
     public_key: text('32 bytes, base64.'),

@@ -3,18 +3,15 @@
  *
  * In: nothing but the tables. Out: a JSON value, the same for the same code, kept as a golden file by the tests.
  */
-import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../model/cnes/lineage.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Lineage } from '../model/types.ts'
-import { ANSWERS, PAGES } from './openapi-answers.ts'
+import { ANSWERS, type Json, jsonSchema, orNull, PAGES } from './openapi-answers.ts'
 import { querySchemas } from './parameters.ts'
-import { methodOf, type Route, releaseAreaOf, VERSION } from './route.ts'
-
-type Json = { readonly [name: string]: unknown }
+import { methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
 
 const TEXT: Json = { type: ['string', 'null'] }
 const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
@@ -141,10 +138,7 @@ function answerContent(route: Route): Json {
 /** The schema that checks the body, with the codes a client may send. */
 function bodySchemaOf(route: Route): Json {
   if (route.kind !== 'custom' || route.body === undefined) return {}
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(route.body, { io: 'input' }) as Json & {
-    $schema?: unknown
-  }
-  return schema
+  return jsonSchema(route.body, { io: 'input' })
 }
 
 /** The areas of the specification, and ours beside them. */
@@ -172,10 +166,7 @@ const pathParameters = ({ path }: Route): Json[] =>
 
 function queryParameters(route: Route): Json[] {
   return Object.entries(querySchemas(route)).map(([name, schema]) => {
-    const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
-      io: 'input',
-      unrepresentable: 'any',
-    }) as Json & { $schema?: unknown }
+    const json = jsonSchema(schema, { io: 'input', unrepresentable: 'any' })
     const defaults = route.kind === 'list' ? { ...route.defaults, limit: String(route.limit.default) } : {}
     const value = (defaults as Record<string, string>)[name]
     return {
@@ -199,14 +190,8 @@ const describeParameter = (name: string): string => {
 }
 
 function releaseHeaders(route: Route): Json {
-  const area = releaseAreaOf(route)
-  if (area === null) return {}
-  const name =
-    area === 'analytics'
-      ? 'x-analytics-release-id'
-      : route.path.startsWith('/v1/demography')
-        ? 'x-demography-release-id'
-        : 'x-data-release-id'
+  const name = releaseHeaderOf(route)
+  if (name === '') return {}
   return {
     headers: { [name]: { schema: { type: 'string' }, description: 'Release the answer comes from.' } },
   }
@@ -296,29 +281,21 @@ function publishedColumns(dataset: string, field: string): string[] {
 
 function recordSchema(dataset: Dataset, isDetail: boolean): Json {
   const names = [...dataset.fields, ...(isDetail ? (dataset.detail ?? []) : [])]
+  const describe = (name: FieldName): Json => {
+    const { type, nullable, description, unit } = fieldOf(name)
+    const schema = FIELD_SCHEMAS[type]
+    const measured = unit === undefined ? [] : [`Unit: ${unit}.`]
+    return {
+      ...(nullable === true ? orNull(schema) : schema),
+      description: [description, ...measured, ...publishedColumns(dataset.name, name)].join(' '),
+    }
+  }
   return {
     type: 'object',
     additionalProperties: false,
     description: dataset.description,
     required: names,
-    properties: Object.fromEntries(
-      names.map((name) => {
-        const { type, nullable, description, unit } = fieldOf(name)
-        const schema = FIELD_SCHEMAS[type]
-        return [
-          name,
-          {
-            ...schema,
-            ...(nullable === true ? { type: [schema.type, 'null'] } : {}),
-            description: [
-              description,
-              ...(unit === undefined ? [] : [`Unit: ${unit}.`]),
-              ...publishedColumns(dataset.name, name),
-            ].join(' '),
-          },
-        ]
-      }),
-    ),
+    properties: Object.fromEntries(names.map((name) => [name, describe(name)])),
   }
 }
 

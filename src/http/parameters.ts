@@ -15,6 +15,14 @@ const PIN = z.string().min(1).max(200)
 const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
 const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
 
+export function wholeNumber(low: number, high: number) {
+  const message = `must be a whole number from ${low} to ${high}`
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, message)
+    .refine((text) => Number(text) >= low && Number(text) <= high, message)
+}
+
 /** @returns every query parameter of a route, with its schema */
 export function querySchemas(route: Route): Record<string, z.ZodType<string | undefined>> {
   const schemas: Record<string, z.ZodType<string | undefined>> = {}
@@ -31,12 +39,7 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
     schemas[name] = filterSchema(filter).optional()
   }
   if (route.kind === 'list') {
-    const { max } = route.limit
-    schemas.limit = z
-      .string()
-      .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${max}`)
-      .refine((text) => Number(text) >= 1 && Number(text) <= max, `must be a whole number from 1 to ${max}`)
-      .optional()
+    schemas.limit = wholeNumber(1, route.limit.max).optional()
     schemas.cursor = z.string().min(1).max(1024).optional()
     schemas.count = z.enum(['true', 'false']).optional()
   }

@@ -45,13 +45,13 @@ export interface AllRoute extends RouteBase {
   readonly filters?: readonly string[]
 }
 
+/** Path parameter, which is a key column too → digits of its code. */
+type KeyDigits = Readonly<Partial<Record<FieldName, number>>>
+
 export interface RecordRoute extends RouteBase {
   readonly kind: 'record'
   readonly dataset: Dataset
-  /** Path parameter → key column and form. */
-  readonly key: Readonly<
-    Record<string, { readonly column: FieldName; readonly digits: number; readonly integer?: boolean }>
-  >
+  readonly key: KeyDigits
 }
 
 export interface ScopedRoute extends RouteBase {
@@ -65,8 +65,7 @@ export interface ScopedRoute extends RouteBase {
 export interface ProvenanceRoute extends RouteBase {
   readonly kind: 'provenance'
   readonly dataset: Dataset
-  /** Path parameter (and key column) → digits of the code. */
-  readonly key: Readonly<Record<string, number>>
+  readonly key: KeyDigits
 }
 
 /** What a handler of a custom route receives. */

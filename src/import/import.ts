@@ -130,9 +130,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             coverage: built.coverage,
             counts: built.counts,
             set_aside: [...built.setAside],
-            components: Object.fromEntries(
-              needed.map(([other, { manifest }]) => [other, manifest.release_id]),
-            ),
+            components: idsOf(needed),
             census_year: built.censusYear,
           },
           notesOf(built, found.acquisitions),
@@ -189,6 +187,9 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
   for (const { reason, rows } of setAside) sums[reason] = (sums[reason] ?? 0) + rows
   return sums
 }
+
+const idsOf = (releases: Iterable<readonly [Area, AreaRelease]>): Manifest['components'] =>
+  Object.fromEntries([...releases].map(([area, { manifest }]) => [area, manifest.release_id]))
 
 /** What all manifests have in common: versions, and the outcome of checks. */
 const describe = (version: string, checks: readonly NamedCheck[]) => ({
@@ -282,9 +283,7 @@ function makeAnalytics(
         coverage: {},
         counts: {},
         set_aside: [],
-        components: Object.fromEntries(
-          [...releases].map(([area, { manifest }]) => [area, manifest.release_id]),
-        ),
+        components: idsOf(releases),
         census_year: demography?.manifest.census_year ?? null,
       },
       null,

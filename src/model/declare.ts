@@ -1,10 +1,12 @@
 /** Short forms in which the folders of model/ declare fields, filters, code lists, measures and metrics. Pure. */
+import type { DatasetName } from './datasets.ts'
 import type { FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type {
   Condition,
   CountMetric,
   Dataset,
+  DimensionDeclaration,
   Field,
   FilterValues,
   Measure,
@@ -42,6 +44,51 @@ export function codeList<Name extends string>(
     ...(catalogSize === undefined ? {} : { catalogSize }),
   }
 }
+
+/** `<stem>_code` and `<stem>_name` are fields. */
+type Stem<Name = FieldName> = Name extends `${infer Part}_code`
+  ? `${Part}_name` extends FieldName
+    ? Part
+    : never
+  : never
+
+/** A code list that holds codes and their names, and no more. */
+export const namedCodes = <Name extends string>(
+  datasetName: Name,
+  stem: Stem,
+  description: string,
+  catalogSize?: number,
+) => codeList(datasetName, [`${stem}_code`], [`${stem}_name`], description, catalogSize)
+
+/** A dimension whose members a code list names. @param column holds its codes, in facts and in the list */
+export const listed = (
+  label: string,
+  label_en: string,
+  dataset: DatasetName,
+  stem: Stem,
+  column: FieldName = `${stem}_code`,
+): DimensionDeclaration => ({
+  label,
+  label_en,
+  column,
+  member: { dataset, key: column, name: `${stem}_name` },
+  order: 'code',
+})
+
+/** A dimension of a closed list. @param names by code: in Portuguese, in English */
+export const closed = (
+  label: string,
+  label_en: string,
+  column: FieldName,
+  names: Readonly<Record<string, readonly [pt: string, en: string]>>,
+): DimensionDeclaration => ({
+  label,
+  label_en,
+  column,
+  member: null,
+  labels: Object.fromEntries(Object.entries(names).map(([member, [pt, en]]) => [member, { pt, en }])),
+  order: 'code',
+})
 
 /** @param minus field whose sum is subtracted */
 export const sum = (
@@ -94,11 +141,10 @@ export const ratio = (
   description: `${label_en}: ${scale === 1 ? '' : `${scale} × `}${less === undefined ? numerator : `(${numerator} − ${less})`} ÷ ${denominator}, divided once at the level asked for.`,
   ...(less === undefined ? {} : { less }),
 })
+/** @param counted unit and labels of what is counted, as a rule the numerator itself */
 export const perCapita = (
   numerator: string,
-  unit: string,
-  label: string,
-  label_en: string,
+  { unit, label, label_en }: Pick<Metric, 'unit' | 'label' | 'label_en'>,
 ): Untiered<RatioMetric> =>
   ratio(
     numerator,

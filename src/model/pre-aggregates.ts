@@ -77,11 +77,7 @@ export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource
   const { field = '' } = measure
   if (measure.kind === 'count') return { ...source, stored: rows }
   if (measure.kind === 'sum')
-    return {
-      ...source,
-      stored: sum(field),
-      minus: measure.minus === undefined ? null : sum(measure.minus),
-    }
+    return { ...source, stored: sum(field), minus: measure.minus === undefined ? null : sum(measure.minus) }
   if (columns.includes(field)) return { ...source, stored: rows, distinctKey: field }
   if (field !== 'cnes_code') return null
   const facilities: StoredMeasure = {

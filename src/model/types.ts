@@ -39,12 +39,14 @@ export type Filter =
   | { readonly kind: 'flag'; readonly column: FieldName }
   | { readonly kind: 'search'; readonly codes: FieldName; readonly text: 'search_text' }
   | { readonly kind: 'status' }
-  /** Met by an offering when one of its declarations meets all filters of this kind at once. */
-  | {
-      readonly kind: 'declaration'
-      readonly column: 'characteristic_code' | 'provider_kind' | DeclarationFlag
-      readonly values: FilterValues
-    }
+  | DeclarationFilter
+
+/** Met by an offering when one of its declarations meets all filters of this kind at once. */
+export interface DeclarationFilter {
+  readonly kind: 'declaration'
+  readonly column: 'characteristic_code' | 'provider_kind' | DeclarationFlag
+  readonly values: FilterValues
+}
 
 export type DeclarationFlag =
   | 'has_ambulatory'

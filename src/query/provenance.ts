@@ -90,7 +90,7 @@ const COMPUTED: Readonly<Record<string, string>> = {
 
 export const planPublishedRows = (
   dataset: TracedDataset,
-  key: Readonly<Record<string, string>>,
+  key: Readonly<Record<string, string | number>>,
   period: number,
 ): Sql =>
   sql`SELECT * FROM ${table(`${dataset}_provenance`, period)} WHERE ${join(

@@ -20,16 +20,8 @@ import {
 import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
+import { wholeNumber } from '../parameters.ts'
 import type { DataResult, FileResult, HandlerRequest, Route } from '../route.ts'
-
-const wholeNumber = (low: number, high: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, `must be a whole number from ${low} to ${high}`)
-    .refine(
-      (text) => Number(text) >= low && Number(text) <= high,
-      `must be a whole number from ${low} to ${high}`,
-    )
 
 /** @throws AppError 'not_ready' where no release is in service */
 function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {

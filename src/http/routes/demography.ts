@@ -12,7 +12,7 @@ export const DEMOGRAPHY: readonly Route[] = [
     summary: 'Population of municipalities, every year of a type.',
     capability: 'demography.read',
     dataset: DATASETS.population,
-    filters: ['state', 'municipality', 'reference_year', 'population_type'],
+    filters: Object.keys(DATASETS.population.filters),
     defaults: { population_type: 'ESTIMATED_POPULATION' },
     limit: { default: 50, max: 250 },
     response: 'DemographyPopulationListResponse',

@@ -17,7 +17,7 @@ export const GEOGRAPHY: readonly Route[] = [
     summary: 'One state.',
     capability: 'geo.read',
     dataset: DATASETS.states,
-    key: { ibge_code: { column: 'ibge_code', digits: 2, integer: true } },
+    key: { ibge_code: 2 },
     response: 'StateDetailResponse',
   },
   {
@@ -38,7 +38,7 @@ export const GEOGRAPHY: readonly Route[] = [
     summary: 'Municipalities, by state, name or code.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
-    filters: ['state', 'search', 'territorial_type'],
+    filters: Object.keys(DATASETS.municipalities.filters),
     defaults: { territorial_type: 'MUNICIPALITY' },
     limit: { default: 50, max: 250 },
     response: 'MunicipalityListResponse',
@@ -49,7 +49,7 @@ export const GEOGRAPHY: readonly Route[] = [
     summary: 'One municipality.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
-    key: { ibge_code: { column: 'ibge_code', digits: 7, integer: true } },
+    key: { ibge_code: 7 },
     response: 'MunicipalityDetailResponse',
   },
 ]

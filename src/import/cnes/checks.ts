@@ -1,5 +1,5 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
+import { FACT_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
@@ -7,21 +7,15 @@ import type { NamedCheck } from '../write-parquet.ts'
 import { repeatedKeys } from './facts.ts'
 import type { PeriodScope } from './published-rows.ts'
 
+const OF_FACILITIES = 'FROM link WHERE reason IS NULL'
+
 /** Every facility occurs once and lies in a municipality of the list. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {
+  const repeated = await session.number(`SELECT count(*) - count(DISTINCT cnes_number) ${OF_FACILITIES}`)
+  const homeless = await session.number(`SELECT count(*) ${OF_FACILITIES} AND municipality_ibge_code IS NULL`)
   return [
-    {
-      name: `facility_keys_unique_${period}`,
-      violations: await session.number(
-        'SELECT count(*) - count(DISTINCT cnes_number) FROM link WHERE reason IS NULL',
-      ),
-    },
-    {
-      name: `facilities_have_municipalities_${period}`,
-      violations: await session.number(
-        'SELECT count(*) FROM link WHERE reason IS NULL AND municipality_ibge_code IS NULL',
-      ),
-    },
+    { name: `facility_keys_unique_${period}`, violations: repeated },
+    { name: `facilities_have_municipalities_${period}`, violations: homeless },
   ]
 }
 
@@ -79,6 +73,31 @@ export async function checkFact(
   return checks
 }
 
+const FACILITY_COUNTS: Readonly<Record<string, string>> = {
+  facilities: OF_FACILITIES,
+  facilities_closed: `${OF_FACILITIES} AND NOT is_active`,
+  facilities_of_unknown_municipality: `${OF_FACILITIES} AND is_unknown_municipality`,
+}
+/** Name of a count → the rows counted; USING names the code whose text the catalog of the month lacks. */
+const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> = {
+  bed_capacity: {
+    bed_capacity: 'WHERE reason IS NULL',
+    beds_sus_above_existing: 'WHERE reason IS NULL AND beds_sus > beds_existing',
+    bed_types_without_name: 'ANTI JOIN now_bed_types USING (bed_type_code) WHERE reason IS NULL',
+  },
+  equipment_inventory: {
+    equipment_inventory: 'WHERE reason IS NULL',
+    equipment_types_without_name:
+      'ANTI JOIN now_equipment_types USING (category_code, equipment_code) WHERE reason IS NULL',
+  },
+  specialized_services: {
+    service_declarations: 'WHERE reason IS NULL',
+    classifications_without_name:
+      'ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
+    characteristics_not_known: 'WHERE reason IS NULL AND characteristic_code IS NULL',
+  },
+}
+
 /**
  * What the manifest reports of the month: rows loaded, and what in them is unusual.
  *
@@ -86,55 +105,23 @@ export async function checkFact(
  */
 export async function countPeriod(
   session: Session,
-  input: PeriodScope,
+  { period, family, facts }: PeriodScope,
   facilities: string,
 ): Promise<Record<string, number>> {
-  const { period } = input
-  const counts: Record<string, number> = {
-    [`facilities_${period}`]: await session.number('SELECT count(*) FROM link WHERE reason IS NULL'),
-    [`facilities_closed_${period}`]: await session.number(
-      'SELECT count(*) FROM link WHERE reason IS NULL AND NOT is_active',
-    ),
-    [`facilities_of_unknown_municipality_${period}`]: await session.number(
-      'SELECT count(*) FROM link WHERE reason IS NULL AND is_unknown_municipality',
-    ),
+  const counts: Record<string, number> = {}
+  const count = async (name: string, from: string): Promise<void> => {
+    counts[`${name}_${period}`] = await session.number(`SELECT count(*) ${from}`)
   }
-  if (input.family === 'base') {
+  for (const [name, from] of Object.entries(FACILITY_COUNTS)) await count(name, from)
+  if (family === 'base') {
     const written = await session.number(
       `SELECT count(*) FROM read_parquet(${quoteText(facilities)}, hive_partitioning = false) WHERE latitude IS NOT NULL AND longitude IS NOT NULL`,
     )
-    counts[`coordinates_dropped_${period}`] =
-      (await session.number('SELECT count(*) FROM link WHERE reason IS NULL AND has_latitude')) - written
+    const published = await session.number(`SELECT count(*) ${OF_FACILITIES} AND has_latitude`)
+    counts[`coordinates_dropped_${period}`] = published - written
   }
-  if (input.facts.has('bed_capacity')) {
-    counts[`bed_capacity_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity WHERE reason IS NULL',
-    )
-    counts[`beds_sus_above_existing_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity WHERE reason IS NULL AND beds_sus > beds_existing',
-    )
-    counts[`bed_types_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_bed_capacity ANTI JOIN now_bed_types USING (bed_type_code) WHERE reason IS NULL',
-    )
-  }
-  if (input.facts.has('equipment_inventory')) {
-    counts[`equipment_inventory_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_equipment_inventory WHERE reason IS NULL',
-    )
-    counts[`equipment_types_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_equipment_inventory ANTI JOIN now_equipment_types USING (category_code, equipment_code) WHERE reason IS NULL',
-    )
-  }
-  if (input.facts.has('specialized_services')) {
-    counts[`service_declarations_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services WHERE reason IS NULL',
-    )
-    counts[`classifications_without_name_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
-    )
-    counts[`characteristics_not_known_${period}`] = await session.number(
-      'SELECT count(*) FROM fact_specialized_services WHERE reason IS NULL AND characteristic_code IS NULL',
-    )
-  }
+  for (const fact of FACT_NAMES.filter((name) => facts.has(name)))
+    for (const [name, rows] of Object.entries(FACT_COUNTS[fact]))
+      await count(name, `FROM fact_${fact} ${rows}`)
   return counts
 }

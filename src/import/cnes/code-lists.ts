@@ -6,11 +6,12 @@
  */
 import * as codes from '../../model/cnes/codes/index.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
+import type { FieldName } from '../../model/fields.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 
-/** [stored column, published column, rule] of each catalog of the national base. */
+/** A catalog of the national base: its table, and the expression of each stored column. */
 interface CatalogSource {
   readonly dataset: DatasetName
   readonly table: string
@@ -20,91 +21,57 @@ interface CatalogSource {
 const code = (width: 1 | 2 | 3 | 4, column: string): string => applyRule(`code${width}`, quoteName(column))
 const text = (column: string): string => applyRule('text', quoteName(column))
 
+const catalog = (
+  dataset: DatasetName,
+  table: string,
+  columns: Readonly<Partial<Record<FieldName, string>>>,
+): CatalogSource => ({ dataset, table, columns: Object.entries(columns) })
+
 const BASE: readonly CatalogSource[] = [
-  {
-    dataset: 'facility_types',
-    table: 'tbTipoUnidade',
-    columns: [
-      ['facility_type_code', code(2, 'CO_TIPO_UNIDADE')],
-      ['facility_type_name', text('DS_TIPO_UNIDADE')],
-    ],
-  },
-  {
-    dataset: 'legal_natures',
-    table: 'tbNaturezaJuridica',
-    columns: [
-      ['legal_nature_code', code(4, 'CO_NATUREZA_JUR')],
-      ['legal_nature_name', text('DS_NATUREZA_JUR')],
-    ],
-  },
-  {
-    dataset: 'deactivation_reasons',
-    table: 'tbMotivoDesativacao',
-    columns: [
-      ['deactivation_reason_code', `coalesce(${code(2, 'CO_MOTIVO_DESAB')}, ${code(2, 'CD_MOTIVO_DESAB')})`],
-      ['deactivation_reason_name', text('DS_MOTIVO_DESAB')],
-    ],
-  },
-  {
-    dataset: 'opening_hours',
-    table: 'tbTurnoAtendimento',
-    columns: [
-      ['opening_hours_code', code(2, 'CO_TURNO_ATENDIMENTO')],
-      ['opening_hours_name', text('DS_TURNO_ATENDIMENTO')],
-    ],
-  },
-  {
-    dataset: 'bed_categories',
-    table: 'tbTipoLeito',
-    columns: [
-      ['bed_category_code', code(1, 'CO_TIPO_LEITO')],
-      ['bed_category_name', text('DS_TIPO_LEITO')],
-    ],
-  },
-  {
-    dataset: 'bed_types',
-    table: 'tbLeito',
-    columns: [
-      ['bed_type_code', code(2, 'CO_LEITO')],
-      ['bed_type_name', text('DS_LEITO')],
-      ['bed_category_code', `coalesce(${code(1, 'TP_LEITO')}, ${code(1, 'CO_TIPO_LEITO')})`],
-    ],
-  },
-  {
-    dataset: 'equipment_categories',
-    table: 'tbTipoEquipamento',
-    columns: [
-      ['category_code', code(2, 'CO_TIPO_EQUIPAMENTO')],
-      ['category_name', text('DS_TIPO_EQUIPAMENTO')],
-    ],
-  },
-  {
-    dataset: 'equipment_types',
-    table: 'tbEquipamento',
-    columns: [
-      ['category_code', code(2, 'CO_TIPO_EQUIPAMENTO')],
-      ['equipment_code', code(2, 'CO_EQUIPAMENTO')],
-      ['equipment_name', text('DS_EQUIPAMENTO')],
-      ['renem_code', text('CO_RENEM')],
-    ],
-  },
-  {
-    dataset: 'specialized_service_types',
-    table: 'tbServicoEspecializado',
-    columns: [
-      ['service_code', code(3, 'CO_SERVICO_ESPECIALIZADO')],
-      ['service_name', text('DS_SERVICO_ESPECIALIZADO')],
-    ],
-  },
-  {
-    dataset: 'specialized_service_classifications',
-    table: 'tbClassificacaoServico',
-    columns: [
-      ['service_code', code(3, 'CO_SERVICO_ESPECIALIZADO')],
-      ['classification_code', code(3, 'CO_CLASSIFICACAO_SERVICO')],
-      ['classification_name', text('DS_CLASSIFICACAO_SERVICO')],
-    ],
-  },
+  catalog('facility_types', 'tbTipoUnidade', {
+    facility_type_code: code(2, 'CO_TIPO_UNIDADE'),
+    facility_type_name: text('DS_TIPO_UNIDADE'),
+  }),
+  catalog('legal_natures', 'tbNaturezaJuridica', {
+    legal_nature_code: code(4, 'CO_NATUREZA_JUR'),
+    legal_nature_name: text('DS_NATUREZA_JUR'),
+  }),
+  catalog('deactivation_reasons', 'tbMotivoDesativacao', {
+    deactivation_reason_code: `coalesce(${code(2, 'CO_MOTIVO_DESAB')}, ${code(2, 'CD_MOTIVO_DESAB')})`,
+    deactivation_reason_name: text('DS_MOTIVO_DESAB'),
+  }),
+  catalog('opening_hours', 'tbTurnoAtendimento', {
+    opening_hours_code: code(2, 'CO_TURNO_ATENDIMENTO'),
+    opening_hours_name: text('DS_TURNO_ATENDIMENTO'),
+  }),
+  catalog('bed_categories', 'tbTipoLeito', {
+    bed_category_code: code(1, 'CO_TIPO_LEITO'),
+    bed_category_name: text('DS_TIPO_LEITO'),
+  }),
+  catalog('bed_types', 'tbLeito', {
+    bed_type_code: code(2, 'CO_LEITO'),
+    bed_type_name: text('DS_LEITO'),
+    bed_category_code: `coalesce(${code(1, 'TP_LEITO')}, ${code(1, 'CO_TIPO_LEITO')})`,
+  }),
+  catalog('equipment_categories', 'tbTipoEquipamento', {
+    category_code: code(2, 'CO_TIPO_EQUIPAMENTO'),
+    category_name: text('DS_TIPO_EQUIPAMENTO'),
+  }),
+  catalog('equipment_types', 'tbEquipamento', {
+    category_code: code(2, 'CO_TIPO_EQUIPAMENTO'),
+    equipment_code: code(2, 'CO_EQUIPAMENTO'),
+    equipment_name: text('DS_EQUIPAMENTO'),
+    renem_code: text('CO_RENEM'),
+  }),
+  catalog('specialized_service_types', 'tbServicoEspecializado', {
+    service_code: code(3, 'CO_SERVICO_ESPECIALIZADO'),
+    service_name: text('DS_SERVICO_ESPECIALIZADO'),
+  }),
+  catalog('specialized_service_classifications', 'tbClassificacaoServico', {
+    service_code: code(3, 'CO_SERVICO_ESPECIALIZADO'),
+    classification_code: code(3, 'CO_CLASSIFICACAO_SERVICO'),
+    classification_name: text('DS_CLASSIFICACAO_SERVICO'),
+  }),
 ]
 
 const LISTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -116,6 +83,12 @@ const LISTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   bed_types: codes.BED_TYPES,
   equipment_categories: codes.EQUIPMENT_CATEGORIES,
   equipment_types: codes.EQUIPMENT_TYPES,
+  specialized_service_types: codes.SERVICE_TYPES,
+  specialized_service_classifications: codes.SERVICE_CLASSIFICATIONS,
+}
+const OLD_SERVICES: typeof LISTS = {
+  specialized_service_types: codes.SERVICE_TYPES_BEFORE_200803,
+  specialized_service_classifications: codes.SERVICE_CLASSIFICATIONS_BEFORE_200803,
 }
 
 /** Months from which services have the coding of today. */
@@ -165,17 +138,8 @@ async function insertList(
   rank: number,
   period = rank,
 ): Promise<void> {
-  const old = period < NEW_SERVICES_FROM
-  const rows =
-    dataset === 'specialized_service_types'
-      ? old
-        ? codes.SERVICE_TYPES_BEFORE_200803
-        : codes.SERVICE_TYPES
-      : dataset === 'specialized_service_classifications'
-        ? old
-          ? codes.SERVICE_CLASSIFICATIONS_BEFORE_200803
-          : codes.SERVICE_CLASSIFICATIONS
-        : (LISTS[dataset] ?? [])
+  const lists = period < NEW_SERVICES_FROM ? { ...LISTS, ...OLD_SERVICES } : LISTS
+  const rows = lists[dataset] ?? []
   const width = BASE.find((source) => source.dataset === dataset)?.columns.length ?? 0
   const values = rows.map((cells) => {
     const padded = Array.from({ length: width }, (_, index) =>
@@ -193,6 +157,23 @@ async function makeNow(session: Session, dataset: DatasetName, rank: number): Pr
   )
 }
 
+/** The catalog above another, its key there, and the columns that come with it. */
+const PARENTS: Readonly<
+  Partial<Record<DatasetName, { dataset: DatasetName; key: string; columns: string }>>
+> = {
+  bed_types: { dataset: 'bed_categories', key: 'bed_category_code', columns: 'parent.bed_category_name' },
+  equipment_types: {
+    dataset: 'equipment_categories',
+    key: 'category_code',
+    columns: "category_code || ':' || equipment_code AS equipment_type_key, parent.category_name",
+  },
+  specialized_service_classifications: {
+    dataset: 'specialized_service_types',
+    key: 'service_code',
+    columns: "service_code || ':' || classification_code AS classification_key, parent.service_name",
+  },
+}
+
 /** Writes every catalog: one row a code, its newest text. Names of parents (category, service) are joined in. */
 export async function writeCatalogs(session: Session, staging: string): Promise<DatasetOutput[]> {
   const outputs: DatasetOutput[] = []
@@ -201,14 +182,11 @@ export async function writeCatalogs(session: Session, staging: string): Promise<
     return `(SELECT DISTINCT ON (${key.join(', ')}) * FROM cat_${dataset} WHERE ${key.map((column) => `${column} IS NOT NULL`).join(' AND ')} ORDER BY ${key.join(', ')}, rank DESC, source_row)`
   }
   for (const dataset of CATALOGS) {
+    const parent = PARENTS[dataset]
     const select =
-      dataset === 'bed_types'
-        ? `SELECT own.*, parent.bed_category_name FROM ${newest(dataset)} own LEFT JOIN ${newest('bed_categories')} parent USING (bed_category_code)`
-        : dataset === 'equipment_types'
-          ? `SELECT own.*, category_code || ':' || equipment_code AS equipment_type_key, parent.category_name FROM ${newest(dataset)} own LEFT JOIN ${newest('equipment_categories')} parent USING (category_code)`
-          : dataset === 'specialized_service_classifications'
-            ? `SELECT own.*, service_code || ':' || classification_code AS classification_key, parent.service_name FROM ${newest(dataset)} own LEFT JOIN ${newest('specialized_service_types')} parent USING (service_code)`
-            : `SELECT * FROM ${newest(dataset)}`
+      parent === undefined
+        ? `SELECT * FROM ${newest(dataset)}`
+        : `SELECT own.*, ${parent.columns} FROM ${newest(dataset)} own LEFT JOIN ${newest(parent.dataset)} parent USING (${parent.key})`
     outputs.push(await writeDataset(session, staging, dataset, null, select))
   }
   return outputs

@@ -83,9 +83,5 @@ export async function buildPeriod(
       ...types.flat().map((type) => `DROP TYPE ${type}`),
     ].join('; '),
   )
-  return {
-    outputs,
-    counts,
-    checks: ORDER_OF_CHECKS.flatMap((table) => checks.get(table) ?? []),
-  }
+  return { outputs, counts, checks: ORDER_OF_CHECKS.flatMap((table) => checks.get(table) ?? []) }
 }

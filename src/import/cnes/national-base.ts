@@ -71,27 +71,20 @@ export async function stageBaseMonth(
             'is UTF-8 where ISO-8859-1 is expected',
             'Import the file as DATASUS publishes it, not converted',
           )
-        const staged = await stageCsv(own, {
+        const { rows, rejected, columns } = await stageCsv(own, {
           file: shown,
           path,
           table: `st_${table.name}`,
           required: table.required,
           optional: table.optional,
         })
-        snapshots.push({
-          publisher: PUBLISHER,
-          file: name,
-          archive: found.archive,
-          bytes,
-          sha256,
-          rows: staged.rows,
-        })
+        snapshots.push({ publisher: PUBLISHER, file: name, archive: found.archive, bytes, sha256, rows })
         catalogFiles.set(table.name, name)
-        if (staged.rejected.length > 0)
+        if (rejected.length > 0)
           await own.run(
-            `INSERT INTO set_aside VALUES ${staged.rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
+            `INSERT INTO set_aside VALUES ${rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
           )
-        if (table.name === 'tbEstabelecimento') facilityColumns = staged.columns
+        if (table.name === 'tbEstabelecimento') facilityColumns = columns
         await rm(path, { force: true })
       }),
     )

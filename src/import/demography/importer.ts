@@ -13,7 +13,7 @@ import type { FoundFile } from '../discover.ts'
 import { ImportError, UnknownContent } from '../import-error.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
+import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
 
 interface IbgeSource {
@@ -183,51 +183,28 @@ async function buildDemography(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
     )
 
-  const populationRows = await session.number('SELECT count(*) FROM population_out')
-  const checks: NamedCheck[] = [
-    {
-      name: 'states_are_27',
-      violations: Math.abs((await session.number('SELECT count(*) FROM states_out')) - 27),
-    },
-    {
-      name: 'states_have_municipalities',
-      violations: await session.number('SELECT count(*) FROM states_out WHERE municipality_count = 0'),
-    },
-    {
-      name: 'municipality_keys_unique',
-      violations: await session.number('SELECT count(*) - count(DISTINCT ibge_code) FROM municipalities_out'),
-    },
-    {
-      name: 'municipalities_have_states',
-      violations:
-        (await session.number('SELECT count(*) FROM list_in')) -
-        (await session.number(
-          "SELECT count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'",
-        )),
-    },
-    { name: 'brasilia_is_there', violations: listed.has(String(BRASILIA)) ? 0 : 1 },
-    {
-      name: 'population_keys_unique',
-      violations: await session.number(
-        'SELECT count(*) - count(DISTINCT (municipality_code, reference_year, population_type)) FROM population_out',
-      ),
-    },
-    {
-      name: 'population_sum_equals_snapshot',
-      violations:
-        (await session.number('SELECT coalesce(sum(population), 0) FROM population_in')) ===
-        (await session.number('SELECT coalesce(sum(population), 0) FROM population_out'))
-          ? 0
-          : 1,
-    },
-  ]
-  const newest = await session.number('SELECT coalesce(max(reference_year), 0) FROM population_out')
-  const census = await session.number(
-    "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'CENSUS_POPULATION'",
-  )
-  const estimate = await session.number(
-    "SELECT coalesce(max(reference_year), 0) FROM population_out WHERE population_type = 'ESTIMATED_POPULATION'",
-  )
+  const number = (sql: string): Promise<number> => session.number(`SELECT ${sql}`)
+  const populationRows = await number('count(*) FROM population_out')
+  const sumOf = (table: string): Promise<number> => number(`coalesce(sum(population), 0) FROM ${table}`)
+  const violations: Readonly<Record<string, number>> = {
+    states_are_27: Math.abs((await number('count(*) FROM states_out')) - 27),
+    states_have_municipalities: await number('count(*) FROM states_out WHERE municipality_count = 0'),
+    municipality_keys_unique: await number('count(*) - count(DISTINCT ibge_code) FROM municipalities_out'),
+    municipalities_have_states:
+      (await number('count(*) FROM list_in')) -
+      (await number("count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'")),
+    brasilia_is_there: listed.has(String(BRASILIA)) ? 0 : 1,
+    population_keys_unique: await number(
+      'count(*) - count(DISTINCT (municipality_code, reference_year, population_type)) FROM population_out',
+    ),
+    population_sum_equals_snapshot:
+      (await sumOf('population_in')) === (await sumOf('population_out')) ? 0 : 1,
+  }
+  const newestYear = (where: string): Promise<number> =>
+    number(`coalesce(max(reference_year), 0) FROM population_out ${where}`)
+  const newest = await newestYear('')
+  const census = await newestYear("WHERE population_type = 'CENSUS_POPULATION'")
+  const estimate = await newestYear("WHERE population_type = 'ESTIMATED_POPULATION'")
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
@@ -247,7 +224,7 @@ async function buildDemography(
       .sort((a, b) => (`${a.file} ${a.reason}` < `${b.file} ${b.reason}` ? -1 : 1)),
     rejected,
     read,
-    checks,
+    checks: Object.entries(violations).map(([name, count]) => ({ name, violations: count })),
     coverage: {},
     month: (newest === 0 ? 2000 : newest) * 100 + 1,
     censusYear: census === 0 ? null : census,

@@ -1,5 +1,4 @@
 /** Closed lists of the facility registry: values the specification fixes (2.2). Order matters where a list says so. */
-/** Closed lists: fields whose values the specification fixes (2.2). Order matters where a list says so. */
 export const MANAGEMENT_TYPES = ['M', 'E', 'D', 'S'] as const
 export const TP_SUS_CODES = ['1', '2', '0', '9'] as const
 export const CHARACTERISTIC_CODES = ['1', '2', '3'] as const

@@ -1,14 +1,26 @@
 /** Facilities, the registry's code lists, and what facilities have: beds, equipment, specialised services. */
-import { codeList, equals } from '../declare.ts'
-import type { Dataset, Filter } from '../types.ts'
+import { codeList, equals, namedCodes } from '../declare.ts'
+import type { Dataset, DeclarationFilter, Filter, FilterValues } from '../types.ts'
 import { CHARACTERISTIC_CODES, MANAGEMENT_TYPES, PROVIDER_KINDS, TP_SUS_CODES } from './code-lists.ts'
 
-const FACILITY_CONTEXT = ['facility_name', 'uf', 'municipality_ibge_code', 'municipality_name'] as const
+const FACILITY_CONTEXT = [
+  'reference_period',
+  'cnes_code',
+  'facility_name',
+  'uf',
+  'municipality_ibge_code',
+  'municipality_name',
+] as const
 const FACILITY_ATTRIBUTES = ['facility_type_code', 'management_type', 'legal_nature_code'] as const
 
 const cnesCode: Filter = equals({ digits: 7 })
 const municipality: Filter = { kind: 'municipality', column: 'municipality_ibge_code' }
 const status: Filter = { kind: 'status' }
+const declared = (column: DeclarationFilter['column'], values: FilterValues): Filter => ({
+  kind: 'declaration',
+  column,
+  values,
+})
 
 export const DATASETS = {
   facilities: {
@@ -72,27 +84,11 @@ export const DATASETS = {
     },
     description: 'Health facilities of the national registry, open and closed.',
   },
-  facility_types: codeList(
-    'facility_types',
-    ['facility_type_code'],
-    ['facility_type_name'],
-    'Types of facility.',
-  ),
-  legal_natures: codeList('legal_natures', ['legal_nature_code'], ['legal_nature_name'], 'Legal natures.'),
-  deactivation_reasons: codeList(
-    'deactivation_reasons',
-    ['deactivation_reason_code'],
-    ['deactivation_reason_name'],
-    'Reasons of closing.',
-  ),
-  opening_hours: codeList('opening_hours', ['opening_hours_code'], ['opening_hours_name'], 'Opening shifts.'),
-  bed_categories: codeList(
-    'bed_categories',
-    ['bed_category_code'],
-    ['bed_category_name'],
-    'Bed categories.',
-    7,
-  ),
+  facility_types: namedCodes('facility_types', 'facility_type', 'Types of facility.'),
+  legal_natures: namedCodes('legal_natures', 'legal_nature', 'Legal natures.'),
+  deactivation_reasons: namedCodes('deactivation_reasons', 'deactivation_reason', 'Reasons of closing.'),
+  opening_hours: namedCodes('opening_hours', 'opening_hours', 'Opening shifts.'),
+  bed_categories: namedCodes('bed_categories', 'bed_category', 'Bed categories.', 7),
   bed_types: codeList(
     'bed_types',
     ['bed_type_code'],
@@ -100,13 +96,7 @@ export const DATASETS = {
     'Bed types.',
     69,
   ),
-  equipment_categories: codeList(
-    'equipment_categories',
-    ['category_code'],
-    ['category_name'],
-    'Equipment categories.',
-    16,
-  ),
+  equipment_categories: namedCodes('equipment_categories', 'category', 'Equipment categories.', 16),
   equipment_types: {
     ...codeList(
       'equipment_types',
@@ -117,13 +107,7 @@ export const DATASETS = {
     ),
     filters: { category_code: equals({ digits: 2 }) },
   },
-  specialized_service_types: codeList(
-    'specialized_service_types',
-    ['service_code'],
-    ['service_name'],
-    'Specialised services.',
-    73,
-  ),
+  specialized_service_types: namedCodes('specialized_service_types', 'service', 'Specialised services.', 73),
   specialized_service_classifications: codeList(
     'specialized_service_classifications',
     ['service_code', 'classification_code'],
@@ -137,8 +121,6 @@ export const DATASETS = {
     periodic: true,
     key: ['cnes_code', 'bed_type_code'],
     fields: [
-      'reference_period',
-      'cnes_code',
       ...FACILITY_CONTEXT,
       'bed_type_code',
       'bed_type_name',
@@ -149,7 +131,7 @@ export const DATASETS = {
       'beds_non_sus',
       'is_active',
     ],
-    internal: [...FACILITY_ATTRIBUTES],
+    internal: FACILITY_ATTRIBUTES,
     filters: {
       cnes_code: cnesCode,
       municipality_ibge_code: municipality,
@@ -166,8 +148,6 @@ export const DATASETS = {
     periodic: true,
     key: ['cnes_code', 'category_code', 'equipment_code'],
     fields: [
-      'reference_period',
-      'cnes_code',
       ...FACILITY_CONTEXT,
       'category_code',
       'category_name',
@@ -182,7 +162,7 @@ export const DATASETS = {
       'quantity_sus_basis',
       'is_active',
     ],
-    internal: [...FACILITY_ATTRIBUTES],
+    internal: FACILITY_ATTRIBUTES,
     filters: {
       cnes_code: cnesCode,
       municipality_ibge_code: municipality,
@@ -202,8 +182,6 @@ export const DATASETS = {
     periodic: true,
     key: ['cnes_code', 'service_code', 'classification_code'],
     fields: [
-      'reference_period',
-      'cnes_code',
       ...FACILITY_CONTEXT,
       'service_code',
       'service_name',
@@ -220,28 +198,20 @@ export const DATASETS = {
       'declarations',
       'is_active',
     ],
-    internal: [...FACILITY_ATTRIBUTES],
+    internal: FACILITY_ATTRIBUTES,
     filters: {
       cnes_code: cnesCode,
       municipality_ibge_code: municipality,
       service_code: equals({ digits: 3 }),
       classification_code: equals({ digits: 3 }),
       classification_key: equals({ key: [3, 3] }),
-      characteristic_code: {
-        kind: 'declaration',
-        column: 'characteristic_code',
-        values: { list: CHARACTERISTIC_CODES },
-      },
-      provider_kind: {
-        kind: 'declaration',
-        column: 'provider_kind',
-        values: { list: PROVIDER_KINDS },
-      },
-      has_ambulatory: { kind: 'declaration', column: 'has_ambulatory', values: { boolean: true } },
-      has_ambulatory_sus: { kind: 'declaration', column: 'has_ambulatory_sus', values: { boolean: true } },
-      has_hospital: { kind: 'declaration', column: 'has_hospital', values: { boolean: true } },
-      has_hospital_sus: { kind: 'declaration', column: 'has_hospital_sus', values: { boolean: true } },
-      offers_any_sus: { kind: 'declaration', column: 'offers_any_sus', values: { boolean: true } },
+      characteristic_code: declared('characteristic_code', { list: CHARACTERISTIC_CODES }),
+      provider_kind: declared('provider_kind', { list: PROVIDER_KINDS }),
+      has_ambulatory: declared('has_ambulatory', { boolean: true }),
+      has_ambulatory_sus: declared('has_ambulatory_sus', { boolean: true }),
+      has_hospital: declared('has_hospital', { boolean: true }),
+      has_hospital_sus: declared('has_hospital_sus', { boolean: true }),
+      offers_any_sus: declared('offers_any_sus', { boolean: true }),
       status,
     },
     description: 'Offerings of specialised services: one row per facility, service and classification.',

@@ -2,6 +2,13 @@
 import { code, flag, name, optionalCode, quantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 
+const degrees = (axis: string): Field => ({
+  type: 'coordinate',
+  nullable: true,
+  unit: 'degrees',
+  description: `${axis} as published; null when not a number or outside Brazil's box.`,
+})
+
 export const FIELDS = {
   reference_period: { type: 'period', description: 'Competence month of the published data.' },
   municipality_ibge_code: {
@@ -34,18 +41,8 @@ export const FIELDS = {
     description: 'Street, number, complement, district, postal code.',
   },
   phone: optionalCode('Telephone of legal persons as published, fillers such as "( )" removed.'),
-  latitude: {
-    type: 'coordinate',
-    nullable: true,
-    unit: 'degrees',
-    description: "Latitude as published; null when not a number or outside Brazil's box.",
-  },
-  longitude: {
-    type: 'coordinate',
-    nullable: true,
-    unit: 'degrees',
-    description: "Longitude as published; null when not a number or outside Brazil's box.",
-  },
+  latitude: degrees('Latitude'),
+  longitude: degrees('Longitude'),
   opening_hours_code: optionalCode('Opening shift, 2 digits.'),
   opening_hours_name: name('Text of the opening shift.'),
   activity_code: optionalCode('Teaching and research activity, 2 digits.'),

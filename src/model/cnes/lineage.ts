@@ -6,22 +6,16 @@ import type { Lineage } from '../types.ts'
 /** 'base': the national monthly base (CSV). 'state': monthly files by state (dBase). */
 export type Family = 'base' | 'state'
 
-const line = (
-  attribute:
-    | FieldName
-    | `address.${string}`
-    | 'unit_code'
-    | 'municipality6'
-    | 'provider_code'
-    | 'address_code'
-    | 'quantity_sus_published',
-  column: string,
-  rule: RuleName,
-): Lineage => ({
-  attribute,
-  column,
-  rule,
-})
+type Attribute =
+  | FieldName
+  | `address.${string}`
+  | 'unit_code'
+  | 'municipality6'
+  | 'provider_code'
+  | 'address_code'
+  | 'quantity_sus_published'
+
+const line = (attribute: Attribute, column: string, rule: RuleName): Lineage => ({ attribute, column, rule })
 
 const STATE_FACILITY: readonly Lineage[] = [
   line('cnes_code', 'CNES', 'code7'),
@@ -97,68 +91,49 @@ export type FactName = 'bed_capacity' | 'equipment_inventory' | 'specialized_ser
 
 export const FACT_NAMES: readonly FactName[] = ['bed_capacity', 'equipment_inventory', 'specialized_services']
 
+type Published = readonly [column: string, rule: RuleName]
+
+/** A fact in both families, whose rows name their facility. @param lines no column of the state: not published there */
+const fact = (
+  ...lines: readonly (readonly [attribute: Attribute, base: Published, state: Published | null])[]
+): Readonly<Record<Family, readonly Lineage[]>> => ({
+  base: [
+    line('unit_code', 'CO_UNIDADE', 'text'),
+    ...lines.map(([attribute, base]) => line(attribute, ...base)),
+  ],
+  state: [
+    line('cnes_code', 'CNES', 'code7'),
+    ...lines.flatMap(([attribute, , state]) => (state === null ? [] : line(attribute, ...state))),
+  ],
+})
+
 /** Facts. In files by state a row also repeats its facility's attributes: see STATE_FACILITY above. */
 export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, readonly Lineage[]>>>> = {
-  bed_capacity: {
-    base: [
-      line('unit_code', 'CO_UNIDADE', 'text'),
-      line('bed_type_code', 'CO_LEITO', 'code2'),
-      line('bed_category_code', 'CO_TIPO_LEITO', 'code1'),
-      line('beds_existing', 'QT_EXIST', 'quantity'),
-      line('beds_sus', 'QT_SUS', 'quantity'),
-    ],
-    state: [
-      line('cnes_code', 'CNES', 'code7'),
-      line('bed_type_code', 'CODLEITO', 'code2'),
-      line('bed_category_code', 'TP_LEITO', 'code1'),
-      line('beds_existing', 'QT_EXIST', 'quantity'),
-      line('beds_sus', 'QT_SUS', 'quantity'),
-    ],
-  },
-  equipment_inventory: {
-    base: [
-      line('unit_code', 'CO_UNIDADE', 'text'),
-      line('category_code', 'CO_TIPO_EQUIPAMENTO', 'code2'),
-      line('equipment_code', 'CO_EQUIPAMENTO', 'code2'),
-      line('quantity_existing', 'QT_EXISTENTE', 'quantity'),
-      line('quantity_in_use', 'QT_USO', 'quantity'),
-      line('tp_sus_code', 'TP_SUS', 'tp_sus'),
-      line('quantity_sus_published', 'QT_SUS', 'quantity_optional'),
-    ],
-    state: [
-      line('cnes_code', 'CNES', 'code7'),
-      line('category_code', 'TIPEQUIP', 'code2'),
-      line('equipment_code', 'CODEQUIP', 'code2'),
-      line('quantity_existing', 'QT_EXIST', 'quantity'),
-      line('quantity_in_use', 'QT_USO', 'quantity'),
-      line('tp_sus_code', 'IND_SUS', 'ind_sus'),
-    ],
-  },
-  specialized_services: {
-    base: [
-      line('unit_code', 'CO_UNIDADE', 'text'),
-      line('service_code', 'CO_SERVICO', 'code3'),
-      line('classification_code', 'CO_CLASSIFICACAO', 'code3'),
-      line('characteristic_code', 'TP_CARACTERISTICA', 'characteristic'),
-      line('provider_code', 'CO_CNPJCPF', 'provider'),
-      line('has_ambulatory', 'CO_AMBULATORIAL', 'flag_1_2'),
-      line('has_ambulatory_sus', 'CO_AMBULATORIAL_SUS', 'flag_1_2'),
-      line('has_hospital', 'CO_HOSPITALAR', 'flag_1_2'),
-      line('has_hospital_sus', 'CO_HOSPITALAR_SUS', 'flag_1_2'),
-      line('address_code', 'CO_END_COMPL', 'text'),
-    ],
-    state: [
-      line('cnes_code', 'CNES', 'code7'),
-      line('service_code', 'SERV_ESP', 'code3'),
-      line('classification_code', 'CLASS_SR', 'code3'),
-      line('characteristic_code', 'CARACTER', 'characteristic'),
-      line('provider_code', 'CNESTERC', 'provider'),
-      line('has_ambulatory', 'AMB_NSUS', 'flag_1_0'),
-      line('has_ambulatory_sus', 'AMB_SUS', 'flag_1_0'),
-      line('has_hospital', 'HOSP_NSUS', 'flag_1_0'),
-      line('has_hospital_sus', 'HOSP_SUS', 'flag_1_0'),
-    ],
-  },
+  bed_capacity: fact(
+    ['bed_type_code', ['CO_LEITO', 'code2'], ['CODLEITO', 'code2']],
+    ['bed_category_code', ['CO_TIPO_LEITO', 'code1'], ['TP_LEITO', 'code1']],
+    ['beds_existing', ['QT_EXIST', 'quantity'], ['QT_EXIST', 'quantity']],
+    ['beds_sus', ['QT_SUS', 'quantity'], ['QT_SUS', 'quantity']],
+  ),
+  equipment_inventory: fact(
+    ['category_code', ['CO_TIPO_EQUIPAMENTO', 'code2'], ['TIPEQUIP', 'code2']],
+    ['equipment_code', ['CO_EQUIPAMENTO', 'code2'], ['CODEQUIP', 'code2']],
+    ['quantity_existing', ['QT_EXISTENTE', 'quantity'], ['QT_EXIST', 'quantity']],
+    ['quantity_in_use', ['QT_USO', 'quantity'], ['QT_USO', 'quantity']],
+    ['tp_sus_code', ['TP_SUS', 'tp_sus'], ['IND_SUS', 'ind_sus']],
+    ['quantity_sus_published', ['QT_SUS', 'quantity_optional'], null],
+  ),
+  specialized_services: fact(
+    ['service_code', ['CO_SERVICO', 'code3'], ['SERV_ESP', 'code3']],
+    ['classification_code', ['CO_CLASSIFICACAO', 'code3'], ['CLASS_SR', 'code3']],
+    ['characteristic_code', ['TP_CARACTERISTICA', 'characteristic'], ['CARACTER', 'characteristic']],
+    ['provider_code', ['CO_CNPJCPF', 'provider'], ['CNESTERC', 'provider']],
+    ['has_ambulatory', ['CO_AMBULATORIAL', 'flag_1_2'], ['AMB_NSUS', 'flag_1_0']],
+    ['has_ambulatory_sus', ['CO_AMBULATORIAL_SUS', 'flag_1_2'], ['AMB_SUS', 'flag_1_0']],
+    ['has_hospital', ['CO_HOSPITALAR', 'flag_1_2'], ['HOSP_NSUS', 'flag_1_0']],
+    ['has_hospital_sus', ['CO_HOSPITALAR_SUS', 'flag_1_2'], ['HOSP_SUS', 'flag_1_0']],
+    ['address_code', ['CO_END_COMPL', 'text'], null],
+  ),
 }
 
 /** Attributes of a facility that a fact row of a file by state repeats. */

@@ -21,62 +21,69 @@ const facilities = (
 ) => counted(distinct(dataset, 'cnes_code', where), 'facilities', label, label_en, description)
 const offerings = (where: readonly Condition[], label: string, label_en: string, description: string) =>
   counted(count(SERVICES, where), 'offerings', label, label_en, description)
-const bedsOfCategory = (
-  category: string,
-  field: 'beds_existing' | 'beds_sus',
-  label: string,
-  label_en: string,
-) =>
+const beds = (field: string, label: string, label_en: string) =>
+  counted(sum(BEDS, field), 'beds', label, label_en)
+/** @param plural and @param english say in both languages which beds the category holds */
+const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: string, english: string) =>
   counted(
-    sum(BEDS, field, [{ field: 'bed_category_code', equals: category }]),
+    sum(BEDS, `beds_${kind}`, [{ field: 'bed_category_code', equals: category }]),
     'beds',
-    label,
-    label_en,
-    `Sum of ${field} of bed category ${category}.`,
+    `Leitos ${plural} ${kind === 'sus' ? 'SUS' : 'existentes'}`,
+    `${kind === 'sus' ? 'SUS' : 'Existing'} ${english} beds`,
+    `Sum of beds_${kind} of bed category ${category}.`,
   )
+const pieces = (field: string, label: string, label_en: string) =>
+  counted(sum(EQUIPMENT, field), 'pieces', label, label_en)
+
+// Metrics whose rate by inhabitants is a metric too, with the same unit and labels.
+const BEDS_EXISTING = beds('beds_existing', 'Leitos existentes', 'Existing beds')
+const BEDS_SUS = beds('beds_sus', 'Leitos SUS', 'SUS beds')
+const EQUIPMENT_EXISTING = pieces('quantity_existing', 'Equipamentos existentes', 'Existing equipment')
+const EQUIPMENT_IN_USE = pieces('quantity_in_use', 'Equipamentos em uso', 'Equipment in use')
+const FACILITIES_COUNT = facilities(
+  'facilities',
+  [],
+  'Estabelecimentos',
+  'Facilities',
+  'Distinct active facilities.',
+)
+const BEDS_NON_SUS = beds('beds_non_sus', 'Leitos não SUS', 'Beds outside SUS')
+const FACILITIES_WITH_BEDS = facilities(
+  BEDS,
+  above0('beds_existing'),
+  'Estabelecimentos com leitos',
+  'Facilities with beds',
+  'Distinct facilities with a bed quantity above 0.',
+)
+const COMPLEMENTARY_EXISTING = bedsOfCategory('3', 'existing', 'complementares', 'complementary')
+const COMPLEMENTARY_SUS = bedsOfCategory('3', 'sus', 'complementares', 'complementary')
+const EQUIPMENT_SUS = pieces('quantity_sus', 'Equipamentos disponíveis ao SUS', 'Equipment available to SUS')
+const SERVICE_OFFERINGS = offerings(
+  [],
+  'Ofertas de serviço especializado',
+  'Service offerings',
+  'Offerings: facility, service and classification.',
+)
+const FACILITIES_SUS = facilities(
+  'facilities',
+  [{ flag: 'offers_any_sus' }],
+  'Estabelecimentos que atendem ao SUS',
+  'Facilities that serve SUS',
+  'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
+)
 
 const CORE = metricsOf('core', {
-  bed_capacity_existing: counted(sum(BEDS, 'beds_existing'), 'beds', 'Leitos existentes', 'Existing beds'),
-  bed_capacity_sus: counted(sum(BEDS, 'beds_sus'), 'beds', 'Leitos SUS', 'SUS beds'),
-  bed_capacity_non_sus: counted(sum(BEDS, 'beds_non_sus'), 'beds', 'Leitos não SUS', 'Beds outside SUS'),
-  beds_existing_per_100k: perCapita('bed_capacity_existing', 'beds', 'Leitos existentes', 'Existing beds'),
-  beds_sus_per_100k: perCapita('bed_capacity_sus', 'beds', 'Leitos SUS', 'SUS beds'),
-  equipment_existing: counted(
-    sum(EQUIPMENT, 'quantity_existing'),
-    'pieces',
-    'Equipamentos existentes',
-    'Existing equipment',
-  ),
-  equipment_in_use: counted(
-    sum(EQUIPMENT, 'quantity_in_use'),
-    'pieces',
-    'Equipamentos em uso',
-    'Equipment in use',
-  ),
-  equipment_sus: counted(
-    sum(EQUIPMENT, 'quantity_sus'),
-    'pieces',
-    'Equipamentos disponíveis ao SUS',
-    'Equipment available to SUS',
-  ),
-  equipment_existing_per_100k: perCapita(
-    'equipment_existing',
-    'pieces',
-    'Equipamentos existentes',
-    'Existing equipment',
-  ),
-  equipment_in_use_per_100k: perCapita(
-    'equipment_in_use',
-    'pieces',
-    'Equipamentos em uso',
-    'Equipment in use',
-  ),
-  service_offerings: offerings(
-    [],
-    'Ofertas de serviço especializado',
-    'Service offerings',
-    'Offerings: facility, service and classification.',
-  ),
+  bed_capacity_existing: BEDS_EXISTING,
+  bed_capacity_sus: BEDS_SUS,
+  bed_capacity_non_sus: BEDS_NON_SUS,
+  beds_existing_per_100k: perCapita('bed_capacity_existing', BEDS_EXISTING),
+  beds_sus_per_100k: perCapita('bed_capacity_sus', BEDS_SUS),
+  equipment_existing: EQUIPMENT_EXISTING,
+  equipment_in_use: EQUIPMENT_IN_USE,
+  equipment_sus: EQUIPMENT_SUS,
+  equipment_existing_per_100k: perCapita('equipment_existing', EQUIPMENT_EXISTING),
+  equipment_in_use_per_100k: perCapita('equipment_in_use', EQUIPMENT_IN_USE),
+  service_offerings: SERVICE_OFFERINGS,
   service_offerings_sus: offerings(
     [{ flag: 'offers_any_sus' }],
     'Ofertas ao SUS',
@@ -90,25 +97,13 @@ const CORE = metricsOf('core', {
     'Facilities with a specialised service',
     'Distinct facilities with an offering.',
   ),
-  facilities_count: facilities(
-    'facilities',
-    [],
-    'Estabelecimentos',
-    'Facilities',
-    'Distinct active facilities.',
-  ),
-  facilities_per_100k: perCapita('facilities_count', 'facilities', 'Estabelecimentos', 'Facilities'),
-  facilities_with_beds: facilities(
-    BEDS,
-    above0('beds_existing'),
-    'Estabelecimentos com leitos',
-    'Facilities with beds',
-    'Distinct facilities with a bed quantity above 0.',
-  ),
+  facilities_count: FACILITIES_COUNT,
+  facilities_per_100k: perCapita('facilities_count', FACILITIES_COUNT),
+  facilities_with_beds: FACILITIES_WITH_BEDS,
 })
 
 const EXTENDED = metricsOf('extended', {
-  beds_non_sus_per_100k: perCapita('bed_capacity_non_sus', 'beds', 'Leitos não SUS', 'Beds outside SUS'),
+  beds_non_sus_per_100k: perCapita('bed_capacity_non_sus', BEDS_NON_SUS),
   beds_sus_share: share(
     'bed_capacity_sus',
     'bed_capacity_existing',
@@ -130,60 +125,15 @@ const EXTENDED = metricsOf('extended', {
     'Facilities with SUS beds',
     'Distinct facilities with SUS beds above 0.',
   ),
-  facilities_with_beds_per_100k: perCapita(
-    'facilities_with_beds',
-    'facilities',
-    'Estabelecimentos com leitos',
-    'Facilities with beds',
-  ),
-  beds_complementary_existing: bedsOfCategory(
-    '3',
-    'beds_existing',
-    'Leitos complementares existentes',
-    'Existing complementary beds',
-  ),
-  beds_complementary_sus: bedsOfCategory(
-    '3',
-    'beds_sus',
-    'Leitos complementares SUS',
-    'SUS complementary beds',
-  ),
-  beds_complementary_existing_per_100k: perCapita(
-    'beds_complementary_existing',
-    'beds',
-    'Leitos complementares existentes',
-    'Existing complementary beds',
-  ),
-  beds_complementary_sus_per_100k: perCapita(
-    'beds_complementary_sus',
-    'beds',
-    'Leitos complementares SUS',
-    'SUS complementary beds',
-  ),
-  beds_surgical_existing: bedsOfCategory(
-    '1',
-    'beds_existing',
-    'Leitos cirúrgicos existentes',
-    'Existing surgical beds',
-  ),
-  beds_clinical_existing: bedsOfCategory(
-    '2',
-    'beds_existing',
-    'Leitos clínicos existentes',
-    'Existing clinical beds',
-  ),
-  beds_obstetric_existing: bedsOfCategory(
-    '4',
-    'beds_existing',
-    'Leitos obstétricos existentes',
-    'Existing obstetric beds',
-  ),
-  beds_pediatric_existing: bedsOfCategory(
-    '5',
-    'beds_existing',
-    'Leitos pediátricos existentes',
-    'Existing paediatric beds',
-  ),
+  facilities_with_beds_per_100k: perCapita('facilities_with_beds', FACILITIES_WITH_BEDS),
+  beds_complementary_existing: COMPLEMENTARY_EXISTING,
+  beds_complementary_sus: COMPLEMENTARY_SUS,
+  beds_complementary_existing_per_100k: perCapita('beds_complementary_existing', COMPLEMENTARY_EXISTING),
+  beds_complementary_sus_per_100k: perCapita('beds_complementary_sus', COMPLEMENTARY_SUS),
+  beds_surgical_existing: bedsOfCategory('1', 'existing', 'cirúrgicos', 'surgical'),
+  beds_clinical_existing: bedsOfCategory('2', 'existing', 'clínicos', 'clinical'),
+  beds_obstetric_existing: bedsOfCategory('4', 'existing', 'obstétricos', 'obstetric'),
+  beds_pediatric_existing: bedsOfCategory('5', 'existing', 'pediátricos', 'paediatric'),
   equipment_not_in_use: counted(
     sum(EQUIPMENT, 'quantity_existing', [], 'quantity_in_use'),
     'pieces',
@@ -203,12 +153,7 @@ const EXTENDED = metricsOf('extended', {
     'Participação de equipamentos ao SUS',
     'Share of equipment available to SUS',
   ),
-  equipment_sus_per_100k: perCapita(
-    'equipment_sus',
-    'pieces',
-    'Equipamentos ao SUS',
-    'Equipment available to SUS',
-  ),
+  equipment_sus_per_100k: perCapita('equipment_sus', { ...EQUIPMENT_SUS, label: 'Equipamentos ao SUS' }),
   equipment_per_facility: ratio(
     'equipment_existing',
     'equipment_facilities',
@@ -274,12 +219,10 @@ const EXTENDED = metricsOf('extended', {
     'Participação de ofertas ao SUS',
     'Share of SUS offerings',
   ),
-  service_offerings_per_100k: perCapita(
-    'service_offerings',
-    'offerings',
-    'Ofertas de serviço',
-    'Service offerings',
-  ),
+  service_offerings_per_100k: perCapita('service_offerings', {
+    ...SERVICE_OFFERINGS,
+    label: 'Ofertas de serviço',
+  }),
   service_facilities_sus: facilities(
     SERVICES,
     [{ flag: 'offers_any_sus' }],
@@ -287,12 +230,11 @@ const EXTENDED = metricsOf('extended', {
     'Facilities with an SUS offering',
     'Distinct facilities with an SUS offering.',
   ),
-  service_facilities_per_100k: perCapita(
-    'service_facilities',
-    'facilities',
-    'Estabelecimentos com serviço',
-    'Facilities with a service',
-  ),
+  service_facilities_per_100k: perCapita('service_facilities', {
+    unit: 'facilities',
+    label: 'Estabelecimentos com serviço',
+    label_en: 'Facilities with a service',
+  }),
   service_types_present: counted(
     distinct(SERVICES, 'service_code'),
     'types',
@@ -300,25 +242,17 @@ const EXTENDED = metricsOf('extended', {
     'Service types present',
     'Distinct services offered.',
   ),
-  facilities_sus: facilities(
-    'facilities',
-    [{ flag: 'offers_any_sus' }],
-    'Estabelecimentos que atendem ao SUS',
-    'Facilities that serve SUS',
-    'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
-  ),
+  facilities_sus: FACILITIES_SUS,
   facilities_sus_share: share(
     'facilities_sus',
     'facilities_count',
     'Participação de estabelecimentos ao SUS',
     'Share of facilities that serve SUS',
   ),
-  facilities_sus_per_100k: perCapita(
-    'facilities_sus',
-    'facilities',
-    'Estabelecimentos ao SUS',
-    'Facilities that serve SUS',
-  ),
+  facilities_sus_per_100k: perCapita('facilities_sus', {
+    ...FACILITIES_SUS,
+    label: 'Estabelecimentos ao SUS',
+  }),
   facilities_with_equipment: facilities(
     'facilities',
     [{ flag: 'has_equipment' }],

@@ -7,22 +7,19 @@ export const FACTS = {
   population: { capability: 'demography.read', dimensions: ['state', 'municipality'] },
 } as const satisfies Partial<Record<DatasetName, Fact>>
 
+const population = (type: 'CENSUS' | 'ESTIMATED', label: string, label_en: string, published: string) =>
+  counted(
+    sum('population', 'population', [{ populationType: `${type}_POPULATION` }]),
+    'inhabitants',
+    label,
+    label_en,
+    `Population of the newest ${published} of the release.`,
+  )
+
 export const METRICS = {
   ...metricsOf('core', {
-    population_census: counted(
-      sum('population', 'population', [{ populationType: 'CENSUS_POPULATION' }]),
-      'inhabitants',
-      'População do censo',
-      'Census population',
-      'Population of the newest census of the release.',
-    ),
-    population_estimated: counted(
-      sum('population', 'population', [{ populationType: 'ESTIMATED_POPULATION' }]),
-      'inhabitants',
-      'População estimada',
-      'Estimated population',
-      'Population of the newest estimate of the release.',
-    ),
+    population_census: population('CENSUS', 'População do censo', 'Census population', 'census'),
+    population_estimated: population('ESTIMATED', 'População estimada', 'Estimated population', 'estimate'),
   }),
   ...metricsOf('extended', {
     population_growth_since_census: ratio(

@@ -1,5 +1,5 @@
 /** States and municipalities. Releases carry them with the population. */
-import { SOURCE } from '../declare.ts'
+import { equals, SOURCE } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { TERRITORIAL_TYPES } from './states.ts'
 
@@ -32,10 +32,7 @@ export const DATASETS = {
     filters: {
       state: { kind: 'equals', column: 'uf', values: { uf: true } },
       search: { kind: 'search', codes: 'ibge_code', text: 'search_text' },
-      territorial_type: {
-        kind: 'equals',
-        values: { list: TERRITORIAL_TYPES },
-      },
+      territorial_type: equals({ list: TERRITORIAL_TYPES }),
     },
     description:
       'Municipalities, administrative regions of the Federal District, and the ignored municipality of each state.',
