@@ -94,9 +94,13 @@ export function respond(
   const access = accessClassOf(state.key, headers['accept-language'])
   const current = mounted.area === null ? null : parts.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])
-  // A record is read from its row file as fast as from the cache, unless it is to be compressed.
+  // Rows that stand together are read as fast as they are found in the cache, unless they are to be compressed.
+  const isCached =
+    mounted.isCacheable &&
+    (gzipWanted ||
+      (route.kind !== 'record' && (route.kind !== 'list' || isFiltered(route, request.query as Params))))
   const requestKey =
-    current === null || !mounted.isCacheable || (route.kind === 'record' && !gzipWanted)
+    current === null || !isCached
       ? null
       : requestKeyOf(
           {

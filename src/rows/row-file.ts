@@ -244,7 +244,9 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
           bytes = buffer.toString('latin1', start - from, end - from)
         }
         const shown = decodeRow(bytes, row % BLOCK_ROWS, listParts)
-        json += `${index === 0 ? '' : ','}${begin}${shown.substring(1)}}`
+        // A row that is cut would be copied first.
+        const whole = begin === '{' ? shown : begin + shown.substring(1)
+        json += `${index === 0 ? '' : ','}${whole}}`
       }
       return `${json}]`
     },
