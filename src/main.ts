@@ -25,6 +25,8 @@ import { checkReleaseInChild } from './workers/check-release.ts'
 
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
 const SETS_SHARE = 4
+/** A release that comes into service gets its resident tables this long after, or once aggregations ask for them. */
+const WARM_AFTER_MS = 10_000
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
 export const REPORT_HEAP_MB = 512
 
@@ -63,12 +65,19 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     releasesDir: settings.releasesDir,
     setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
   })
-  /** Loads what aggregations read, in the background: until it is there, statements read the files. */
+  /**
+   * Loads what aggregations read of the release in service, in the background: until it is there, statements read the files.
+   * Not at once, because loading takes both cores for some seconds, and the first requests come now.
+   */
+  let warming: NodeJS.Timeout | undefined
   const warm = (view: ReleaseView): void => {
-    engine.warm(view).then(
-      () => logger.info({ release_id: view.id }, 'release held in memory'),
-      (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
-    )
+    clearTimeout(warming)
+    warming = setTimeout(() => {
+      engine.warm(view).then(
+        () => logger.info({ release_id: view.id }, 'release held in memory'),
+        (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
+      )
+    }, WARM_AFTER_MS).unref()
   }
   let isListening = false
   const releases = createStore({
@@ -177,6 +186,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   return {
     address,
     async close() {
+      clearTimeout(warming)
       process.off('SIGHUP', refresh)
       await app.close()
       await metricsApp?.close()
