@@ -66,8 +66,9 @@ export interface RowFile {
   close(): void
 }
 
-/** Adjacent blocks read at once. */
+/** What is read at once at most, and how far apart the blocks may stand. */
 const READ_BYTES = 64 << 10
+const NEAR_BLOCKS = 5
 let buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
 /** @throws for what is no row file of this version */
@@ -230,11 +231,11 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
           block = next
           const [start, end] = [startOf(block), blockEnds[block] ?? 0]
           if (start < from || end > to) {
-            // The blocks of the rows that follow side by side are read at once.
+            // Blocks that stand close are read at once: a read costs more than the bytes between them.
             let last = block
             for (let other = index + 1; other < wanted.length; other += 1) {
               const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
-              if (of > last + 1 || (blockEnds[of] ?? 0) - start > READ_BYTES) break
+              if (of > last + NEAR_BLOCKS || (blockEnds[of] ?? 0) - start > READ_BYTES) break
               last = of
             }
             from = start
