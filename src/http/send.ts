@@ -81,7 +81,7 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
-  /** Name, value, name, value…, as Node.js takes them. @param encoding of the body */
+  /** Name, value, name, value…, as Node.js takes them. */
   const listHeaders = (
     { id, state, others }: Sending,
     { status, headers = {} }: ApiResponse,
@@ -139,11 +139,16 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
     headers.push('content-length', String(bytes.length))
     closeWhenStalled(response, bytes.length)
     soon(() => {
-      response.writeHead(status, headers)
-      // A byte string goes out with its head in one write.
-      if (sending.method === 'HEAD') response.end()
-      else if (typeof bytes === 'string') response.end(bytes, 'latin1')
-      else response.end(bytes)
+      try {
+        response.writeHead(status, headers)
+        // A byte string goes out with its head in one write.
+        if (sending.method === 'HEAD') response.end()
+        else if (typeof bytes === 'string') response.end(bytes, 'latin1')
+        else response.end(bytes)
+      } catch {
+        // A header that Node.js does not write ends this connection, not the server.
+        response.destroy()
+      }
     })
     return undefined
   }
