@@ -12,8 +12,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Code lists are data: as long as their list. */
 const LINES_MAX = 400
 const CODE_LISTS = 'model/cnes/codes/'
-/** Of all of src/ without the code lists: code that is removed stays removed. */
-const SOURCE_LINES_MAX = 22_200
 
 /** What each folder (or file) of src/ may import from src/ beside itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -99,8 +97,6 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bhot(Bytes|Tables|Relations|\.ts)\b|[a-z]Hot\b/, 'resident tables'],
   [/\bdoorOf\b|[a-z]Door\b/, 'handler'],
 ]
-/** Files that are about to be replaced; to be removed with them. */
-const REPLACED = ['src/rows/rows.ts', 'src/rows/shelf.ts']
 /** Where a banned word is meant: by path, the words. */
 const MEANT: Readonly<Record<string, readonly RegExp[]>> = {
   // Keys of JSON and codes of HTTP that programs read.
@@ -249,14 +245,6 @@ t.test(`no file of src is longer than ${LINES_MAX} lines`, async (t) => {
   }
 })
 
-t.test(`src has at most ${SOURCE_LINES_MAX} lines, code lists not counted`, async (t) => {
-  const counted = sources.filter(
-    ({ path }) => !path.startsWith(CODE_LISTS) && !REPLACED.includes(`src/${path}`),
-  )
-  const lines = counted.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
-  t.ok(lines <= SOURCE_LINES_MAX, `${lines} lines`)
-})
-
 t.test('names and comments use the words of the glossary', async (t) => {
   const texts = [
     ...['src', 'tools', 'docs'].flatMap((folder) =>
@@ -267,7 +255,6 @@ t.test('names and comments use the words of the glossary', async (t) => {
   t.ok(texts.length > 100)
   for (const file of texts) {
     const path = slashed(relative(root, file))
-    if (REPLACED.includes(path)) continue
     const meant = MEANT[path] ?? []
     const found = readFileSync(file, 'utf8')
       .split('\n')
