@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { AppError, ERRORS } from './errors.ts'
+import { AppError, both, ERRORS } from './errors.ts'
 import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/authorise.ts'
 import { docsPages } from './http/docs.ts'
 import { oneAtATime } from './http/in-order.ts'
@@ -215,7 +215,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     fail(
       request,
       reply,
-      new AppError('method_not_allowed', { detail: `Allowed here: ${allow}.`, headers: { Allow: allow } }),
+      new AppError('method_not_allowed', {
+        detail: both(`Permitidos aqui: ${allow}.`, `Allowed here: ${allow}.`),
+        headers: { Allow: allow },
+      }),
     )
   })
 

@@ -46,11 +46,11 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
   errors: async () =>
     table(
       ['code', 'status', 'title', 'what to change'],
-      Object.entries(ERRORS).map(([name, { status, title_en, hint }]) => [
+      Object.entries(ERRORS).map(([name, { status, title_en, hint_en }]) => [
         code(name),
         status,
         title_en,
-        hint,
+        hint_en,
       ]),
     ),
   commands: async () => {

@@ -4,7 +4,7 @@
  * where the route needs a capability that the key lacks.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
 import type { RateDecision, RateLimiter } from '../keys/rate-limit.ts'
 import type { Route } from './route.ts'
@@ -20,7 +20,9 @@ const secretOf = (authorization: string | undefined): string | null =>
 /** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
 export function checkHead(headers: IncomingHttpHeaders, httpVersion: string): void {
   if (headers.host === undefined && httpVersion === '1.1')
-    throw new AppError('invalid_request', { detail: 'The Host header is missing.' })
+    throw new AppError('invalid_request', {
+      detail: both('Falta o cabeçalho Host.', 'The Host header is missing.'),
+    })
   if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
 }
 
@@ -55,7 +57,7 @@ export function admit(
 export function requireCapability({ capability }: Route, key: Key | null): void {
   if (capability === null || capability === 'any' || key?.capabilities.includes(capability) === true) return
   throw new AppError('forbidden', {
-    detail: `The key lacks the capability ${capability}.`,
+    detail: both(`A chave não tem a permissão ${capability}.`, `The key lacks the capability ${capability}.`),
     extra: { capability },
   })
 }

@@ -3,7 +3,7 @@
  * answer where they can, the engine answers everything. Not responsible for: keys, pins, caching, the envelope.
  */
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
 import { type FieldName, fieldOf } from '../model/fields.ts'
 import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
@@ -115,11 +115,14 @@ export function choosePeriod(
   const period = Number(text.replace('-', ''))
   if (stored.includes(period)) return period
   throw new AppError('invalid_request', {
-    detail: 'The release does not hold this reference period.',
+    detail: both(
+      'A versão de dados não tem esta competência.',
+      'The release does not hold this reference period.',
+    ),
     errors: [
       {
         parameter: 'reference_period',
-        message: 'is not in the release',
+        message: both('não está na versão de dados', 'is not in the release'),
         allowed: [...stored.map(formatPeriod), 'all'],
       },
     ],
@@ -234,7 +237,15 @@ function filtersOf(route: ListRoute, params: Params): Record<string, string> {
 function continueWalk(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {
   if (cursor.release !== view.id || cursor.query !== digest)
     throw new AppError('invalid_cursor', {
-      errors: [{ parameter: 'cursor', message: 'belongs to other parameters or another release' }],
+      errors: [
+        {
+          parameter: 'cursor',
+          message: both(
+            'pertence a outros parâmetros ou a outra versão de dados',
+            'belongs to other parameters or another release',
+          ),
+        },
+      ],
     })
   return cursor.after
 }

@@ -4,23 +4,26 @@
  */
 import { z } from 'zod'
 import { AppError } from '../errors.ts'
+import { describeParameters, takes } from '../query/field-texts.ts'
 import { filterSchema } from '../query/filters.ts'
-import { describeIssues } from './problem.ts'
 import type { ListRoute, Route } from './route.ts'
 
 /** Texts of path and query, already valid for the route. */
 export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
-const PERIOD = z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/, 'must be YYYY-MM or all')
-const ONE_PERIOD = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
+const PERIOD = takes(z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
+const ONE_PERIOD = takes(z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
 
 export function wholeNumber(low: number, high: number) {
-  const message = `must be a whole number from ${low} to ${high}`
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, message)
-    .refine((text) => Number(text) >= low && Number(text) <= high, message)
+  return takes(
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .refine((text) => Number(text) >= low && Number(text) <= high),
+    `um número inteiro de ${low} a ${high}`,
+    `a whole number from ${low} to ${high}`,
+  )
 }
 
 /** @returns every query parameter of a route, with its schema */
@@ -54,14 +57,13 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
 /** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
 export function queryReader(route: Route): (query: object) => Params {
   const schemas = querySchemas(route)
-  const names = Object.keys(schemas)
   const schema = z.strictObject(schemas)
   const needsNone = schema.safeParse({}).success
   return (query) => {
     if (needsNone && Object.keys(query).length === 0) return NO_PARAMS
     const parsed = schema.safeParse(query)
     if (!parsed.success)
-      throw new AppError('invalid_request', { errors: describeIssues(parsed.error, names) })
+      throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
     return parsed.data as Params
   }
 }

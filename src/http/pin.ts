@@ -3,9 +3,15 @@
  * is bound to; else the promoted one. A release that is open already is found without waiting.
  */
 import type { ReleaseSource } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import type { Cursor } from '../query/cursor.ts'
 import type { ReleaseView } from '../release/view.ts'
+
+/** Of a pinned release. */
+export const RELEASE_GONE = both(
+  'A versão de dados pedida não está aqui. GET /v1/releases lista as que estão.',
+  'The release asked for is not here. GET /v1/releases lists those that are.',
+)
 
 /** @throws AppError 'release_mismatch', 'invalid_cursor' where the release is gone, 'not_ready' */
 export function chooseRelease(
@@ -25,10 +31,13 @@ export function chooseRelease(
     if (view !== null) return view
     throw pin === null
       ? new AppError('invalid_cursor', {
-          detail: 'The release this walk is on is no longer here. Start the list again.',
+          detail: both(
+            'A versão de dados desta lista não está mais aqui. Recomece a lista.',
+            'The release this walk is on is no longer here. Start the list again.',
+          ),
         })
       : new AppError('release_mismatch', {
-          detail: 'The release asked for is not here. GET /v1/releases lists those that are.',
+          detail: RELEASE_GONE,
           extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
         })
   })

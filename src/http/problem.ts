@@ -1,11 +1,11 @@
 /**
  * The one error shape: RFC 9457 problem+json. In: anything thrown. Out: status, headers and body; nothing of the cause.
  */
+import accepts from 'accepts'
 import type { FastifyError } from 'fastify'
-import type { ZodError } from 'zod'
-import { AppError, ERRORS, type ErrorCode, type ErrorDetail } from '../errors.ts'
+import { AppError, type AppErrorOptions, both, ERRORS, type ErrorCode, type Language } from '../errors.ts'
 
-export type Language = 'pt' | 'en'
+export type { Language } from '../errors.ts'
 
 export interface Problem {
   readonly status: number
@@ -13,25 +13,48 @@ export interface Problem {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What the framework throws, in our codes. */
-const FRAMEWORK: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_request',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_request',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
-  FST_ERR_BAD_URL: 'invalid_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
-  FST_ERR_NOT_FOUND: 'route_not_found',
+const ofBody = (pt: string, en: string): AppErrorOptions => ({
+  errors: [{ pointer: '', message: both(pt, en) }],
+})
+
+/** What the framework throws, in our codes and words. */
+const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: AppErrorOptions]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', ofBody('não pode ser vazio', 'must not be empty')],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_request', ofBody('deve ser JSON válido', 'must be valid JSON')],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    ofBody('deve ter o tamanho que Content-Length diz', 'must be as long as Content-Length says'),
+  ],
+  FST_ERR_BAD_URL: [
+    'invalid_request',
+    {
+      detail: both(
+        'O endereço tem um % que não inicia um caractere codificado.',
+        'The address has a % that begins no encoded character.',
+      ),
+    },
+  ],
+  FST_ERR_MAX_PARAM_LENGTH: ['uri_too_long'],
+  FST_ERR_NOT_FOUND: ['route_not_found'],
 }
 
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const code = FRAMEWORK[(error as FastifyError | undefined)?.code ?? '']
-  if (code !== undefined) return new AppError(code, { cause: error })
-  const status = (error as FastifyError | undefined)?.statusCode
-  if (status === 400 || error instanceof SyntaxError)
-    return new AppError('invalid_request', { detail: 'The request cannot be read.', cause: error })
+  const known = FRAMEWORK[(error as FastifyError | undefined)?.code ?? '']
+  if (known !== undefined) return new AppError(known[0], { ...known[1], cause: error })
+  // A text that is no JSON, or that names __proto__.
+  if (error instanceof SyntaxError)
+    return new AppError('invalid_request', {
+      ...ofBody('deve ser JSON válido', 'must be valid JSON'),
+      cause: error,
+    })
+  if ((error as FastifyError | undefined)?.statusCode === 400)
+    return new AppError('invalid_request', {
+      detail: both('O pedido não pode ser lido.', 'The request cannot be read.'),
+      cause: error,
+    })
   return new AppError('internal', { cause: error })
 }
 
@@ -44,33 +67,31 @@ export function describeProblem(error: AppError, requestId: string, language: La
       type: `/problems/${error.code}`,
       title: language === 'en' ? entry.title_en : entry.title,
       status: entry.status,
-      detail: error.message,
+      detail: error.detail[language],
       code: error.code,
       request_id: requestId,
-      errors: error.errors,
+      errors: error.errors.map((place) => ({ ...place, message: place.message[language] })),
       ...error.extra,
     },
   }
 }
 
-/** Zod's issues as errors that name the parameter, what is wrong and what is allowed. */
-export function describeIssues(error: ZodError, names: readonly string[]): ErrorDetail[] {
-  return error.issues.flatMap((issue): ErrorDetail[] => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((parameter) => ({
-        parameter: parameter.slice(0, 100),
-        message: 'is not a parameter of this route',
-        allowed: names,
-      }))
-    const parameter = String(issue.path[0] ?? '')
-    if (issue.code === 'invalid_value')
-      return [{ parameter, message: 'is not one of the allowed values', allowed: issue.values.map(String) }]
-    return [
-      { parameter, message: issue.code === 'invalid_type' ? 'must be given once, as text' : issue.message },
-    ]
-  })
-}
+/** Of headers seen before: few are in use, and reading one costs more than finding it. */
+const LANGUAGES = new Map<string, Language>()
+const LANGUAGES_MAX = 100
+/** With their usual regions, so that a header that names one is as exact as one that names none. */
+const VARIANTS = ['pt-BR', 'pt', 'pt-PT', 'en', 'en-US', 'en-GB']
 
-/** Portuguese unless English is asked for first. */
-export const languageOf = (header: string | undefined): Language =>
-  header !== undefined && /^\s*en\b/i.test(header) ? 'en' : 'pt'
+/** The language that `Accept-Language` prefers of the two; Portuguese where it prefers neither. */
+export function languageOf(header: string | undefined): Language {
+  if (header === undefined) return 'pt'
+  let language = LANGUAGES.get(header)
+  if (language === undefined) {
+    const request = { headers: { 'accept-language': header } } as Parameters<typeof accepts>[0]
+    const preferred = accepts(request).language(VARIANTS)
+    language = preferred !== false && preferred.startsWith('en') ? 'en' : 'pt'
+    if (LANGUAGES.size >= LANGUAGES_MAX) LANGUAGES.clear()
+    LANGUAGES.set(header, language)
+  }
+  return language
+}

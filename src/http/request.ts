@@ -10,7 +10,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import accepts from 'accepts'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import type { Lookups } from '../query/lookup-batches.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
@@ -123,7 +123,15 @@ export function respond(
   const body = request.text === null ? undefined : parts.parseJson(request.text)
   if (!isShallow(body, BODY_DEPTH))
     throw new AppError('invalid_request', {
-      errors: [{ pointer: '', message: `must not be nested deeper than ${BODY_DEPTH} levels` }],
+      errors: [
+        {
+          pointer: '',
+          message: both(
+            `não pode ter mais de ${BODY_DEPTH} níveis`,
+            `must not be nested deeper than ${BODY_DEPTH} levels`,
+          ),
+        },
+      ],
     })
   const query = mounted.readQuery(request.query)
   const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError, type ErrorCode } from '../errors.ts'
+import { AppError, both, type ErrorCode } from '../errors.ts'
 import { describeProblem } from './problem.ts'
 
 /** A request must be in within this, its head and all of it. Node swaps the two where the first is longer. */
@@ -33,7 +33,10 @@ export function answerSocketError(error: NodeJS.ErrnoException, socket: Socket):
     return
   }
   const code = CODES[error.code ?? ''] ?? 'invalid_request'
-  const detail = code === 'invalid_request' ? 'What was sent is not an HTTP/1.1 request.' : undefined
+  const detail =
+    code === 'invalid_request'
+      ? both('O que foi enviado não é um pedido HTTP/1.1.', 'What was sent is not an HTTP/1.1 request.')
+      : undefined
   const id = randomUUID()
   const { status, body } = describeProblem(
     new AppError(code, detail === undefined ? {} : { detail }),

@@ -4,7 +4,7 @@
  * The plan says, for each dataset, which measures to compute over which periods; which groups exist; where each dataset
  * was collected; and how each metric comes from the measures. The dialect prints it. Rules: contract 7.
  */
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import {
@@ -177,7 +177,10 @@ function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[])
     const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
     if (lacking !== undefined)
       throw new AppError('forbidden', {
-        detail: `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+        detail: both(
+          `A chave não alcança a métrica ${code}: falta a permissão ${lacking}.`,
+          `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+        ),
         extra: { capability: lacking, metric: code },
       })
   }
@@ -194,18 +197,30 @@ function checkDimensions(query: AnalyticsQuery): void {
       if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
       const allowed = allowedDimensions(code)
       throw new AppError('incompatible_dimension', {
-        detail: `The metric ${code} has no dimension ${dimension}.`,
-        errors: [{ pointer, message: `${dimension} does not go with ${code}`, allowed }],
+        detail: both(
+          `A métrica ${code} não tem a dimensão ${dimension}.`,
+          `The metric ${code} has no dimension ${dimension}.`,
+        ),
+        errors: [
+          {
+            pointer,
+            message: both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
+            allowed,
+          },
+        ],
         extra: { metric: code, dimension },
       })
     }
     if (isPerCapita(code) && query.group_by.includes('facility'))
       throw new AppError('denominator_not_defined', {
-        detail: `The rate ${code} has no denominator for a single facility.`,
+        detail: both(
+          `A taxa ${code} não tem denominador para um só estabelecimento.`,
+          `The rate ${code} has no denominator for a single facility.`,
+        ),
         errors: [
           {
             pointer: `/group_by/${query.group_by.indexOf('facility')}`,
-            message: `facility does not go with ${code}`,
+            message: both(`facility não combina com ${code}`, `facility does not go with ${code}`),
             allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
           },
         ],
@@ -261,11 +276,17 @@ function choosePeriods(
   if (all.length <= 1) return chosen
   if (query.over_period === null)
     throw new AppError('semi_additive', {
-      detail: `The query selects ${all.length} reference periods without grouping by them.`,
+      detail: both(
+        `A consulta escolhe ${all.length} competências sem agrupar por elas.`,
+        `The query selects ${all.length} reference periods without grouping by them.`,
+      ),
       errors: [
         {
           pointer: '/over_period',
-          message: 'must say how several periods become one value',
+          message: both(
+            'deve dizer como várias competências viram um valor',
+            'must say how several periods become one value',
+          ),
           allowed: ['last', 'first', 'avg', 'max'],
         },
       ],

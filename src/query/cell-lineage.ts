@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
 import { DIMENSION_CODES, type DimensionCode } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
@@ -54,7 +54,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
     throw refuse(
       'invalid_request',
       '/side',
-      `is no side of ${chosen.code}`,
+      both(`não é um lado de ${chosen.code}`, `is no side of ${chosen.code}`),
       SIDES.filter((name) => chosen[name] !== null),
     )
   const dataset = plan.datasets.find((candidate) => candidate.dataset === place.dataset)
@@ -97,7 +97,9 @@ function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan
   throw refuse(
     'invalid_request',
     '/metric',
-    code === undefined ? 'must say which metric of the query' : 'is not a metric of the query',
+    code === undefined
+      ? both('deve dizer qual métrica da consulta', 'must say which metric of the query')
+      : both('não é uma métrica da consulta', 'is not a metric of the query'),
     plan.metrics.map((metric) => metric.code),
   )
 }
@@ -111,7 +113,9 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
     throw refuse(
       'invalid_request',
       `/key/${strange ?? lacking ?? ''}`,
-      strange === undefined ? 'must name a member' : 'is not a grouped dimension of the query',
+      strange === undefined
+        ? both('deve dizer um membro', 'must name a member')
+        : both('não é uma dimensão agrupada da consulta', 'is not a grouped dimension of the query'),
       DIMENSION_CODES.filter((code) => groups.includes(code)),
     )
   return Object.fromEntries(
@@ -143,7 +147,10 @@ async function readCell(
 ): Promise<JsonValue> {
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
   const row = rows.find(({ in_page }) => in_page !== null)
-  if (row === undefined) throw new AppError('not_found', { detail: 'The query has no group with this key.' })
+  if (row === undefined)
+    throw new AppError('not_found', {
+      detail: both('A consulta não tem grupo com esta chave.', 'The query has no group with this key.'),
+    })
   const value = row[`value_${plan.metrics.indexOf(metric)}`] ?? null
   return value === null ? null : Number(value)
 }

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -89,7 +89,10 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
   const total = Number(rows[0]?.total_rows ?? 0)
   if (total > GROUPS_MAX)
     throw new AppError('too_many_rows', {
-      detail: `The query has ${total} groups; ${GROUPS_MAX} can be compared.`,
+      detail: both(
+        `A consulta tem ${total} grupos; até ${GROUPS_MAX} podem ser comparados.`,
+        `The query has ${total} groups; ${GROUPS_MAX} can be compared.`,
+      ),
       extra: { rows: total, allowed: GROUPS_MAX },
     })
   return { prepared, rows: rows.filter(({ in_page }) => in_page !== null) }

@@ -5,7 +5,7 @@
  * pages laid end to end are the list. Anything but a cursor of ours, unchanged, for the same query is refused.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { digestJson } from '../release/digest.ts'
 
 const VERSION = 1
@@ -48,7 +48,12 @@ export function encodeCursor(cursor: Cursor, secret: Buffer): string {
 
 /** @throws AppError 'invalid_cursor' for anything that encodeCursor did not make with this secret */
 export function decodeCursor(text: string, secret: Buffer): Cursor {
-  const errors = [{ parameter: 'cursor', message: 'is not a cursor of this service' }]
+  const errors = [
+    {
+      parameter: 'cursor',
+      message: both('não é um cursor deste serviço', 'is not a cursor of this service'),
+    },
+  ]
   const refused = (): AppError => new AppError('invalid_cursor', { errors })
   if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw refused()
   const bytes = Buffer.from(text, 'base64url')

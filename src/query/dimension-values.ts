@@ -3,7 +3,7 @@
  * the dimensions whose members no dataset names.
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import {
   capabilityOf,
   DIMENSION_CODES,
@@ -117,11 +117,14 @@ export async function countFacts(
   )
   if (carrying.length === 0)
     throw new AppError('incompatible_dimension', {
-      detail: `No dataset carries ${[...new Set(dimensions)].join(', ')} together.`,
+      detail: both(
+        `Nenhum conjunto de dados tem juntas as dimensões ${[...new Set(dimensions)].join(', ')}.`,
+        `No dataset carries ${[...new Set(dimensions)].join(', ')} together.`,
+      ),
       errors: [
         {
           parameter: 'filters',
-          message: `does not go with ${code}`,
+          message: both(`não combina com ${code}`, `does not go with ${code}`),
           allowed: DIMENSION_CODES.filter((other) =>
             CNES_FACTS.some((dataset) =>
               [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),

@@ -8,9 +8,12 @@ import { FACILITY_STATUSES } from '../model/cnes/code-lists.ts'
 import type { Filter, FilterValues } from '../model/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql } from '../sql.ts'
+import { takes } from './field-texts.ts'
 
 const UFS = STATES.map(({ uf }) => uf)
 const BOOLEANS = ['true', 'false'] as const
+/** A year as text. */
+export const YEAR = takes(z.string().regex(/^\d{4}$/), 'um ano de 4 dígitos', 'a year of 4 digits')
 
 /** @returns the schema of a parameter's text */
 export function filterSchema(filter: Filter): z.ZodType<string> {
@@ -19,19 +22,25 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
     case 'declaration':
       return valueSchema(filter.values)
     case 'municipality':
-      return z.string().regex(/^\d{6,7}$/, 'must be an IBGE code of 6 or 7 digits')
+      return takes(
+        z.string().regex(/^\d{6,7}$/),
+        'um código do IBGE de 6 ou 7 dígitos',
+        'an IBGE code of 6 or 7 digits',
+      )
     case 'positive':
     case 'flag':
       return z.enum(BOOLEANS)
     case 'search':
-      return (
+      return takes(
         z
           .string()
           .min(1)
           .max(100)
-          .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must be well-formed text')
+          .refine((text) => text.isWellFormed() && !text.includes('\u0000'))
           // Accents alone fold to nothing, and nothing is part of every name.
-          .refine((text) => foldText(text) !== '', 'must hold more than accents')
+          .refine((text) => foldText(text) !== ''),
+        'um texto de 1 a 100 caracteres, não só de acentos',
+        'a text of 1 to 100 characters, not of accents alone',
       )
     case 'status':
       return z.enum(FACILITY_STATUSES)
@@ -40,22 +49,20 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
 
 function valueSchema(values: FilterValues): z.ZodType<string> {
   if ('digits' in values)
-    return z
-      .string()
-      .regex(
-        new RegExp(`^\\d{${values.digits}}$`),
-        `must be ${values.digits} ${values.digits === 1 ? 'digit' : 'digits'}`,
-      )
+    return takes(
+      z.string().regex(new RegExp(`^\\d{${values.digits}}$`)),
+      `um código de ${values.digits} ${values.digits === 1 ? 'dígito' : 'dígitos'}`,
+      `a code of ${values.digits} ${values.digits === 1 ? 'digit' : 'digits'}`,
+    )
   if ('list' in values) return z.enum(values.list as [string, ...string[]])
   if ('uf' in values) return z.enum(UFS as [string, ...string[]])
-  if ('year' in values) return z.string().regex(/^\d{4}$/, 'must be a year of 4 digits')
+  if ('year' in values) return YEAR
   if ('key' in values)
-    return z
-      .string()
-      .regex(
-        new RegExp(`^\\d{${values.key[0]}}:\\d{${values.key[1]}}$`),
-        `must be two codes joined by a colon, of ${values.key[0]} and ${values.key[1]} digits`,
-      )
+    return takes(
+      z.string().regex(new RegExp(`^\\d{${values.key[0]}}:\\d{${values.key[1]}}$`)),
+      `dois códigos unidos por dois-pontos, de ${values.key[0]} e ${values.key[1]} dígitos`,
+      `two codes joined by a colon, of ${values.key[0]} and ${values.key[1]} digits`,
+    )
   if ('boolean' in values) return z.enum(BOOLEANS)
   return z.string().min(1).max(values.text)
 }

@@ -5,7 +5,7 @@
  * queries are equal values. Every refusal names the place, what is wrong and what is allowed.
  */
 import { z } from 'zod'
-import { AppError, type ErrorDetail } from '../errors.ts'
+import { AppError, both, type Text } from '../errors.ts'
 import {
   DIMENSION_CODES,
   type DimensionCode,
@@ -16,6 +16,7 @@ import {
 } from '../model/dimensions.ts'
 import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
+import { describeBody, takes } from './field-texts.ts'
 
 export type FilterValue = string | number
 
@@ -42,8 +43,21 @@ export interface AnalyticsQuery {
 const TEXT_MAX = 100
 const scalar = z.union([z.string().max(TEXT_MAX), z.number().int()])
 /** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
-const metricText = z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES })
-const dimensionText = z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES })
+const metricText = takes(
+  z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES }),
+  'o código de uma métrica do catálogo',
+  'the code of a metric of the catalog',
+)
+const dimensionText = takes(
+  z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES }),
+  'o código de uma dimensão do catálogo',
+  'the code of a dimension of the catalog',
+)
+const orderText = takes(
+  z.string().max(TEXT_MAX),
+  'uma métrica ou dimensão agrupada da consulta',
+  'a metric or grouped dimension of the query',
+)
 /** Body of a query. */
 export const bodySchema = z.strictObject({
   metrics: z.array(metricText).min(1).max(20),
@@ -53,15 +67,17 @@ export const bodySchema = z.strictObject({
       z.strictObject({
         dimension: dimensionText,
         operator: z.enum(OPERATORS),
-        value: z.union([scalar, z.array(scalar).min(1).max(6000)]),
+        value: takes(
+          z.union([scalar, z.array(scalar).min(1).max(6000)]),
+          'um texto ou número inteiro, ou uma lista deles (de 1 a 6000)',
+          'a text or whole number, or a list of them (1 to 6000)',
+        ),
       }),
     )
     .max(50)
     .default([]),
   order_by: z
-    .array(
-      z.strictObject({ field: z.string().max(TEXT_MAX), direction: z.enum(['asc', 'desc']).default('asc') }),
-    )
+    .array(z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') }))
     .max(26)
     .default([]),
   limit: z.number().int().min(1).max(10_000).default(100),
@@ -70,12 +86,6 @@ export const bodySchema = z.strictObject({
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
 })
 
-/** Fields of the objects in the query's lists. */
-const FILTER_FIELDS = ['dimension', 'operator', 'value']
-const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  filters: FILTER_FIELDS,
-  order_by: ['field', 'direction'],
-}
 const filtersSchema = bodySchema.shape.filters
 
 /** @returns filters on their own, as the query has them; @throws AppError as parseQuery */
@@ -83,10 +93,10 @@ export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
   const parsed = filtersSchema.safeParse(value)
   if (!parsed.success)
     throw new AppError('invalid_request', {
-      errors: describeBody(parsed.error, FILTER_FIELDS).map(({ pointer, ...detail }) => ({
+      errors: describeBody(parsed.error, filtersSchema, value).map(({ pointer, message, ...detail }) => ({
         parameter,
         ...detail,
-        message: `${pointer ?? ''} ${detail.message}`.trim(),
+        message: pointer ? both(`em ${pointer} ${message.pt}`, `at ${pointer} ${message.en}`) : message,
       })),
     })
   return resolveFilters(parsed.data)
@@ -123,13 +133,16 @@ export const parseQuery = (body: unknown): AnalyticsQuery => resolveQuery(parseB
 
 /** Body of a report's request. */
 export const reportSchema = bodySchema.omit({ limit: true, offset: true }).extend({
-  title: z
-    .string()
-    .trim()
-    .min(1)
-    .max(120)
-    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must be a line of text')
-    .nullish(),
+  title: takes(
+    z
+      .string()
+      .trim()
+      .min(1)
+      .max(120)
+      .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text)),
+    'uma linha de texto de 1 a 120 caracteres',
+    'a line of text of 1 to 120 characters',
+  ).nullish(),
 })
 
 /** Rows a report may have. */
@@ -145,7 +158,7 @@ export function parseReport(body: unknown): { query: AnalyticsQuery; title: stri
 export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
   const parsed = schema.safeParse(body)
   if (!parsed.success)
-    throw new AppError('invalid_request', { errors: describeBody(parsed.error, Object.keys(schema.shape)) })
+    throw new AppError('invalid_request', { errors: describeBody(parsed.error, schema, body) })
   return parsed.data
 }
 
@@ -161,7 +174,10 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
       throw refuse(
         'invalid_request',
         `/order_by/${index}/field`,
-        'is not a metric or grouped dimension of the query',
+        both(
+          'não é métrica nem dimensão agrupada da consulta',
+          'is not a metric or grouped dimension of the query',
+        ),
         allowed,
       )
     return { field: found, direction }
@@ -180,13 +196,23 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
 function resolveMetric(code: string, pointer: string): MetricCode {
   const found = METRIC_CODES.find((candidate) => candidate === code)
   if (found !== undefined) return found
-  throw refuse('unknown_metric', pointer, 'is not a metric of the catalog', nearest(code, METRIC_CODES))
+  throw refuse(
+    'unknown_metric',
+    pointer,
+    both('não é uma métrica do catálogo', 'is not a metric of the catalog'),
+    nearest(code, METRIC_CODES),
+  )
 }
 
 function resolveDimension(code: string, pointer: string): DimensionCode {
   const found = DIMENSION_CODES.find((candidate) => candidate === code)
   if (found !== undefined) return found
-  throw refuse('unknown_dimension', pointer, 'is not a dimension of the catalog', DIMENSION_CODES)
+  throw refuse(
+    'unknown_dimension',
+    pointer,
+    both('não é uma dimensão do catálogo', 'is not a dimension of the catalog'),
+    DIMENSION_CODES,
+  )
 }
 
 function resolveFilter(
@@ -196,13 +222,23 @@ function resolveFilter(
   const dimension = resolveDimension(filter.dimension, `${pointer}/dimension`)
   const allowed = operatorsOf(dimension)
   if (!allowed.includes(filter.operator))
-    throw refuse('invalid_request', `${pointer}/operator`, `does not go with ${dimension}`, allowed)
+    throw refuse(
+      'invalid_request',
+      `${pointer}/operator`,
+      both(`não combina com ${dimension}`, `does not go with ${dimension}`),
+      allowed,
+    )
   const many = takesList(filter.operator)
   if (many !== Array.isArray(filter.value))
     throw refuse(
       'invalid_request',
       `${pointer}/value`,
-      many ? `must be an array for ${filter.operator}` : `must be a single value for ${filter.operator}`,
+      many
+        ? both(`deve ser uma lista com ${filter.operator}`, `must be a list with ${filter.operator}`)
+        : both(
+            `deve ser um só valor com ${filter.operator}`,
+            `must be a single value with ${filter.operator}`,
+          ),
     )
   const list = Array.isArray(filter.value) ? filter.value : [filter.value]
   const values = list.map((value, index) =>
@@ -211,7 +247,11 @@ function resolveFilter(
   if (filter.operator === 'BETWEEN') {
     const [low, high] = values
     if (values.length !== 2 || low === undefined || high === undefined || low > high)
-      throw refuse('invalid_request', `${pointer}/value`, 'must be two periods, the earlier first')
+      throw refuse(
+        'invalid_request',
+        `${pointer}/value`,
+        both('deve ser duas competências, a mais antiga primeiro', 'must be two periods, the earlier first'),
+      )
     return { dimension, operator: 'BETWEEN', values: [low, high] }
   }
   return { dimension, operator: filter.operator, values }
@@ -224,21 +264,26 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
     const state = STATES.find(({ uf, ibge_code }) => uf === text || String(ibge_code) === text)
     if (state !== undefined) return state.uf
     const allowed = STATES.map(({ uf }) => uf)
-    throw refuse('invalid_request', pointer, 'is not a state', allowed)
+    throw refuse('invalid_request', pointer, both('não é um estado', 'is not a state'), allowed)
   }
   if (dimension === 'municipality') {
     if (!/^\d{6,7}$/.test(text))
-      throw refuse('invalid_request', pointer, 'must be an IBGE code of 6 or 7 digits')
+      throw refuse(
+        'invalid_request',
+        pointer,
+        both('deve ser um código do IBGE de 6 ou 7 dígitos', 'must be an IBGE code of 6 or 7 digits'),
+      )
     // A six-digit code becomes seven by the release's list; see widenMunicipalities in result.ts.
     return Number(text)
   }
   if (dimension === 'reference_period') {
-    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw refuse('invalid_request', pointer, 'must be YYYY-MM')
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text))
+      throw refuse('invalid_request', pointer, both('deve ser AAAA-MM', 'must be YYYY-MM'))
     return Number(text.replace('-', ''))
   }
   const isText = value === text && text !== '' && text.isWellFormed() && !text.includes('\u0000')
   if (!isText || dimensionOf(dimension).integer === true)
-    throw refuse('invalid_request', pointer, 'must be a code as text')
+    throw refuse('invalid_request', pointer, both('deve ser um código em texto', 'must be a code as text'))
   return value
 }
 
@@ -249,25 +294,10 @@ export const takesList = (operator: Operator): boolean =>
 export const refuse = (
   code: 'invalid_request' | 'unknown_metric' | 'unknown_dimension',
   pointer: string,
-  message: string,
+  message: Text,
   allowed?: readonly (string | number)[],
 ): AppError =>
   new AppError(code, { errors: [{ pointer, message, ...(allowed === undefined ? {} : { allowed }) }] })
-
-function describeBody(error: z.ZodError, fields: readonly string[]): ErrorDetail[] {
-  return error.issues.slice(0, 20).map((issue): ErrorDetail => {
-    const pointer = `/${issue.path.map(String).join('/')}`
-    if (issue.code === 'unrecognized_keys')
-      return {
-        pointer: `${pointer === '/' ? '' : pointer}/${issue.keys[0]?.slice(0, 100) ?? ''}`,
-        message: 'is not a field of the query',
-        allowed: issue.path.length === 0 ? fields : (NESTED_FIELDS[String(issue.path[0])] ?? fields),
-      }
-    if (issue.code === 'invalid_value')
-      return { pointer, message: 'is not one of the allowed values', allowed: issue.values.map(String) }
-    return { pointer, message: issue.message }
-  })
-}
 
 /** The five names nearest to a misspelt one, by edit distance. */
 function nearest(name: string, names: readonly string[]): string[] {

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import type { Row } from '../engine/types.ts'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { printRowCount } from '../query/dialect/duckdb/statement.ts'
 import { estimateRows } from '../query/explain.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
@@ -183,7 +183,10 @@ export async function openTable(
 function refuseTooMany(rows: number): void {
   if (rows > REPORT_ROWS_MAX)
     throw new AppError('too_many_rows', {
-      detail: `The report would have ${rows} rows; ${REPORT_ROWS_MAX} are allowed.`,
+      detail: both(
+        `O relatório teria ${rows} linhas; o máximo é ${REPORT_ROWS_MAX}.`,
+        `The report would have ${rows} rows; ${REPORT_ROWS_MAX} are allowed.`,
+      ),
       extra: { rows, allowed: REPORT_ROWS_MAX },
     })
 }

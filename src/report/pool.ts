@@ -10,7 +10,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AppError, type AppErrorOptions, type ErrorCode } from '../errors.ts'
+import { AppError, type AppErrorOptions, both, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { lowerPriority, type WorkerEntry, workerEntry } from '../workers/entry.ts'
@@ -69,7 +69,8 @@ interface Pending extends Omit<Extract<ToWorker, { kind: 'build' }>, 'kind'> {
   readonly reject: (error: Error) => void
 }
 
-const clientLeft = (): AppError => new AppError('query_timeout', { detail: 'The client has left.' })
+const clientLeft = (): AppError =>
+  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
 
 export function createReportPool(options: PoolOptions): ReportPool {
   const folder = mkdtempSync(join(tmpdir(), 'sus-data-reports-'))

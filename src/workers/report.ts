@@ -40,7 +40,7 @@ process.on('message', async (message: ToWorker) => {
     answer({ kind: 'built', id, report })
   } catch (thrown) {
     const error = thrown instanceof AppError ? thrown : new AppError('internal', { cause: thrown })
-    const { code, message: detail, errors, extra, headers } = error
+    const { code, detail, errors, extra, headers } = error
     const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : ''
     answer({ kind: 'failed', id, code, options: { detail, errors, extra, headers }, cause })
   } finally {

@@ -2,7 +2,7 @@
 
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { AppError } from '../../src/errors.ts'
+import { AppError, both } from '../../src/errors.ts'
 import { beginGzip, endGzip, takesGzip } from '../../src/http/compression.ts'
 import { fillEnvelope, makeEnvelope } from '../../src/http/envelope.ts'
 import { type CachedResponse, createResponseCache } from '../../src/http/response-cache.ts'
@@ -44,7 +44,7 @@ t.test('a request that waits for one whose client left is answered by itself', a
   const cache = createResponseCache(10_000)
   const left = cache.get('q', async () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
-    throw new AppError('query_timeout', { detail: 'The client has left.' })
+    throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
   })
   const waits = cache.get('q', async () => response('own'))
   await t.rejects(left, { code: 'query_timeout' })

@@ -394,7 +394,7 @@ t.test('what is refused says what to change', async (t) => {
     t,
     { metrics, filters: [{ dimension: 'state', operator: 'IN', value: 'RR' }] },
     'invalid_request',
-    /array/,
+    /lista/,
   )
   await refusal(
     t,

@@ -18,7 +18,7 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api'
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { print, type Sql, type SqlValue } from '../../sql.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
@@ -218,14 +218,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         }, options.timeoutMs)
         try {
           if (signal?.aborted === true)
-            throw new AppError('query_timeout', { detail: 'The client has left.' })
+            throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
           signal?.addEventListener('abort', interrupt, { once: true })
           return { value: await execute(connection, text, values), connection }
         } catch (error) {
           shared.release(connection, heavyFor !== undefined)
           if (timedOut) throw new AppError('query_timeout', { cause: error })
           if (signal?.aborted === true)
-            throw new AppError('query_timeout', { detail: 'The client has left.', cause: error })
+            throw new AppError('query_timeout', {
+              detail: both('O cliente saiu.', 'The client has left.'),
+              cause: error,
+            })
           throw toAppError(error)
         } finally {
           leave?.()
@@ -289,7 +292,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         })
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true)
-          throw new AppError('query_timeout', { detail: 'The client has left.' })
+          throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
         yield decodeChunks(names, [chunk])
       }
     } finally {

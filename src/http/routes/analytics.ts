@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
 import { listCatalog } from '../../query/catalog.ts'
 import { answerLineage, lineageSchema } from '../../query/cell-lineage.ts'
@@ -21,6 +21,7 @@ import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import { wholeNumber } from '../parameters.ts'
+import { RELEASE_GONE } from '../pin.ts'
 import type { DataResult, FileResult, HandlerRequest, Route } from '../route.ts'
 
 /** @throws AppError 'not_ready' where no release is in service */
@@ -37,7 +38,15 @@ function readFilters(text: string | undefined): ReturnType<typeof parseFilters> 
     value = JSON.parse(text)
   } catch {
     throw new AppError('invalid_request', {
-      errors: [{ parameter: 'filters', message: 'must be a JSON array of filters, as in a query' }],
+      errors: [
+        {
+          parameter: 'filters',
+          message: both(
+            'deve ser uma lista JSON de filtros, como os de uma consulta',
+            'must be a JSON array of filters, as in a query',
+          ),
+        },
+      ],
     })
   }
   return parseFilters(value, 'filters')
@@ -57,7 +66,7 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
       errors: [
         {
           parameter: 'dimensionCode',
-          message: 'is not a dimension of the catalog',
+          message: both('não é uma dimensão do catálogo', 'is not a dimension of the catalog'),
           allowed: DIMENSION_CODES,
         },
       ],
@@ -233,7 +242,7 @@ export const ANALYTICS: readonly Route[] = [
       const before = old === null ? parts.view : await request.releases.pin(old)
       if (before === null)
         throw new AppError('release_mismatch', {
-          detail: 'The release asked for is not here. GET /v1/releases lists those that are.',
+          detail: RELEASE_GONE,
           extra: { expected: old, current: request.releases.current()?.id ?? null, releases: '/v1/releases' },
         })
       const answer = await compareReleases(request.body, { ...parts, before })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
+import { YEAR } from '../../query/filters.ts'
 import type { Route } from '../route.ts'
 
 export const DEMOGRAPHY: readonly Route[] = [
@@ -27,10 +28,7 @@ export const DEMOGRAPHY: readonly Route[] = [
     release: 'demography',
     response: 'DemographyPopulationDetailResponse',
     query: {
-      reference_year: z
-        .string()
-        .regex(/^\d{4}$/, 'must be a year of 4 digits')
-        .optional(),
+      reference_year: YEAR.optional(),
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
     handle: async (request) => {

@@ -1,7 +1,7 @@
 /** Reports: an analytics query's rows as a file that proves itself. */
 import { createReadStream, openSync, unlinkSync } from 'node:fs'
 import { z } from 'zod'
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import { reportSchema } from '../../query/request.ts'
 import { readPin } from '../../query/result.ts'
 import { formatPeriod } from '../../release/view.ts'
@@ -58,12 +58,24 @@ function readFormat(parameter: string | undefined, field: unknown): ReportFormat
   if (!parsed.success)
     throw new AppError('invalid_request', {
       errors: [
-        { pointer: '/format', message: 'is not one of the allowed values', allowed: REPORT_FORMAT_NAMES },
+        {
+          pointer: '/format',
+          message: both('deve ser um dos valores permitidos', 'must be one of the allowed values'),
+          allowed: REPORT_FORMAT_NAMES,
+        },
       ],
     })
   if (parameter !== undefined && parameter !== parsed.data)
     throw new AppError('invalid_request', {
-      errors: [{ pointer: '/format', message: 'differs from the query parameter format' }],
+      errors: [
+        {
+          pointer: '/format',
+          message: both(
+            'deve ser igual ao parâmetro format do endereço',
+            'must equal the query parameter format',
+          ),
+        },
+      ],
     })
   return parsed.data
 }
@@ -74,7 +86,12 @@ function readLinkedRequest(text: string | undefined): unknown {
     return JSON.parse(text ?? '')
   } catch {
     throw new AppError('invalid_request', {
-      errors: [{ parameter: 'q', message: 'must be the JSON of a report request' }],
+      errors: [
+        {
+          parameter: 'q',
+          message: both('deve ser o JSON do pedido de um relatório', 'must be the JSON of a report request'),
+        },
+      ],
     })
   }
 }

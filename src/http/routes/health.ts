@@ -1,5 +1,5 @@
 /** Liveness and readiness: no key. */
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import type { Route } from '../route.ts'
 
 export const HEALTH: readonly Route[] = [
@@ -26,7 +26,10 @@ export const HEALTH: readonly Route[] = [
       const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
       if (current === null)
         throw new AppError('not_ready', {
-          detail: refused.length === 0 ? 'No release is promoted.' : 'The promoted release was refused.',
+          detail:
+            refused.length === 0
+              ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
+              : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
           headers: { 'Retry-After': '5' },
           extra: { refused },
         })

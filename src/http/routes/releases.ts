@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import parseRange from 'range-parser'
 import type { JsonValue } from '../../engine/types.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { formatPeriod } from '../../release/view.ts'
@@ -76,7 +76,7 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     range === undefined || (ifRange !== undefined && ifRange !== tag) ? -2 : parseRange(bytes, range)
   if (wanted === -1)
     throw new AppError('range_not_satisfiable', {
-      detail: `The file has ${bytes} bytes.`,
+      detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
       headers: { 'Content-Range': `bytes */${bytes}` },
     })
   const [part] = typeof wanted === 'number' || wanted.type !== 'bytes' || wanted.length !== 1 ? [] : wanted

@@ -1,0 +1,235 @@
+/**
+ * What a parameter or a field of a body takes, in one sentence of ours, in both languages.
+ *
+ * In: a zod schema, what was sent, and the error of the validation. Out: the offending places, each with a message that says
+ * what may stand there. The sentence is made from the schema (by its JSON Schema, which is public API of zod, unlike its
+ * messages and internals), or from what `takes` says of it. No word of the validating library is used. Not responsible for:
+ * what the codes in a query mean (request.ts).
+ */
+import { z } from 'zod'
+import { both, type ErrorDetail, type Text } from '../errors.ts'
+
+const TEXTS = z.registry<{ takes: Text }>()
+
+/**
+ * Says what a schema takes, where its shape does not: `takes(z.string().regex(…), 'AAAA-MM', 'YYYY-MM')`. The texts go on
+ * after "deve ser" and "must be".
+ */
+export function takes<Schema extends z.ZodType>(schema: Schema, pt: string, en: string): Schema {
+  TEXTS.add(schema, { takes: both(pt, en) })
+  return schema
+}
+
+/** The parts of a JSON Schema that are read here. */
+interface Node {
+  readonly takes?: Text
+  readonly type?: string
+  readonly enum?: readonly (string | number)[]
+  readonly const?: unknown
+  readonly anyOf?: readonly Node[]
+  readonly items?: Node
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly additionalProperties?: Node | boolean
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+const NODES = new WeakMap<z.ZodType, Node>()
+function nodeOf(schema: z.ZodType): Node {
+  let node = NODES.get(schema)
+  if (node === undefined) {
+    node = z.toJSONSchema(schema, { io: 'input', metadata: TEXTS, unrepresentable: 'any' }) as Node
+    NODES.set(schema, node)
+  }
+  return node
+}
+
+/** "de 1 a 20 ", "de até 20 ", "" … */
+function boundsText(low: number | undefined, high: number | undefined, least = 0): Text {
+  // What no JSON number can pass is no bound worth a word.
+  const top = high === undefined || high >= Number.MAX_SAFE_INTEGER ? undefined : high
+  const bottom = low === undefined || low <= -Number.MAX_SAFE_INTEGER || low < least ? undefined : low
+  if (bottom !== undefined && top !== undefined)
+    return bottom === top
+      ? both(`de ${top}`, `of ${top}`)
+      : both(`de ${bottom} a ${top}`, `of ${bottom} to ${top}`)
+  if (top !== undefined) return both(`de até ${top}`, `of at most ${top}`)
+  return bottom === undefined ? both('', '') : both(`de pelo menos ${bottom}`, `of at least ${bottom}`)
+}
+
+const spaced = (...words: readonly string[]): string => words.filter((word) => word !== '').join(' ')
+
+/** What goes on after "deve ser" and "must be". */
+function describeNode(node: Node): Text {
+  if (node.takes !== undefined) return node.takes
+  if (node.anyOf !== undefined) return joinTexts(node.anyOf.map(describeNode))
+  if (node.enum !== undefined) return both('um dos valores permitidos', 'one of the allowed values')
+  if (node.const !== undefined) return both(JSON.stringify(node.const), JSON.stringify(node.const))
+  switch (node.type) {
+    case 'null':
+      return both('null', 'null')
+    case 'boolean':
+      return both('true ou false', 'true or false')
+    case 'integer':
+    case 'number': {
+      const bounds = boundsText(node.minimum, node.maximum, Number.NEGATIVE_INFINITY)
+      const isWhole = node.type === 'integer'
+      return both(
+        spaced('um número', isWhole ? 'inteiro' : '', bounds.pt),
+        spaced(isWhole ? 'a whole number' : 'a number', bounds.en.replace(/^of (?=-?\d)/, 'from ')),
+      )
+    }
+    case 'array': {
+      const bounds = boundsText(node.minItems, node.maxItems)
+      const item = node.items === undefined ? null : describeNode(node.items)
+      return both(
+        spaced('uma lista', bounds.pt, bounds.pt === '' ? '' : 'itens') +
+          (item === null ? '' : `, cada um deles ${item.pt}`),
+        spaced('a list', bounds.en, bounds.en === '' ? '' : 'items') +
+          (item === null ? '' : `, each of them ${item.en}`),
+      )
+    }
+    case 'object': {
+      const names = Object.keys(node.properties ?? {}).join(', ')
+      return names === ''
+        ? both('um objeto', 'an object')
+        : both(`um objeto com os campos ${names}`, `an object with the fields ${names}`)
+    }
+    default: {
+      const bounds = boundsText(node.minLength, node.maxLength, 1)
+      return both(
+        spaced('um texto', bounds.pt, bounds.pt === '' ? '' : 'caracteres'),
+        spaced('a text', bounds.en, bounds.en === '' ? '' : 'characters'),
+      )
+    }
+  }
+}
+
+function joinTexts(texts: readonly Text[]): Text {
+  const join = (words: readonly string[], or: string): string => [...new Set(words)].join(or)
+  return both(
+    join(
+      texts.map(({ pt }) => pt),
+      ' ou ',
+    ),
+    join(
+      texts.map(({ en }) => en),
+      ' or ',
+    ),
+  )
+}
+
+/** The part of a schema that says what may stand at a path. */
+function nodeAt(node: Node | undefined, path: readonly PropertyKey[]): Node | undefined {
+  if (node === undefined || path.length === 0) return node
+  if (node.anyOf !== undefined) {
+    for (const option of node.anyOf) {
+      const found = nodeAt(option, path)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  const [step, ...rest] = path
+  const own = typeof step === 'string' ? node.properties?.[step] : undefined
+  if (own !== undefined) return nodeAt(own, rest)
+  if (typeof step === 'number') return nodeAt(node.items, rest)
+  return typeof node.additionalProperties === 'object' ? nodeAt(node.additionalProperties, rest) : undefined
+}
+
+/** All that may stand in an enumeration, that of any alternative included. */
+const allowedAt = (node: Node): readonly (string | number)[] =>
+  node.anyOf === undefined ? (node.enum ?? []) : node.anyOf.flatMap(allowedAt)
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let found = value
+  for (const step of path)
+    found =
+      typeof found === 'object' && found !== null && Object.hasOwn(found, step)
+        ? (found as Record<PropertyKey, unknown>)[step]
+        : undefined
+  return found
+}
+
+/** An offending place: of a body by its whole path, of parameters by the first step. */
+export interface OffendingPlace {
+  readonly path: readonly PropertyKey[]
+  readonly message: Text
+  readonly allowed?: readonly (string | number)[]
+}
+
+/** Longest part of a name of a client's that is repeated to it. */
+const NAME_MAX = 100
+const PLACES_MAX = 20
+
+/**
+ * @param schema that refused @param value what it refused
+ * @param unknownName what is said of a name that the schema does not have
+ * @returns at most 20 places, in the order of the schema
+ */
+export function describeIssues(
+  error: z.ZodError,
+  schema: z.ZodType,
+  value: unknown,
+  unknownName: Text,
+): OffendingPlace[] {
+  const root = nodeOf(schema)
+  const places = error.issues.flatMap((issue): OffendingPlace[] => {
+    const path = issue.path.map((step) => (typeof step === 'string' ? step.slice(0, NAME_MAX) : step))
+    const node = nodeAt(root, issue.path)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((name) => ({
+        path: [...path, name.slice(0, NAME_MAX)],
+        message: unknownName,
+        allowed: Object.keys(node?.properties ?? {}),
+      }))
+    const { pt, en } = describeNode(node ?? {})
+    const allowed = allowedAt(node ?? {})
+    const found = valueAt(value, issue.path)
+    return [
+      {
+        path,
+        message:
+          found === undefined
+            ? both(`é obrigatório e deve ser ${pt}`, `is required and must be ${en}`)
+            : both(`deve ser ${pt}`, `must be ${en}`),
+        ...(allowed.length === 0 ? {} : { allowed }),
+      },
+    ]
+  })
+  // Several checks of one field fail together, and say the same.
+  const once = new Map(places.map((place) => [`${pointerOf(place.path)} ${place.message.en}`, place]))
+  return [...once.values()].slice(0, PLACES_MAX)
+}
+
+/** @returns a path as a JSON pointer (RFC 6901); '' is the whole body */
+export const pointerOf = (path: readonly PropertyKey[]): string =>
+  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+/** What is wrong with a parameter that is there twice. */
+export const GIVEN_ONCE: Text = both('deve ser informado uma só vez', 'must be given once')
+
+/** @returns the offending fields of a body */
+export const describeBody = (error: z.ZodError, schema: z.ZodType, body: unknown): ErrorDetail[] =>
+  describeIssues(
+    error,
+    schema,
+    body,
+    both('não é um campo deste pedido', 'is not a field of this request'),
+  ).map(({ path, ...place }) => ({ pointer: pointerOf(path), ...place }))
+
+/** @returns the offending parameters of an address */
+export const describeParameters = (error: z.ZodError, schema: z.ZodType, query: object): ErrorDetail[] =>
+  describeIssues(
+    error,
+    schema,
+    query,
+    both('não é um parâmetro desta rota', 'is not a parameter of this route'),
+  ).map(({ path, ...place }) => {
+    const parameter = String(path[0] ?? '')
+    const isRepeated = Array.isArray((query as Record<string, unknown>)[parameter])
+    return { parameter, ...place, ...(isRepeated ? { message: GIVEN_ONCE } : {}) }
+  })
