@@ -66,7 +66,7 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
   if (request.rows === null) return null
   if (route.kind === 'record') return recordFromRows(route, request)
   if (route.kind !== 'list') return null
-  checkPathFilter(route, request.params)
+  pathFilterOf(route, request.params)
   return pageFromRows(route, request)
 }
 
@@ -78,7 +78,7 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
   const kind: KindRequest = { params, view, cursor, cursorSecret, rows, engine, lookups, signal }
   switch (route.kind) {
     case 'list':
-      checkPathFilter(route, params)
+      pathFilterOf(route, params)
       return answerList(route, kind)
     case 'all':
       return answerAll(route, kind)
@@ -91,12 +91,14 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
   }
 }
 
-/** @throws AppError 'not_found' for a path that names what the list's filter does not take */
-function checkPathFilter({ pathFilter, dataset }: ListRoute, params: Params): void {
-  if (pathFilter === undefined) return
+/** @returns the filter that the path of a list sets, if it does; @throws AppError 'not_found' for what the filter does not take */
+function pathFilterOf({ pathFilter, dataset }: ListRoute, params: Params): Record<string, string> {
+  if (pathFilter === undefined) return {}
   const filter = dataset.filters?.[pathFilter.filter]
-  if (filter === undefined || !filterSchema(filter).safeParse(params[pathFilter.parameter]).success)
-    throw notFound()
+  const text = params[pathFilter.parameter] ?? ''
+  const read = filter === undefined || text.includes(',') ? null : filterSchema(filter).safeParse(text)
+  if (read?.success !== true) throw notFound()
+  return { [pathFilter.filter]: read.data }
 }
 
 const DIGITS = /^\d+$/
@@ -229,9 +231,7 @@ const cursorAt = (
 function filtersOf(route: ListRoute, params: Params): Record<string, string> {
   const filters: Record<string, string> = { ...route.defaults }
   for (const name of route.filters) if (params[name] !== undefined) filters[name] = params[name]
-  if (route.pathFilter !== undefined)
-    filters[route.pathFilter.filter] = params[route.pathFilter.parameter] ?? ''
-  return filters
+  return { ...filters, ...pathFilterOf(route, params) }
 }
 
 function continueWalk(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {

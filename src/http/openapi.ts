@@ -9,6 +9,7 @@ import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../m
 import type { Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Lineage } from '../model/types.ts'
+import { codeSchema } from '../query/filters.ts'
 import { ANSWERS, type Json, jsonSchema, orNull, PAGES } from './openapi-answers.ts'
 import { querySchemas } from './parameters.ts'
 import { methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
@@ -36,7 +37,8 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   limit: 'Rows of a page.',
   cursor: 'next_cursor of the page before, unchanged, with the same parameters.',
   count: 'true adds pagination.total.',
-  search: 'Part of a name, without regard to case and accents, or the beginning of a code.',
+  search:
+    'Words or parts of words of a name, in any order, without regard to case and accents; or the beginning of a code.',
   status: 'active facilities (the default), inactive ones, or all.',
   reference_period: 'YYYY-MM, or all where a list takes it; the newest month without it.',
   expected_release_id: 'The release to answer from; 409 when it is not here.',
@@ -174,9 +176,19 @@ function queryParameters(route: Route): Json[] {
       in: 'query',
       required: !schema.safeParse(undefined).success,
       description: describeParameter(name),
-      schema: { ...json, ...(value === undefined ? {} : { default: value }) },
+      ...schemaOf(route, name, json, value),
     }
   })
+}
+
+/** Schema of a query parameter, of one that takes several codes as they are written: RR,AC. */
+function schemaOf(route: Route, name: string, json: Json, value: string | undefined): Json {
+  const filter = route.kind === 'custom' ? undefined : route.dataset.filters?.[name]
+  const code = filter === undefined ? null : codeSchema(filter)
+  const shown = value === undefined ? {} : { default: code === null ? value : [value] }
+  if (code === null) return { schema: { ...json, ...shown } }
+  const items = jsonSchema(code, { io: 'input', unrepresentable: 'any' })
+  return { style: 'form', explode: false, schema: { type: 'array', minItems: 1, items, ...shown } }
 }
 
 const describeParameter = (name: string): string => {

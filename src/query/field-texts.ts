@@ -9,7 +9,7 @@
 import { z } from 'zod'
 import { both, type ErrorDetail, type Text } from '../errors.ts'
 
-const TEXTS = z.registry<{ takes: Text }>()
+const TEXTS = z.registry<{ takes: Text; enum?: readonly (string | number)[] }>()
 
 /**
  * Says what a schema takes, where its shape does not: `takes(z.string().regex(…), 'AAAA-MM', 'YYYY-MM')`. The texts go on
@@ -17,6 +17,18 @@ const TEXTS = z.registry<{ takes: Text }>()
  */
 export function takes<Schema extends z.ZodType>(schema: Schema, pt: string, en: string): Schema {
   TEXTS.add(schema, { takes: both(pt, en) })
+  return schema
+}
+
+/** Says of the schema of a text that it takes what another one takes, or several of it separated by commas. */
+export function takesSeveral<Schema extends z.ZodType>(schema: Schema, one: z.ZodType): Schema {
+  const node = nodeOf(one)
+  const { pt, en } = describeNode(node)
+  const allowed = allowedAt(node)
+  TEXTS.add(schema, {
+    takes: both(`${pt}, ou vários separados por vírgulas`, `${en}, or several separated by commas`),
+    ...(allowed.length === 0 ? {} : { enum: allowed }),
+  })
   return schema
 }
 

@@ -8,25 +8,49 @@ import { FACILITY_STATUSES } from '../model/cnes/code-lists.ts'
 import type { Filter, FilterValues } from '../model/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql } from '../sql.ts'
-import { takes } from './field-texts.ts'
+import { takes, takesSeveral } from './field-texts.ts'
 
 const UFS = STATES.map(({ uf }) => uf)
 const BOOLEANS = ['true', 'false'] as const
 /** A year as text. */
 export const YEAR = takes(z.string().regex(/^\d{4}$/), 'um ano de 4 dígitos', 'a year of 4 digits')
 
-/** @returns the schema of a parameter's text */
+/** @returns the schema of a parameter's text: of one code, or of several where the filter takes several */
 export function filterSchema(filter: Filter): z.ZodType<string> {
+  const code = codeSchema(filter)
+  if (code === null) return otherSchema(filter)
+  const read = (text: string): string[] => codesIn(isOfStates(filter) ? text.toUpperCase() : text)
+  return takesSeveral(
+    z
+      .string()
+      .refine((text) => read(text).every((one) => code.safeParse(one).success))
+      // In byte order, each once: requests that mean the same are the same from here on.
+      .transform((text) => [...new Set(read(text))].sort().join(',')),
+    code,
+  )
+}
+
+const isOfStates = (filter: Filter): boolean => 'values' in filter && 'uf' in filter.values
+
+/** @returns the schema of one code of a filter that takes several, separated by commas; null for the other filters */
+export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
+  if (filter.kind === 'municipality')
+    return takes(
+      z.string().regex(/^\d{6,7}$/),
+      'um código do IBGE de 6 ou 7 dígitos',
+      'an IBGE code of 6 or 7 digits',
+    )
+  const isCode = filter.kind === 'equals' || filter.kind === 'declaration'
+  return isCode && !('boolean' in filter.values) ? valueSchema(filter.values) : null
+}
+
+/** The codes of a parameter. */
+export const codesIn = (text: string): string[] => text.split(',')
+
+function otherSchema(filter: Filter): z.ZodType<string> {
   switch (filter.kind) {
     case 'equals':
     case 'declaration':
-      return valueSchema(filter.values)
-    case 'municipality':
-      return takes(
-        z.string().regex(/^\d{6,7}$/),
-        'um código do IBGE de 6 ou 7 dígitos',
-        'an IBGE code of 6 or 7 digits',
-      )
     case 'positive':
     case 'flag':
       return z.enum(BOOLEANS)
@@ -37,17 +61,19 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
           .min(1)
           .max(100)
           .refine((text) => text.isWellFormed() && !text.includes('\u0000'))
-          // Accents alone fold to nothing, and nothing is part of every name.
-          .refine((text) => foldText(text) !== ''),
-        'um texto de 1 a 100 caracteres, não só de acentos',
-        'a text of 1 to 100 characters, not of accents alone',
+          // Accents and blanks alone fold to nothing, and nothing is part of every name.
+          .refine((text) => searchWords(text).length > 0),
+        'um texto de 1 a 100 caracteres, não só de acentos ou espaços',
+        'a text of 1 to 100 characters, not of accents or blanks alone',
       )
     case 'status':
       return z.enum(FACILITY_STATUSES)
+    default:
+      throw new TypeError(`a filter of kind ${filter.kind} takes codes`)
   }
 }
 
-function valueSchema(values: FilterValues): z.ZodType<string> {
+function valueSchema(values: FilterValues): z.ZodType<string, string> {
   if ('digits' in values)
     return takes(
       z.string().regex(new RegExp(`^\\d{${values.digits}}$`)),
@@ -99,28 +125,51 @@ const anyDeclaration = (conditions: readonly Sql[]): Sql =>
 function declarationCondition(column: string, text: string): Sql {
   if (column === 'offers_any_sus') return sql`(d.has_ambulatory_sus OR d.has_hospital_sus)`
   const member = sql`d.${ident(column)}`
-  return text === 'true' ? member : sql`${member} = ${text}`
+  return text === 'true' ? member : sql`(${join(equalTo(member, codesIn(text)), ' OR ')})`
 }
+
+const equalTo = (left: Sql, values: readonly (string | number)[]): Sql[] =>
+  values.map((value) => sql`${left} = ${value}`)
+/** One value is compared, so that row groups without it are passed over; several are looked for. */
+const isAmong = (left: Sql, values: readonly (string | number)[]): Sql =>
+  values.length === 1 && values[0] !== undefined
+    ? sql`${left} = ${values[0]}`
+    : sql`${left} IN (${join(
+        values.map((value) => sql`${value}`),
+        ', ',
+      )})`
 
 function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }>, text: string): Sql {
   switch (filter.kind) {
     case 'equals': {
-      const column = ident(filter.column ?? name)
-      return 'year' in filter.values ? sql`${column} = ${Number(text)}` : sql`${column} = ${text}`
+      const codes = codesIn(text)
+      return isAmong(ident(filter.column ?? name), 'year' in filter.values ? codes.map(Number) : codes)
     }
     case 'municipality': {
       const column = ident(filter.column)
+      const codes = codesIn(text)
+      const whole = codes.filter((code) => code.length === 7)
+      const short = codes.filter((code) => code.length === 6)
       // municipality_code of population is text; everywhere else the code is an integer.
-      if (filter.column === 'municipality_code')
-        return text.length === 7 ? sql`${column} = ${text}` : sql`starts_with(${column}, ${text})`
-      return text.length === 7 ? sql`${column} = ${Number(text)}` : sql`${column} // 10 = ${Number(text)}`
+      const isText = filter.column === 'municipality_code'
+      const either = [
+        ...(whole.length === 0 ? [] : [isAmong(column, isText ? whole : whole.map(Number))]),
+        ...(short.length === 0
+          ? []
+          : isText
+            ? short.map((code) => sql`starts_with(${column}, ${code})`)
+            : [isAmong(sql`${column} // 10`, short.map(Number))]),
+      ]
+      return sql`(${join(either, ' OR ')})`
     }
     case 'positive':
       return text === 'true' ? sql`${ident(filter.column)} > 0` : sql`${ident(filter.column)} <= 0`
     case 'flag':
       return sql`${ident(filter.column)} = ${text === 'true'}`
-    case 'search':
-      return sql`(contains(${ident(filter.text)}, ${foldText(text)}) OR starts_with(CAST(${ident(filter.codes)} AS VARCHAR), ${text}))`
+    case 'search': {
+      const words = searchWords(text).map((word) => sql`contains(${ident(filter.text)}, ${word})`)
+      return sql`(${join(words, ' AND ')} OR starts_with(CAST(${ident(filter.codes)} AS VARCHAR), ${text.trim()}))`
+    }
     case 'status':
       return text === 'all' ? sql`true` : sql`is_active = ${text === 'active'}`
   }
@@ -132,6 +181,15 @@ export const foldText = (text: string): string =>
     .normalize('NFD')
     .replaceAll(/\p{Mn}/gu, '')
     .toLowerCase()
+
+/** The words of a search, each to be found somewhere in a name: in any order, without regard to case and accents. */
+export const searchWords = (text: string): string[] => [
+  ...new Set(
+    foldText(text)
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  ),
+]
 
 /** @returns WHERE clause, or nothing */
 export const whereClause = (conditions: readonly Sql[]): Sql =>

@@ -5,7 +5,7 @@
  * An index file names each row file with its size and SHA-256 and the SHA-256 of the Parquet it was made of. Everything here can be
  * deleted and made again at any time; store and verification of releases look past the folder.
  */
-import { lstat, readFile } from 'node:fs/promises'
+import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { DATASETS, type DatasetName, datasetOf } from '../model/datasets.ts'
@@ -71,6 +71,15 @@ export const derivedFolder = (releasesDir: string): string => join(releasesDir, 
 /** @returns the folder of a release's row files, whether it is there or not */
 export const rowFolder = (releasesDir: string, id: string): string =>
   join(releasesDir, DERIVED, id, ROW_FORMAT)
+
+/** @returns folders of a release's row files in other formats: those of earlier versions, which nobody reads any more */
+export async function otherFormats(releasesDir: string, id: string): Promise<string[]> {
+  const folder = join(releasesDir, DERIVED, id)
+  const names = await readdir(folder).catch(() => [])
+  return names
+    .filter((name) => /^rows-\d+$/.test(name) && name !== ROW_FORMAT)
+    .map((name) => join(folder, name))
+}
 
 /** @returns what a release should have row files of; a partition of several files has none */
 export function rowSources(manifest: Manifest): RowSource[] {

@@ -8,6 +8,7 @@
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset, Filter } from '../model/datasets.ts'
+import { codesIn } from '../query/filters.ts'
 import { type CodedColumn, mergeColumns } from './columns.ts'
 import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'
@@ -134,7 +135,9 @@ function declarationTest(column: string, text: string): (profile: DeclarationPro
     return (profile) =>
       member(profile, 'has_ambulatory_sus') === true || member(profile, 'has_hospital_sus') === true
   const name = column as (typeof MEMBERS)[number]
-  return (profile) => member(profile, name) === (text === 'true' ? true : text)
+  if (text === 'true') return (profile) => member(profile, name) === true
+  const wanted = new Set<string | boolean | null | undefined>(codesIn(text))
+  return (profile) => wanted.has(member(profile, name))
 }
 
 function valueTest(
@@ -143,17 +146,16 @@ function valueTest(
 ): (value: JsonValue) => boolean {
   switch (filter.kind) {
     case 'equals': {
-      const wanted = 'year' in filter.values ? Number(text) : text
-      return (value) => value === wanted
+      const codes = codesIn(text)
+      const wanted = new Set<JsonValue>('year' in filter.values ? codes.map(Number) : codes)
+      return (value) => value !== null && wanted.has(value)
     }
     case 'municipality': {
-      const isWhole = text.length === 7
-      return (value) =>
-        typeof value === 'string'
-          ? isWhole
-            ? value === text
-            : value.startsWith(text)
-          : value !== null && (isWhole ? value : Math.floor(Number(value) / 10)) === Number(text)
+      const wanted = new Set(codesIn(text))
+      return (value) => {
+        const code = String(value)
+        return wanted.has(code) || wanted.has(code.slice(0, -1))
+      }
     }
     case 'positive':
       return (value) => value !== null && Number(value) > 0 === (text === 'true')

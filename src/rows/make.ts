@@ -19,6 +19,7 @@ import {
   derivedFolder,
   indexPath,
   indexText,
+  otherFormats,
   type RowEntry,
   type RowProblem,
   type RowSource,
@@ -123,7 +124,7 @@ export async function prepareRows(
 }
 
 /**
- * Makes the row files of a release and of those it joins, where they are missing or no good.
+ * Makes the row files of a release and of those it joins, where they are missing or no good; removes those of other formats.
  * @param id any release @param again makes those that are good, too
  * @returns what was made, by component release; those that had all of theirs are not among them
  */
@@ -135,6 +136,8 @@ export async function makeRows(
   await cleanStaging(releasesDir)
   const made: Record<string, MadeRows> = {}
   for (const manifest of await componentsOf(releasesDir, id)) {
+    for (const folder of await otherFormats(releasesDir, manifest.release_id))
+      await rm(folder, { recursive: true, force: true })
     if (!again && (await checkRowFiles(releasesDir, manifest)).problems.length === 0) continue
     onStep(manifest.release_id)
     const prepared = await prepareRows(releasesDir, manifest, join(releasesDir, manifest.release_id), true)

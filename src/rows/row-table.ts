@@ -5,13 +5,13 @@
 import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
-import { foldText } from '../query/filters.ts'
+import { codesIn, searchWords } from '../query/filters.ts'
 import { formatPeriod } from '../release/view.ts'
 import { filterColumn, rowsMeeting } from './filter-index.ts'
 import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
 import { type ByteString, toByteString } from './phrases.ts'
 import { parseRow, type RowFile } from './row-file.ts'
-import { countOf, everyRow, intersect, nextRows, type RowSet, rowRange } from './row-sets.ts'
+import { collectRows, countOf, everyRow, intersect, nextRows, type RowSet } from './row-sets.ts'
 
 export interface PageQuery {
   /** Parameter name → text, already valid. */
@@ -75,8 +75,8 @@ export function openTable(
     return found
   }
   const search = (text: string): RowSet | null =>
-    file.text?.find(toByteString(foldText(text)), (add) => {
-      for (const prefix of codePrefixes(text)) {
+    file.text?.find(searchWords(text).map(toByteString), (add) => {
+      for (const prefix of codePrefixes(text.trim())) {
         const to = file.bound(prefix, true)
         for (let row = file.bound(prefix, false); row < to; row += 1) add(row)
       }
@@ -93,9 +93,15 @@ export function openTable(
     if (index === 'search') return search(text)
     if (index === 'key') {
       const filter = dataset.filters?.[parameter]
-      const isPrefix = filter?.kind === 'municipality' && text.length < 7
-      const key = isPrefix ? text : file.keyText([text])
-      return key === null ? everyRow(0) : rowRange(rows, file.bound(key, false), file.bound(key, true))
+      const found = collectRows(rows)
+      for (const code of codesIn(text)) {
+        const isPrefix = filter?.kind === 'municipality' && code.length < 7
+        const key = isPrefix ? code : file.keyText([code])
+        if (key === null) continue
+        const to = file.bound(key, true)
+        for (let row = file.bound(key, false); row < to; row += 1) found.add(row)
+      }
+      return found.finish()
     }
     const filter = file.filters[index]
     return filter === undefined ? null : rowsMeeting(dataset, rows, file.file, filter, params)

@@ -8,9 +8,9 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 
 /** Version of the row file format: the name of the folder row files stand in. Any change of the bytes needs a new one. */
-export const ROW_FORMAT = 'rows-1'
+export const ROW_FORMAT = 'rows-2'
 
-const MARK = 'susrows1'
+const MARK = 'susrows2'
 const TAIL_BYTES = 16
 const BUFFER_BYTES = 1 << 20
 /** Places are 32 bits. */

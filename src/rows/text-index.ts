@@ -2,14 +2,13 @@
  * Which rows hold a text, by the words they are made of. In: each row's folded text, as bytes. Out: the index in the row file, and
  * the rows that contain what is searched, exactly those a scan would find.
  *
- * A text is its words joined by single spaces, an empty word between two of them. What is searched without a space lies within
- * one word, so it is looked for in the few distinct words instead of in every row. With spaces it is a row of words: one
- * that ends so, some that are so, one that begins so; the rows of the rarest of them are tried, and only as far as rows are
- * asked for.
+ * A text is its words joined by single spaces, an empty word between two of them. What is searched are parts of words, so each is
+ * looked for in the few distinct words instead of in every row. Of several parts, the rows of the rarest are tried for the
+ * others, and only as far as rows are asked for.
  */
 import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
-import { type Check, collectRows, everyRow, lowerBound, type RowSet } from './row-sets.ts'
+import { type Check, collectRows, lowerBound, type RowSet } from './row-sets.ts'
 import { type Place, readNumbers, readPlace, type SectionWriter } from './sections.ts'
 
 /** The index as the file describes it. Words that several rows hold come first, then those of a single row. */
@@ -32,8 +31,12 @@ export interface TextIndexHead {
 
 export interface TextIndex {
   readonly bytes: number
-  /** Rows whose text holds another. @param more rows that are found anyhow: only a text without a space may have them */
-  find(text: ByteString, more?: (add: (row: number) => void) => void): RowSet
+  /**
+   * Rows whose text holds every one of some parts of words.
+   * @param parts at least one, none with a space or a line feed
+   * @param more rows that are found anyhow: only a single part may have them
+   */
+  find(parts: readonly ByteString[], more?: (add: (row: number) => void) => void): RowSet
 }
 
 const WINDOW_ROWS = 256
@@ -235,7 +238,8 @@ export function openTextIndex(file: number, head: TextIndexHead, rows: number): 
     return found
   }
 
-  const isInOrder = (parts: readonly (ReadonlySet<number> | null)[]): Check => {
+  /** Does a row have a word of each set? */
+  const hasAll = (parts: readonly ReadonlySet<number>[]): Check => {
     let [window, base] = [-1, 0]
     let bytes: Buffer = Buffer.alloc(0)
     return (row) => {
@@ -246,49 +250,35 @@ export function openTextIndex(file: number, head: TextIndexHead, rows: number): 
         base = wanted * WINDOW_ROWS
       }
       const first = row === base ? 0 : bytes.readUInt16LE(2 * (row - base - 1))
-      const last = bytes.readUInt16LE(2 * (row - base)) - parts.length
-      for (let at = first; at <= last; at += 1) {
-        let same = 0
-        for (; same < parts.length; same += 1) {
-          const place = 2 * WINDOW_ROWS + WORD_BYTES * (at + same)
+      const last = bytes.readUInt16LE(2 * (row - base))
+      return parts.every((part) => {
+        for (let at = first; at < last; at += 1) {
+          const place = 2 * WINDOW_ROWS + WORD_BYTES * at
           const word = (bytes[place] ?? 0) | ((bytes[place + 1] ?? 0) << 8) | ((bytes[place + 2] ?? 0) << 16)
-          if (parts[same]?.has(word) === false) break
+          if (part.has(word)) return true
         }
-        if (same === parts.length) return true
-      }
-      return false
+        return false
+      })
     }
   }
 
   return {
     bytes: words.length + 4 * (starts.length + ends.length + singles.length + bucketEnds.length),
-    find(text, more = () => undefined) {
+    find(parts, more = () => undefined) {
       const found = collectRows(rows)
-      // No text holds a line feed.
-      if (text.includes('\n')) return found.finish()
-      const parts = text.split(' ')
-      if (parts.length === 1) {
-        for (const word of wordsWith(text)) addRowsOf(word, found.add)
+      const lists = parts
+        .map((part) => {
+          const list = wordsWith(part)
+          return { list, weight: list.reduce((sum, word) => sum + weightOf(word), 0) }
+        })
+        .sort((left, right) => left.weight - right.weight)
+      const [rarest, ...others] = lists
+      for (const word of rarest?.list ?? []) addRowsOf(word, found.add)
+      if (others.length === 0) {
         more(found.add)
         return found.finish()
       }
-      // Between two spaces stands a whole word; at either end the text may begin or end within one.
-      const partWords = parts.map((part, place) => {
-        if (part === '' && (place === 0 || place === parts.length - 1)) return null
-        const before = place === 0 ? '' : '\n'
-        const behind = place === parts.length - 1 ? '' : '\n'
-        return wordsWith(`${before}${part}${behind}`)
-      })
-      const check = isInOrder(partWords.map((list) => (list === null ? null : new Set(list))))
-      const rarest = partWords
-        .flatMap((list) =>
-          list === null ? [] : [{ list, weight: list.reduce((sum, word) => sum + weightOf(word), 0) }],
-        )
-        .sort((left, right) => left.weight - right.weight)[0]
-      // Nothing but one space: any row may have it.
-      if (rarest === undefined) return everyRow(rows, check)
-      for (const word of rarest.list) addRowsOf(word, found.add)
-      return found.finish(check)
+      return found.finish(hasAll(others.map(({ list }) => new Set(list))))
     },
   }
 }

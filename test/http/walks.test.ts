@@ -62,6 +62,14 @@ const WALKS: readonly Walk[] = [
     isShort: true,
   },
   {
+    url: '/v1/municipalities?search=JO%C3%83O%20s%C3%A3o',
+    from: 'municipalities',
+    where:
+      "territorial_type = 'MUNICIPALITY' AND lower(strip_accents(name)) LIKE '%sao%' AND lower(strip_accents(name)) LIKE '%joao%'",
+    key: ['ibge_code'],
+    isShort: true,
+  },
+  {
     url: '/v1/municipalities?territorial_type=IGNORED',
     from: 'municipalities',
     where: "territorial_type = 'IGNORED'",
@@ -84,6 +92,13 @@ const WALKS: readonly Walk[] = [
     isShort: true,
   },
   {
+    url: '/v1/facilities?uf=rr,AP&facility_type_code=05,02&has_beds=true&has_services=false',
+    from: 'facilities',
+    where: `${ACTIVE} AND uf IN ('AP', 'RR') AND facility_type_code IN ('02', '05') AND has_beds AND NOT has_services`,
+    key: ['cnes_code'],
+    isShort: true,
+  },
+  {
     url: '/v1/facilities?status=inactive&uf=RR&management_type=D',
     from: 'facilities',
     where: "NOT is_active AND reference_period = 202605 AND uf = 'RR' AND management_type = 'D'",
@@ -102,6 +117,28 @@ const WALKS: readonly Walk[] = [
     from: 'bed_capacity',
     where: `${ACTIVE} AND municipality_ibge_code = 1400100 AND beds_sus > 0`,
     key: ['cnes_code', 'bed_type_code'],
+    isShort: true,
+  },
+  {
+    // A facility's state and type are those of the month of the row.
+    url: '/v1/bed-capacity?reference_period=all&uf=AC,rr&facility_type_code=05,07',
+    from: 'bed_capacity',
+    where: "is_active AND uf IN ('AC', 'RR') AND facility_type_code IN ('05', '07')",
+    key: ['reference_period', 'cnes_code', 'bed_type_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/equipment-inventory?uf=AP&facility_type_code=36,39',
+    from: 'equipment_inventory',
+    where: `${ACTIVE} AND uf = 'AP' AND facility_type_code IN ('36', '39')`,
+    key: ['cnes_code', 'category_code', 'equipment_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/specialized-service-offerings?uf=RR&facility_type_code=05',
+    from: 'specialized_services',
+    where: `${ACTIVE} AND uf = 'RR' AND facility_type_code = '05'`,
+    key: ['cnes_code', 'service_code', 'classification_code'],
     isShort: true,
   },
   {

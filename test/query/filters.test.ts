@@ -138,6 +138,12 @@ t.test('search folds case and accents on both sides, and % _ \\ are text', async
     ['SÃO LUÍS DO', ['2312601']],
     ['Sa\u0303o Lui\u0301s d', ['2312601']],
     ['luis', ['2111300', '2312601']],
+    ['LUIS são', ['2111300', '2312601']],
+    ['  curu   luis ', ['2312601']],
+    ['uis sa', ['2111300', '2312601']],
+    ['luis vista', []],
+    [' 21 ', ['2100055', '2111300']],
+    ['21 11', []],
     ['mae-do', ['1504059']],
     ["d'agua", ['3145604']],
     ['%', ['5300108']],
@@ -196,6 +202,45 @@ t.test('municipalities by 6 or 7 digits, codes as numbers or as text', async (t)
   t.same(await select(population, 'municipality_code', { reference_year: '2022' }), ['1400100'])
 })
 
+t.test('several codes, separated by commas: any of them', async (t) => {
+  const normal = (filter: Filter, text: string): string => filterSchema(filter).parse(text)
+  t.equal(normal({ kind: 'equals', values: { uf: true } }, 'sp,RR,sp'), 'RR,SP', 'in one form')
+  t.equal(
+    normal({ kind: 'municipality', column: 'municipality_ibge_code' }, '1400159,140010'),
+    '140010,1400159',
+  )
+  const places = await select(municipalities, 'ibge_code', { state: 'MA,RR' })
+  t.equal(places.length, NAMES.length)
+  t.equal((await select(municipalities, 'ibge_code', { state: 'RR,SP' })).length, 1)
+  const where = { status: 'all' }
+  const facilitiesOf = (codes: string) =>
+    select(facilities, 'cnes_code', { ...where, municipality_ibge_code: codes })
+  t.equal((await facilitiesOf('1400100,1400159')).length, 6)
+  t.equal((await facilitiesOf('140010,1400159')).length, 6, '6 and 7 digits')
+  t.equal((await facilitiesOf('140010,140015')).length, 6)
+  t.same(await select(population, 'reference_year', { reference_year: '2022,2024' }), [
+    '2022',
+    '2024',
+    '2024',
+  ])
+  t.equal((await select(population, 'reference_year', { municipality: '140010,1400159' })).length, 3)
+  t.equal((await select(beds, 'bed_type_code', { ...where, bed_type_code: '01,03,07' })).length, 3)
+  t.equal((await select(beds, 'bed_type_code', { ...where, cnes_code: '0000001,0000002' })).length, 3)
+  t.same(await select(services, 'cnes_code', { status: 'active', provider_kind: 'CNES,CNPJ' }), [
+    'hospital',
+    'split',
+  ])
+  t.same(
+    await select(services, 'cnes_code', {
+      status: 'active',
+      characteristic_code: '1,3',
+      provider_kind: 'CNPJ,CNES',
+    }),
+    [],
+    'one declaration meets both',
+  )
+})
+
 t.test('status, and flags whose false is the complement of true', async (t) => {
   t.same(await select(beds, 'bed_type_code', {}), ['01', '03', '03'], 'no filter, no condition')
   t.same(await select(beds, 'bed_type_code', { status: 'all' }), ['01', '03', '03'])
@@ -246,12 +291,12 @@ t.test('what a parameter takes', async (t) => {
   const cases: [filter: Filter, taken: string[], refused: string[]][] = [
     [
       { kind: 'equals', values: { digits: 2 } },
-      ['00', '99'],
-      ['', '1', '123', 'ab', '1 ', '1\n', '-1', '١٢', '1.'],
+      ['00', '99', '01,02', '01,01'],
+      ['', '1', '123', 'ab', '1 ', '1\n', '-1', '١٢', '1.', '01,', ',01', '01,,02', '01, 02', '01;02'],
     ],
     [{ kind: 'equals', values: { digits: 1 } }, ['1'], ['', '12', 'x']],
-    [{ kind: 'equals', values: { list: ['M', 'E'] } }, ['M', 'E'], ['', 'm', 'X', 'M,E', '__proto__']],
-    [{ kind: 'equals', values: { uf: true } }, ['RR', 'SP'], ['', 'rr', 'XX', 'RRR', '14']],
+    [{ kind: 'equals', values: { list: ['M', 'E'] } }, ['M', 'E', 'M,E'], ['', 'm', 'X', 'M,X', '__proto__']],
+    [{ kind: 'equals', values: { uf: true } }, ['RR', 'SP', 'rr', 'rr,sP'], ['', 'XX', 'RRR', '14', 'RR,XX']],
     [{ kind: 'equals', values: { year: true } }, ['2022'], ['', '22', '02022', '2022.0', '2e3', '-202']],
     [
       { kind: 'equals', values: { key: [2, 2] } },
@@ -261,15 +306,15 @@ t.test('what a parameter takes', async (t) => {
     [{ kind: 'equals', values: { text: 5 } }, ['a', '%_%', 'abcde'], ['', 'abcdef']],
     [
       { kind: 'municipality', column: 'municipality_ibge_code' },
-      ['140010', '1400100'],
-      ['', '14001', '14001000', '1e6'],
+      ['140010', '1400100', '140010,1400100'],
+      ['', '14001', '14001000', '1e6', '140010,14'],
     ],
     [{ kind: 'positive', column: 'beds_sus' }, ['true', 'false'], ['', '1', '0', 'TRUE', 'yes']],
     [{ kind: 'status' }, ['active', 'inactive', 'all'], ['', 'open', 'ALL']],
     [
       { kind: 'search', codes: 'ibge_code', text: 'search_text' },
-      ['a', ' ', '%', '\u0303a', 'x'.repeat(100)],
-      ['', 'x'.repeat(101), 'a\u0000', '\ud800', '\u0301', '\u0303\u0301'],
+      ['a', ' a ', '%', '\u0303a', 'x'.repeat(100)],
+      ['', ' ', '\u00a0', 'x'.repeat(101), 'a\u0000', '\ud800', '\u0301', '\u0303\u0301'],
     ],
     [
       { kind: 'declaration', column: 'has_hospital', values: { boolean: true } },

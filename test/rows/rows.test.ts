@@ -2,8 +2,18 @@
  * Row files are the rows: every byte of every list and record is what the engine's answer has, under every filter, of every period;
  * words find what a scan finds; what is missing, damaged or another release's is answered by the engine.
  */
-import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DuckDBInstance, LIST, listValue, VARCHAR } from '@duckdb/node-api'
 import t from 'tap'
 import type { Row } from '../../src/engine/types.ts'
@@ -125,6 +135,8 @@ function valuesOf(dataset: Dataset, name: string, rows: readonly Row[]): string[
           'hospital',
           'sao',
           'são jo',
+          'JO são',
+          'municipal posto',
           ' de ',
           'A',
           '0',
@@ -151,7 +163,14 @@ function valuesOf(dataset: Dataset, name: string, rows: readonly Row[]): string[
               '3',
               'CNES',
             ]
-  return [...new Set(candidates)].filter((text) => filterSchema(filter).safeParse(text).success)
+  const codes = candidates.filter((text) => !text.includes(','))
+  // Codes also several at a time.
+  const lists = [1, 2].map((turn) =>
+    [turn, turn + 2, turn + 4].map((at) => codes[Math.floor(chance(at, 11) * codes.length)]).join(','),
+  )
+  return [...new Set([...candidates, ...lists])].filter(
+    (text) => filterSchema(filter).safeParse(text).success,
+  )
 }
 
 t.test(
@@ -333,17 +352,20 @@ t.test('words find what a scan finds', async (t) => {
     const start = Math.floor(chance(turn, 51) * from.length)
     const text =
       from.slice(start, start + 1 + Math.floor(chance(turn, 52) * 9)) || SYLLABLES[turn % 11] || 'a'
-    const found = index.find(toByteString(text))
-    const expected = texts.flatMap((candidate, row) => (candidate.includes(text) ? [row] : []))
+    // Words of one text or of several, in any order.
+    const other = SYLLABLES[Math.floor(chance(turn, 53) * SYLLABLES.length)] ?? ''
+    const words = [...text.split(' '), ...(turn % 3 === 0 ? [other] : [])].filter((word) => word !== '')
+    if (words.length === 0) continue
+    if (turn % 2 === 0) words.reverse()
+    const found = index.find(words.map(toByteString))
+    const expected = texts.flatMap((candidate, row) =>
+      words.every((word) => candidate.includes(word)) ? [row] : [],
+    )
     hits += expected.length
     if (JSON.stringify(nextRows(found, 0, 1000)) !== JSON.stringify(expected))
-      t.same(nextRows(found, 0, 1000), expected, JSON.stringify(text))
+      t.same(nextRows(found, 0, 1000), expected, JSON.stringify(words))
   }
   t.ok(hits > 2000, `${hits} hits`)
-  t.same(
-    nextRows(index.find(' '), 0, 1000),
-    texts.flatMap((text, row) => (text.includes(' ') ? [row] : [])),
-  )
   t.throws(() => collectWords(1).add('a\nb'), /line feed/)
 })
 
@@ -472,7 +494,11 @@ t.test('missing, damaged and foreign files are said, and the engine answers', as
     t.notOk(found, what)
     t.match(problems, expected, what)
   }
+  const older = join(dirname(folder), 'rows-1')
+  mkdirSync(older)
+  writeFileSync(join(older, 'index.json'), index)
   const made = await makeRows(own.releasesDir, current.id)
+  t.notOk(existsSync(older), 'row files of a format of before are removed')
   t.same(Object.keys(made), [cnes], 'what is good is not made again')
   t.same(readFileSync(file), bytes, 'the same bytes again')
   t.equal(readFileSync(join(folder, 'index.json'), 'utf8'), index)

@@ -1,5 +1,6 @@
 /** Facilities, the registry's code lists, and what facilities have: beds, equipment, specialised services. */
 import { codeList, equals, namedCodes } from '../declare.ts'
+import type { FieldName } from '../fields.ts'
 import type { Dataset, DeclarationFilter, Filter, FilterValues } from '../types.ts'
 import { CHARACTERISTIC_CODES, MANAGEMENT_TYPES, PROVIDER_KINDS, TP_SUS_CODES } from './code-lists.ts'
 
@@ -16,6 +17,14 @@ const FACILITY_ATTRIBUTES = ['facility_type_code', 'management_type', 'legal_nat
 const cnesCode: Filter = equals({ digits: 7 })
 const municipality: Filter = { kind: 'municipality', column: 'municipality_ibge_code' }
 const status: Filter = { kind: 'status' }
+const flagged = (column: FieldName): Filter => ({ kind: 'flag', column })
+/** Attributes of the facility, as they are in the period of the row. */
+const ofFacility = {
+  cnes_code: cnesCode,
+  uf: equals({ uf: true }),
+  municipality_ibge_code: municipality,
+  facility_type_code: equals({ digits: 2 }),
+} as const
 const declared = (column: DeclarationFilter['column'], values: FilterValues): Filter => ({
   kind: 'declaration',
   column,
@@ -79,6 +88,10 @@ export const DATASETS = {
       facility_type_code: equals({ digits: 2 }),
       management_type: equals({ list: MANAGEMENT_TYPES }),
       legal_nature_code: equals({ digits: 4 }),
+      has_beds: flagged('has_beds'),
+      has_equipment: flagged('has_equipment'),
+      has_services: flagged('has_services'),
+      offers_any_sus: flagged('offers_any_sus'),
       search: { kind: 'search', codes: 'cnes_code', text: 'search_text' },
       status,
     },
@@ -133,8 +146,7 @@ export const DATASETS = {
     ],
     internal: FACILITY_ATTRIBUTES,
     filters: {
-      cnes_code: cnesCode,
-      municipality_ibge_code: municipality,
+      ...ofFacility,
       bed_type_code: equals({ digits: 2 }),
       bed_category_code: equals({ digits: 1 }),
       has_sus_capacity: { kind: 'positive', column: 'beds_sus' },
@@ -164,8 +176,7 @@ export const DATASETS = {
     ],
     internal: FACILITY_ATTRIBUTES,
     filters: {
-      cnes_code: cnesCode,
-      municipality_ibge_code: municipality,
+      ...ofFacility,
       equipment_category_code: { kind: 'equals', column: 'category_code', values: { digits: 2 } },
       equipment_type_code: { kind: 'equals', column: 'equipment_code', values: { digits: 2 } },
       equipment_type_key: equals({ key: [2, 2] }),
@@ -200,8 +211,7 @@ export const DATASETS = {
     ],
     internal: FACILITY_ATTRIBUTES,
     filters: {
-      cnes_code: cnesCode,
-      municipality_ibge_code: municipality,
+      ...ofFacility,
       service_code: equals({ digits: 3 }),
       classification_code: equals({ digits: 3 }),
       classification_key: equals({ key: [3, 3] }),
