@@ -3,6 +3,7 @@
  * Out: SQL text. The importer runs over its own staging tables only; no request reaches this file.
  */
 import type { RuleName } from '../model/rules.ts'
+import { cnpjOf } from './cnpj.ts'
 
 /** trim() walks a whole text to find blanks at its ends; most texts have none there. */
 const quickTrim = (column: string): string =>
@@ -22,35 +23,19 @@ const isOne = (column: string): string =>
 const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${column}), ',', '.') AS DOUBLE)`
 const degreesBetween = (column: string, low: number, high: number): string =>
   `CASE WHEN ${decimalDegrees(column)} BETWEEN ${low} AND ${high} THEN ${decimalDegrees(column)} END`
-/** A CPF in a field of fourteen digits is written with three leading zeros: such a number is no CNPJ. */
-const cnpj = (column: string): string =>
-  `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{14}') AND NOT starts_with(trim(${column}), '000') THEN trim(${column}) WHEN regexp_full_match(trim(${column}), '000[0-9]{5}0[0-9]{5}') AND trim(${column}) <> '00000000000000' AND ${cnpjChecks(`trim(${column})`)} THEN trim(${column}) END`
-
-/** Both check digits of a CNPJ, modulo 11. @param text SQL of fourteen digits */
-export function cnpjChecks(text: string): string {
-  const weights = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2]
-  const digit = (position: number): string => `(ascii(${text}[${position}]) - 48)`
-  const sum = (offset: number, count: number): string =>
-    weights
-      .slice(offset, offset + count)
-      .map((weight, index) => `${weight} * ${digit(index + 1)}`)
-      .join(' + ')
-  const check = (total: string): string =>
-    `CASE WHEN (${total}) % 11 < 2 THEN 0 ELSE 11 - (${total}) % 11 END`
-  return `(${digit(13)} = ${check(sum(1, 12))} AND ${digit(14)} = ${check(sum(0, 13))})`
-}
-
 const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   text: trimmed,
   name: (column) => withoutCpf(trimmed(column)),
   cadger_name: (column) =>
-    withoutCpf(`nullif(trim(regexp_replace(trim(${column}), '^CNPJ [0-9./-]+ ?-', '')), '')`),
+    withoutCpf(
+      `nullif(trim(regexp_replace(trim(${column}), '^CNPJ ([0-9./-]+|[0-9A-Z]{12}[0-9]{2}) ?-', '')), '')`,
+    ),
   code1: (column) => padded(column, 1),
   code2: (column) => padded(column, 2),
   code3: (column) => padded(column, 3),
   code4: (column) => padded(column, 4),
   code7: (column) => padded(column, 7),
-  cnpj,
+  cnpj: cnpjOf,
   postal_code: (column) =>
     `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{8}') THEN trim(${column}) END`,
   phone: (column) => `CASE WHEN regexp_matches(${column}, '([0-9][^0-9]*){8}') THEN trim(${column}) END`,

@@ -14,7 +14,7 @@ export const RULES = {
   code3: 'blanks trimmed, padded with zeros to 3 digits; empty is null',
   code4: 'blanks trimmed, padded with zeros to 4 digits; empty is null',
   code7: 'blanks trimmed, padded with zeros to 7 digits; empty is null',
-  cnpj: 'fourteen digits that are not all zeros and not a CPF; anything else is null',
+  cnpj: 'fourteen digits that are not all zeros and not a CPF, or letters and digits with right check digits (issued since July 2026), in upper case; anything else is null',
   postal_code: 'eight digits; anything else is null',
   phone: 'kept when it holds at least eight digits; anything else is null',
   house_number: 'blanks trimmed; empty is null',
@@ -34,7 +34,8 @@ export const RULES = {
   municipality:
     'six digits → the seven of the IBGE list; 53xxxx is Brasília; an unknown one is the ignored municipality of its state',
   deactivated: 'active when empty',
-  provider: 'CNES code, CNPJ, or a filler; a CPF is never kept',
+  provider:
+    'CNES code, CNPJ (digits, or letters and digits, with right check digits), or a filler; a CPF is never kept',
 } as const
 
 export type RuleName = keyof typeof RULES

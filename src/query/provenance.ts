@@ -136,7 +136,7 @@ export function describeProvenance(
         attribute: attributeOf(line),
         value: recordValue(line, record, row, published.length > 1),
         raw_value: textOf(row[line.column]),
-        rule: RULES[line.rule],
+        rule: ruleText(dataset, line, published.length),
         source: sourceOf(view, row, line.column),
       })
     }
@@ -173,12 +173,35 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 const attributeOf = ({ attribute }: Lineage): string => NAMES[attribute] ?? attribute
 
-/** The record's value; of one declaration among several, what that row itself says. */
+/** How the rows of a record of several rows become its values: attribute → the end of the rule's text. */
+const OF_SEVERAL_ROWS: Readonly<Record<string, string>> = {
+  bed_category_code: 'the record has that of its first row',
+  tp_sus_code: 'the record has 1 where a row has it, else 2, else 9',
+}
+
+/** @param rows published rows of the record; quantities of beds and equipment are added up over them */
+function ruleText(dataset: TracedDataset, { attribute, rule }: Lineage, rows: number): string {
+  if (rows < 2 || dataset === 'facilities' || dataset === 'specialized_services') return RULES[rule]
+  if (rule === 'quantity' || rule === 'quantity_optional')
+    return `${RULES[rule]}; the record adds up its ${rows} published rows`
+  const several = OF_SEVERAL_ROWS[attribute]
+  return several === undefined ? RULES[rule] : `${RULES[rule]}; ${several}`
+}
+
+/** What one published row among several says, by its rule. */
+function rowValue({ rule }: Lineage, cell: string | null): JsonValue {
+  if (rule === 'flag_1_2' || rule === 'flag_1_0') return cell === '1'
+  if (rule === 'ind_sus') return cell === '1' ? '1' : '2'
+  if (rule === 'tp_sus') return cell === '1' || cell === '2' || cell === '9' ? cell : '0'
+  if (cell === null || cell === '') return null
+  return rule === 'quantity' || rule === 'quantity_optional' ? Number(cell) : cell
+}
+
+/** The record's value; of one row among several, what that row itself says. */
 function recordValue(line: Lineage, record: Row, row: Row, isOneOfMany: boolean): JsonValue {
   const [field = '', member] = attributeOf(line).split('.')
   const cell = textOf(row[line.column])?.trim() ?? null
-  if (isOneOfMany && !(field in row))
-    return line.rule === 'flag_1_2' || line.rule === 'flag_1_0' ? cell === '1' : cell === '' ? null : cell
+  if (isOneOfMany && !(field in row)) return rowValue(line, cell)
   const value = record[field]
   if (member !== undefined) return (value as Row | null | undefined)?.[member] ?? null
   return value === undefined ? cell : value

@@ -1,11 +1,12 @@
 /** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
-import { FACT_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
+import { FACILITY_LINEAGE, FACT_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
+import { isMalformedCnpj } from '../cnpj.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
-import { repeatedKeys } from './facts.ts'
-import type { PeriodScope } from './published-rows.ts'
+import { isQuantityFact } from './added-rows.ts'
+import type { PeriodInput, PeriodScope } from './published-rows.ts'
 
 const OF_FACILITIES = 'FROM link WHERE reason IS NULL'
 
@@ -60,11 +61,21 @@ export async function checkFact(
   const after = await totals(session, `SELECT ${named(['count(*)', ...loaded])} FROM fact_${fact}`)
   const difference = (index: number): number => Math.abs((before[index] ?? 0) - (after[index] ?? 0))
   const checks: NamedCheck[] = [{ name: `${fact}_rows_equal_snapshot_${period}`, violations: difference(0) }]
-  if (fact !== 'specialized_services')
+  if (isQuantityFact(fact)) {
     checks.push({
       name: `${fact}_keys_unique_${period}`,
-      violations: await session.number(`SELECT count(*) FROM (${repeatedKeys(fact)})`),
+      violations: await session.number(
+        `SELECT count(*) - count(DISTINCT (cnes_number, rank)) FROM record_${fact}`,
+      ),
     })
+    // What the records add up to is what their rows do: no row is lost and none counted twice.
+    const rows = await totals(session, `SELECT ${named(loaded)} FROM fact_${fact} WHERE reason IS NULL`)
+    const records = await totals(session, `SELECT ${named(loaded)} FROM record_${fact}`)
+    checks.push({
+      name: `${fact}_records_equal_rows_${period}`,
+      violations: rows.reduce((sum, total, index) => sum + Math.abs(total - (records[index] ?? 0)), 0),
+    })
+  }
   for (const [index, { attribute }] of quantities.entries())
     checks.push({
       name: `${fact}_${attribute}_sum_equals_snapshot_${period}`,
@@ -78,23 +89,26 @@ const FACILITY_COUNTS: Readonly<Record<string, string>> = {
   facilities_closed: `${OF_FACILITIES} AND NOT is_active`,
   facilities_of_unknown_municipality: `${OF_FACILITIES} AND is_unknown_municipality`,
 }
-/** Name of a count → the rows counted; USING names the code whose text the catalog of the month lacks. */
+/** Name of a count → what is counted; USING names the code whose text the catalog of the month lacks. */
 const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> = {
   bed_capacity: {
-    bed_capacity: 'WHERE reason IS NULL',
-    beds_sus_above_existing: 'WHERE reason IS NULL AND beds_sus > beds_existing',
-    bed_types_without_name: 'ANTI JOIN now_bed_types USING (bed_type_code) WHERE reason IS NULL',
+    bed_capacity: 'count(*) FROM record_bed_capacity',
+    beds_sus_above_existing: 'count(*) FROM record_bed_capacity WHERE beds_sus > beds_existing',
+    bed_types_without_name: 'count(*) FROM record_bed_capacity ANTI JOIN now_bed_types USING (bed_type_code)',
+    bed_capacity_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_bed_capacity',
   },
   equipment_inventory: {
-    equipment_inventory: 'WHERE reason IS NULL',
+    equipment_inventory: 'count(*) FROM record_equipment_inventory',
     equipment_types_without_name:
-      'ANTI JOIN now_equipment_types USING (category_code, equipment_code) WHERE reason IS NULL',
+      'count(*) FROM record_equipment_inventory ANTI JOIN now_equipment_types USING (category_code, equipment_code)',
+    equipment_inventory_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_equipment_inventory',
   },
   specialized_services: {
-    service_declarations: 'WHERE reason IS NULL',
+    service_declarations: 'count(*) FROM fact_specialized_services WHERE reason IS NULL',
     classifications_without_name:
-      'ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
-    characteristics_not_known: 'WHERE reason IS NULL AND characteristic_code IS NULL',
+      'count(*) FROM fact_specialized_services ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
+    characteristics_not_known:
+      'count(*) FROM fact_specialized_services WHERE reason IS NULL AND characteristic_code IS NULL',
   },
 }
 
@@ -105,13 +119,14 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
  */
 export async function countPeriod(
   session: Session,
-  { period, family, facts }: PeriodScope,
+  { period, family, facts, facilityColumns }: PeriodInput,
   facilities: string,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  const count = async (name: string, from: string): Promise<void> => {
-    counts[`${name}_${period}`] = await session.number(`SELECT count(*) ${from}`)
+  const note = async (name: string, counted: string): Promise<void> => {
+    counts[`${name}_${period}`] = await session.number(`SELECT ${counted}`)
   }
+  const count = (name: string, from: string): Promise<void> => note(name, `count(*) ${from}`)
   for (const [name, from] of Object.entries(FACILITY_COUNTS)) await count(name, from)
   if (family === 'base') {
     const written = await session.number(
@@ -121,7 +136,22 @@ export async function countPeriod(
     counts[`coordinates_dropped_${period}`] = published - written
   }
   for (const fact of FACT_NAMES.filter((name) => facts.has(name)))
-    for (const [name, rows] of Object.entries(FACT_COUNTS[fact]))
-      await count(name, `FROM fact_${fact} ${rows}`)
+    for (const [name, counted] of Object.entries(FACT_COUNTS[fact])) await note(name, counted)
+  for (const { attribute, column, rule } of FACILITY_LINEAGE[family])
+    if (rule === 'cnpj' && facilityColumns.includes(column))
+      await count(
+        `${attribute}_malformed`,
+        `FROM st_fac WHERE ${isMalformedCnpj(`trim(${quoteName(column)})`)}`,
+      )
+  const provider = FACT_LINEAGE.specialized_services[family].find(({ rule }) => rule === 'provider')
+  if (provider !== undefined && facts.has('specialized_services')) {
+    // Shorter cells are CNES codes and fillers.
+    const cell = `trim(${quoteName(provider.column)})`
+    const looksLikeCnpj = `regexp_full_match(${cell}, '[0-9A-Za-z]{14}')`
+    await count(
+      'provider_cnpj_malformed',
+      `FROM st_specialized_services WHERE ${looksLikeCnpj} AND ${isMalformedCnpj(cell)}`,
+    )
+  }
   return counts
 }

@@ -7,14 +7,15 @@
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
 import type { Lineage } from '../../model/types.ts'
-import { applyRule, cnpjChecks } from '../rules.ts'
+import { isCnpj } from '../cnpj.ts'
+import { applyRule } from '../rules.ts'
 import { quoteName, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
+import { addUpRows, equipmentSus, isQuantityFact, repeatedKeys } from './added-rows.ts'
 import { CONTEXT } from './facilities.ts'
 import {
   enumerate,
   fileOf,
-  markDuplicates,
   type PeriodInput,
   placeIn,
   published,
@@ -120,22 +121,10 @@ export async function makeFact(session: Session, input: PeriodInput, fact: FactN
        FROM (${linkedRows(input, fact, 'LEFT')}) AS s
      )`,
   )
-  if (fact !== 'specialized_services')
-    await markDuplicates(
-      session,
-      file,
-      `fact_${fact}`,
-      ['cnes_number', 'rank'],
-      repeatedKeys(fact),
-      others.map(({ attribute }) => attribute),
-    )
+  if (isQuantityFact(fact)) await addUpRows(session, input, fact)
   await setAside(session, file, `fact_${fact}`, fact)
   await makeFlags(session, input, fact)
 }
-
-/** SELECT of the keys that occur more than once among the rows that are not set aside. */
-export const repeatedKeys = (fact: FactName): string =>
-  `SELECT cnes_number, rank FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number, rank HAVING count(*) > 1`
 
 const PROVIDER = ['provider_kind', 'provider_code', 'address_code'] as const
 
@@ -146,7 +135,7 @@ function providerColumns(input: PeriodInput): string {
     input.family === 'base'
       ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN 'NOT_INFORMED'
            WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
-           WHEN regexp_full_match(published_provider, '[0-9]{14}') AND published_provider <> '00000000000000' AND ${cnpjChecks('published_provider')} THEN 'CNPJ'
+           WHEN ${isCnpj('published_provider')} THEN 'CNPJ'
            WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN 'NOT_INFORMED'
            WHEN strip_accents(upper(published_provider)) = 'NAO SE APLICA' THEN 'NOT_APPLICABLE'
            ELSE 'OTHER_SENTINEL' END`
@@ -154,7 +143,7 @@ function providerColumns(input: PeriodInput): string {
            WHEN published_provider IS NULL AND characteristic_code = '1' THEN 'NOT_APPLICABLE'
            WHEN published_provider IS NULL THEN 'NOT_INFORMED' ELSE 'OTHER_SENTINEL' END`
   return `${code} AS published_provider, ${kind} AS provider_kind,
-    CASE WHEN provider_kind IN ('CNES', 'CNPJ') THEN published_provider END AS provider_code${input.family === 'base' ? '' : ', NULL::VARCHAR AS address_code'}`
+    CASE WHEN provider_kind IN ('CNES', 'CNPJ') THEN upper(published_provider) END AS provider_code${input.family === 'base' ? '' : ', NULL::VARCHAR AS address_code'}`
 }
 
 /** flags_<fact>: does a facility have any, and for SUS? */
@@ -169,11 +158,6 @@ async function makeFlags(session: Session, input: PeriodInput, fact: FactName): 
     `CREATE TABLE flags_${fact} AS SELECT cnes_number, bool_or(${has}) AS has, bool_or(${hasSus}) AS has_sus
      FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number`,
   )
-}
-
-const equipmentSus = (input: PeriodInput): string => {
-  const flag = `CASE WHEN tp_sus_code = '1' THEN quantity_existing ELSE 0 END`
-  return input.family === 'base' ? `coalesce(quantity_sus_published, ${flag})` : flag
 }
 
 export async function writeFact(
@@ -191,19 +175,20 @@ export async function writeFact(
     ...CONTEXT.map((column) => `link.${column}`),
     ...KEY_NAMES[fact].flatMap(([, names]) => names.map((name) => `${key}.${name}`)),
   ].join(', ')
-  const from = `fact_${fact} AS f JOIN (SELECT * FROM link WHERE reason IS NULL) AS link ON link.cnes_number = f.cnes_number JOIN ${key} ON ${key}.rank = f.rank`
+  const rows = isQuantityFact(fact) ? `record_${fact}` : `(SELECT * FROM fact_${fact} WHERE reason IS NULL)`
+  const from = `${rows} AS f JOIN (SELECT * FROM link WHERE reason IS NULL) AS link ON link.cnes_number = f.cnes_number JOIN ${key} ON ${key}.rank = f.rank`
   const order = 'ORDER BY f.cnes_number, f.rank'
   // What is sorted is as narrow as can be; texts are put together after it.
   const select: Readonly<Record<FactName, string>> = {
     bed_capacity: `SELECT ${columns}, f.bed_category_code, f.beds_existing, f.beds_sus, f.beds_existing - f.beds_sus AS beds_non_sus, now_bed_categories.bed_category_name
       FROM ${from}
       LEFT JOIN now_bed_categories ON now_bed_categories.bed_category_code = f.bed_category_code
-      WHERE f.reason IS NULL ${order}`,
-    equipment_inventory: `SELECT *, category_code || ':' || equipment_code AS equipment_type_key, ${equipmentSus(input)} AS quantity_sus,
-        ${input.family === 'base' ? "CASE WHEN quantity_sus_published IS NULL THEN 'flag' ELSE 'published' END" : "'flag'"} AS quantity_sus_basis
+      ${order}`,
+    equipment_inventory: `SELECT * EXCLUDE (is_sus_published), category_code || ':' || equipment_code AS equipment_type_key,
+        CASE WHEN is_sus_published THEN 'published' ELSE 'flag' END AS quantity_sus_basis
       FROM (
-        SELECT ${columns}, f.quantity_existing, f.quantity_in_use, f.tp_sus_code${input.family === 'base' ? ', f.quantity_sus_published' : ''}
-        FROM ${from} WHERE f.reason IS NULL ${order}
+        SELECT ${columns}, f.quantity_existing, f.quantity_in_use, f.tp_sus_code, f.quantity_sus, f.is_sus_published
+        FROM ${from} ${order}
       )`,
     specialized_services: servicesSelect(columns, from, order, fileOf(input, fact)),
   }
@@ -242,7 +227,7 @@ function servicesSelect(columns: string, from: string, order: string, file: stri
           ${CONSOLIDATED.map((member) => `CASE WHEN r.cnes_number IS NULL THEN f.${member} ELSE r.${member} END AS all_${member}`).join(', ')}, r.declarations
         FROM ${from}
         LEFT JOIN repeated AS r ON r.cnes_number = f.cnes_number AND r.rank = f.rank
-        WHERE f.reason IS NULL AND (r.cnes_number IS NULL OR (${place} = r.first_place.file AND f.source_row = r.first_place.place))
+        WHERE (r.cnes_number IS NULL OR (${place} = r.first_place.file AND f.source_row = r.first_place.place))
         ${order}
       )`
 }

@@ -75,10 +75,11 @@ export async function buildPeriod(
   ])
   const tables = [
     ...['link', 'repeated'],
-    ...FACTS.flatMap((fact) => ['fact', 'code', 'key', 'flags'].map((kind) => `${kind}_${fact}`)),
+    ...FACTS.flatMap((fact) => ['fact', 'added', 'code', 'key', 'flags'].map((kind) => `${kind}_${fact}`)),
   ]
   await session.run(
     [
+      ...FACTS.map((fact) => `DROP VIEW IF EXISTS record_${fact}`),
       ...tables.map((table) => `DROP TABLE IF EXISTS ${table}`),
       ...types.flat().map((type) => `DROP TYPE ${type}`),
     ].join('; '),

@@ -6,7 +6,8 @@
 import type { FactName, Family } from '../../model/cnes/lineage.ts'
 import { GUARDED_RULES } from '../../model/rules.ts'
 import type { Lineage } from '../../model/types.ts'
-import { applyGuardedRule, applyRule, cnpjChecks, holdsCpf } from '../rules.ts'
+import { isCnpj } from '../cnpj.ts'
+import { applyGuardedRule, applyRule, holdsCpf } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 
 export interface PeriodScope {
@@ -94,7 +95,7 @@ export const rawColumn = ({ column, rule }: Lineage, flag: string | null = null)
       ? `CASE WHEN NOT ${holdsCpf(cell)} THEN ${cell} END`
       : `CASE WHEN NOT ${flag} OR NOT ${holdsCpf(cell)} THEN ${cell} END`
   if (rule === 'provider')
-    return `CASE WHEN ${cell} = 'NAO INFORMADO' OR regexp_full_match(trim(${cell}), '[0-9]{7}') OR regexp_full_match(trim(${cell}), '[A-Za-zÀ-ÿ ]*') OR (regexp_full_match(trim(${cell}), '[0-9]{14}') AND ${cnpjChecks(`trim(${cell})`)}) THEN ${cell} END`
+    return `CASE WHEN ${cell} = 'NAO INFORMADO' OR regexp_full_match(trim(${cell}), '[0-9]{7}') OR regexp_full_match(trim(${cell}), '[A-Za-zÀ-ÿ ]*') OR ${isCnpj(`trim(${cell})`)} THEN ${cell} END`
   return `CASE WHEN ${applyRule(rule, cell)} IS NOT NULL THEN ${cell} END`
 }
 

@@ -32,8 +32,10 @@ export const FIELDS = {
   has_beds: flag('The facility has a bed quantity above 0 in the period.'),
   has_equipment: flag('The facility has an equipment quantity above 0 in the period.'),
   has_services: flag('The facility declares a specialised service in the period.'),
-  cnpj: optionalCode('CNPJ of the facility, 14 digits. Never a CPF.'),
-  maintainer_cnpj: optionalCode('CNPJ of the maintaining organisation, 14 digits.'),
+  cnpj: optionalCode(
+    'CNPJ of the facility: 14 digits, or letters and digits (issued since July 2026). Never a CPF.',
+  ),
+  maintainer_cnpj: optionalCode('CNPJ of the maintaining organisation, as the one of the facility.'),
   maintainer_name: name('Name of the maintaining organisation.'),
   address: {
     type: 'address',
