@@ -8,7 +8,7 @@ import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { componentId, coverageOf, type ReleaseView } from '../release/view.ts'
+import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
@@ -89,7 +89,7 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
     total,
     rowsSha256,
     fingerprint: fingerprintOf(view.id, normalised, rowsSha256),
-    notes: [...plan.notes, ...missing, ...basisNotes(plan, view)],
+    notes: [...plan.notes, ...missing, ...basisNotes(plan, view), ...negativeBedNotes(plan, view)],
   }
 }
 
@@ -232,4 +232,23 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
         'equipment_sus: quantities published by the source and quantities taken from its flag are side by side (quantity_sus_basis).',
       ]
     : []
+}
+
+/** Says of how many records the beds outside SUS are negative, as the publisher registers them: of the release, whatever the filters. */
+function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): string[] {
+  const beds = datasets.find(
+    ({ dataset, measures }) =>
+      dataset === 'bed_capacity' && measures.some(({ field }) => field === 'beds_non_sus'),
+  )
+  const counts = view.components.cnes?.counts ?? {}
+  return (beds?.periods ?? []).flatMap((period) => {
+    // Releases made before the count of open facilities have that of all.
+    const records =
+      counts[`beds_non_sus_negative_${period}`] ?? counts[`beds_sus_above_existing_${period}`] ?? 0
+    return records === 0
+      ? []
+      : [
+          `beds_non_sus: in ${records} records of ${formatPeriod(period)} the publisher registers more SUS beds than beds; they count as negative.`,
+        ]
+  })
 }

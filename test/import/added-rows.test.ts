@@ -176,6 +176,16 @@ t.test('national base', async (t) => {
     [[25, ['10', '5', '10'].map((cell, index) => [rows.beds[index], cell])]],
     'lineage of a cell lists every contributing row',
   )
+
+  const open = await select('count(*)::INTEGER AS n', 'bed_capacity', 'WHERE beds_non_sus < 0 AND is_active')
+  t.ok(Number(open[0]?.n) > 1)
+  const note = async (metric: string): Promise<string> =>
+    (await client.query({ metrics: [metric] })).body.meta.notes.join('\n')
+  t.match(
+    await note('bed_capacity_non_sus'),
+    `beds_non_sus: in ${open[0]?.n} records of 2026-05 the publisher registers more SUS beds than beds; they count as negative.`,
+  )
+  t.notMatch(await note('bed_capacity_existing'), /beds_non_sus/)
 })
 
 t.test('files by state', async (t) => {

@@ -152,7 +152,8 @@ export const DATASETS = {
       has_sus_capacity: { kind: 'positive', column: 'beds_sus' },
       status,
     },
-    description: 'Registered beds, one row per facility and bed type; published rows of one key are added up.',
+    description:
+      'Registered beds, one row per facility and bed type; published rows of one key are added up.',
   },
   equipment_inventory: {
     name: 'equipment_inventory',
@@ -185,7 +186,8 @@ export const DATASETS = {
       has_sus_quantity: { kind: 'positive', column: 'quantity_sus' },
       status,
     },
-    description: 'Equipment, one row per facility and equipment type; published rows of one key are added up.',
+    description:
+      'Equipment, one row per facility and equipment type; published rows of one key are added up.',
   },
   specialized_services: {
     name: 'specialized_services',
