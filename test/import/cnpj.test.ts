@@ -24,11 +24,13 @@ function withChecks(base: string): string {
 t.equal(withChecks('12ABC34501DE'), '12ABC34501DE35', 'the example of the Receita Federal')
 t.equal(withChecks('112223330001'), '11222333000181', 'a number of today')
 
-/** Three letters in front of a CPF whose check digits, read as those of a CNPJ, are right too. */
+/** Three characters in front of a CPF whose check digits, read as those of a CNPJ, are right too. */
 function lettersBeforeCpf(): string {
+  const cpf = inventCpf(321_000_123)
+  // Whether both digits agree depends on these three and the first digit of the CPF alone.
   for (let number = 0; ; number += 1) {
-    const cpf = inventCpf(321_000_000 + number)
-    if (withChecks(`CPF${cpf.slice(0, 9)}`).endsWith(cpf.slice(9))) return `CPF${cpf}`
+    const front = `C${number.toString(36).padStart(2, '0').toUpperCase()}`
+    if (withChecks(`${front}${cpf.slice(0, 9)}`).endsWith(cpf.slice(9))) return `${front}${cpf}`
   }
 }
 

@@ -94,6 +94,8 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
   bed_capacity: {
     bed_capacity: 'count(*) FROM record_bed_capacity',
     beds_sus_above_existing: 'count(*) FROM record_bed_capacity WHERE beds_sus > beds_existing',
+    beds_non_sus_negative:
+      'count(*) FROM record_bed_capacity JOIN link USING (cnes_number) WHERE link.reason IS NULL AND is_active AND beds_sus > beds_existing',
     bed_types_without_name: 'count(*) FROM record_bed_capacity ANTI JOIN now_bed_types USING (bed_type_code)',
     bed_capacity_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_bed_capacity',
   },
