@@ -27,6 +27,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
     properties: { street: TEXT, number: TEXT, complement: TEXT, district: TEXT, postal_code: TEXT },
   },
   declarations: { type: 'array', items: { type: 'object' } },
+  cells: { type: 'array', items: { type: 'object' } },
 }
 
 /** Answers that are files, not envelopes. */

@@ -33,6 +33,7 @@ const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   period: 'INTEGER',
   address:
     'STRUCT(street VARCHAR, number VARCHAR, complement VARCHAR, district VARCHAR, postal_code VARCHAR)',
+  cells: 'STRUCT(source_row INTEGER, raw_value VARCHAR)[]',
   declarations:
     'STRUCT(characteristic_code VARCHAR, provider_kind VARCHAR, provider_code VARCHAR, address_code VARCHAR, has_ambulatory BOOLEAN, has_ambulatory_sus BOOLEAN, has_hospital BOOLEAN, has_hospital_sus BOOLEAN)[]',
 }

@@ -9,6 +9,6 @@ import * as territory from './territory/index.ts'
 
 export const FIELDS = { ...territory.FIELDS, ...cnes.FIELDS, ...demography.FIELDS }
 export const DATASETS = { ...territory.DATASETS, ...cnes.DATASETS, ...demography.DATASETS }
-export const DIMENSIONS = { ...territory.DIMENSIONS, ...cnes.DIMENSIONS }
+export const DIMENSIONS = { ...territory.DIMENSIONS, ...cnes.DIMENSIONS, ...demography.DIMENSIONS }
 export const FACTS = { ...cnes.FACTS, ...demography.FACTS }
 export const METRICS = { ...cnes.METRICS, ...demography.METRICS }

@@ -9,6 +9,12 @@ export type DimensionCode = keyof typeof DECLARED
 export const DIMENSION_CODES = Object.keys(DECLARED) as DimensionCode[]
 
 export type FactDataset = keyof typeof FACTS
+/** Facts of places and years, not of months: residents. */
+const POPULATION_FACTS = ['population', 'population_by_age'] as const
+export type PopulationFacts = (typeof POPULATION_FACTS)[number]
+/** Does a dataset hold residents, whose facts no month and no facility has? */
+export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
+  POPULATION_FACTS.some((name) => name === dataset)
 const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
 

@@ -22,6 +22,7 @@ export type FieldType =
   | 'period' // YYYYMM in Parquet paths, YYYY-MM in JSON
   | 'address' // struct of five strings
   | 'declarations' // list of structs, specialised services
+  | 'cells' // list of structs: row of the published file, published cell
 
 /** A column. It has the same name from Parquet to JSON, and in every dataset that carries it. */
 export interface Field {

@@ -12,6 +12,7 @@ import {
   type DimensionCode,
   dimensionOf,
   type FactDataset,
+  isPopulation,
   PLACE_DIMENSIONS,
   SPINE_DIMENSIONS,
 } from '../model/dimensions.ts'
@@ -118,13 +119,14 @@ export function planAggregate(
       over: !grouped && periods.length > 1 ? over : null,
       covered: coveredStates(dataset, periods, view),
       source: null,
-      years: dataset === 'population' ? populationYears(view) : null,
+      years: isPopulation(dataset) ? populationYears(view) : null,
     }
   })
   const scope = scopeStates(placeFilters)
   const placed = query.group_by.some((code) => PLACE_DIMENSIONS.has(code))
-  for (const { dataset, covered, periods } of datasets) {
-    if (dataset === 'population') continue
+  for (const { dataset, covered, periods, years } of datasets) {
+    if (dataset === 'population_by_age') notes.push(noteOfAges(years?.POPULATION_BY_AGE ?? null))
+    if (isPopulation(dataset)) continue
     if (periods.length === 0)
       notes.push(`${dataset}: not collected for the periods asked for; its metrics are null.`)
     else if (missesStates(covered, scope))
@@ -250,6 +252,12 @@ function collectMeasures(query: AnalyticsQuery): Map<FactDataset, Measure[]> {
   return measures
 }
 
+/** Population by age is a source of its own, which the other populations are not to be mixed with. */
+const noteOfAges = (year: number | null): string =>
+  year === null
+    ? 'population_by_age: null, because the release holds none; import POPSBR, the population by municipality, sex and age of DATASUS.'
+    : `population_by_age: estimates of the Ministry of Health for 1 July ${year} (POPSBR), another source than the census and the estimates of IBGE: their totals differ.`
+
 /** Stocks are never summed over months: one month, months side by side, or an explicit way to one value. */
 function choosePeriods(
   query: AnalyticsQuery,
@@ -259,7 +267,7 @@ function choosePeriods(
 ): Map<FactDataset, readonly number[]> {
   const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
   const grouped = query.group_by.includes('reference_period')
-  const facts = datasets.filter((dataset) => dataset !== 'population')
+  const facts = datasets.filter((dataset) => !isPopulation(dataset))
   const chosen = new Map<FactDataset, readonly number[]>()
   if (filters.length === 0 && !grouped && query.over_period === null) {
     for (const dataset of facts) chosen.set(dataset, collectedPeriods(view, dataset).slice(-1))
@@ -333,7 +341,7 @@ function coveredStates(
   periods: readonly number[],
   view: ReleaseView,
 ): DatasetPlan['covered'] {
-  if (dataset === 'population') return 'all'
+  if (isPopulation(dataset)) return 'all'
   const covered = periods.map((period) => ({
     period,
     states: coverageOf(view, dataset as DatasetName, period)?.states ?? [],

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
-import { DIMENSION_CODES, type DimensionCode } from '../model/dimensions.ts'
+import { DIMENSION_CODES, type DimensionCode, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
@@ -129,7 +129,7 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
 /** The month of a group is the partition that is read. */
 function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
   const month = key.reference_period
-  if (month === undefined || plan.dataset === 'population') return plan
+  if (month === undefined || isPopulation(plan.dataset)) return plan
   return {
     ...plan,
     keys: plan.keys.filter((code) => code !== 'reference_period'),
@@ -184,13 +184,13 @@ function describeRecord(
 ): JsonValue {
   return {
     dataset: plan.dataset,
-    ...(plan.dataset === 'population' ? {} : { reference_period: row.reference_period ?? null }),
+    ...(isPopulation(plan.dataset) ? {} : { reference_period: row.reference_period ?? null }),
     key: Object.fromEntries(recordKeyOf(plan).map((column) => [column, row[column] ?? null])),
     contribution: row.contribution ?? 0,
     sources: sources.map((source) => {
       const column = publishedColumn(plan, measure, source, row, view)
       const place: ProvenanceSource | null = sourceOf(view, source, column ?? '')
-      const raw = plan.dataset === 'population' ? source.raw_value : column === null ? null : source[column]
+      const raw = isPopulation(plan.dataset) ? source.raw_value : column === null ? null : source[column]
       return {
         publisher: place?.publisher ?? null,
         file: place?.file ?? null,
@@ -212,7 +212,7 @@ function publishedColumn(
   row: Row,
   view: ReleaseView,
 ): string | null {
-  if (dataset === 'population') return source.source_column === null ? null : String(source.source_column)
+  if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
   if (kind !== 'sum' || dataset === 'facilities') return null
   const period = Number(String(row.reference_period).replace('-', ''))
   const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'

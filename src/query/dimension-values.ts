@@ -4,13 +4,8 @@
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import {
-  capabilityOf,
-  DIMENSION_CODES,
-  type DimensionCode,
-  dimensionOf,
-  type FactDataset,
-} from '../model/dimensions.ts'
+import { capabilityOf, DIMENSION_CODES, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import type { CnesFacts } from '../model/pre-aggregates.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { allPeriods, periodsMeeting } from './aggregate.ts'
@@ -156,7 +151,7 @@ export async function countFacts(
 
 function periodsOf(
   code: DimensionCode,
-  dataset: Exclude<FactDataset, 'population'>,
+  dataset: CnesFacts,
   filters: readonly QueryFilter[],
   view: ReleaseView,
 ): number[] {

@@ -7,7 +7,7 @@
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { DatasetName } from '../model/datasets.ts'
-import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import type { Manifest } from '../release/manifest.ts'
@@ -53,8 +53,8 @@ interface Read {
 }
 
 function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseView): Read {
-  const manifest = dataset === 'population' ? view.components.demography : view.components.cnes
-  const files = filesOf(manifest, dataset, dataset === 'population' ? null : periods)
+  const manifest = isPopulation(dataset) ? view.components.demography : view.components.cnes
+  const files = filesOf(manifest, dataset, isPopulation(dataset) ? null : periods)
   return {
     dataset,
     release_id: manifest?.release_id ?? null,

@@ -19,7 +19,15 @@ import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, whole } from '../sql.ts'
 
-export type PopulationYears = Readonly<Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', number | null>>
+/** Year of each kind of population that metrics are made of; null where the release has none. */
+export type PopulationYears = Readonly<
+  Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION' | 'POPULATION_BY_AGE', number | null>
+>
+export const NO_YEARS: PopulationYears = {
+  CENSUS_POPULATION: null,
+  ESTIMATED_POPULATION: null,
+  POPULATION_BY_AGE: null,
+}
 
 /** Column of the population relation that holds a type of it. */
 export const POPULATION_COLUMNS = {
@@ -44,6 +52,10 @@ const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
 /** @returns population by municipality: one row each, the years of the release side by side */
 export const populationOf = (years: PopulationYears): Sql =>
   resident('population', populationDefinition(years))
+
+/** @returns residents of a year by municipality, sex and age group */
+export const populationByAgeOf = (year: number): Sql =>
+  resident(`population by age ${year}`, populationByAgeDefinition(year))
 
 /** @returns facts of active facilities in a month */
 export const factsOf = (dataset: CnesFacts, period: number): Sql =>
@@ -77,6 +89,9 @@ function populationDefinition(years: PopulationYears): Sql {
   )
   return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
 }
+
+const populationByAgeDefinition = (year: number): Sql =>
+  sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
 
 function factsDefinition(dataset: CnesFacts, period: number): Sql {
   const { quantities, flags } = measuredFields(dataset)
@@ -133,6 +148,14 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     add(membersName(code), stored?.rows, membersDefinition(code))
   }
   add('population', demography?.datasets.population?.rows, populationDefinition(populationYears(view)))
+  const years = populationYears(view)
+  if (years.POPULATION_BY_AGE !== null)
+    add(
+      `population by age ${years.POPULATION_BY_AGE}`,
+      demography?.datasets.population_by_age?.rows,
+      populationByAgeDefinition(years.POPULATION_BY_AGE),
+      ['uf', 'sex', 'age_group'],
+    )
   const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
   const addPreAggregates = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
@@ -172,5 +195,6 @@ export function populationYears(view: ReleaseView): PopulationYears {
   return {
     CENSUS_POPULATION: demography?.census_year ?? null,
     ESTIMATED_POPULATION: demography === null ? null : Math.floor(demography.month / 100),
+    POPULATION_BY_AGE: demography?.counts.population_by_age_year ?? null,
   }
 }

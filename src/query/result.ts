@@ -81,9 +81,10 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   const { plan, normalised } = prepared
   const total = Number(row?.total_rows ?? 0)
   const rowsSha256 = String(row?.rows_sha256 ?? '')
-  const missing = plan.metrics.flatMap(({ code }, index) => {
+  const missing = plan.metrics.flatMap(({ code, denominator }, index) => {
     const count = Number(row?.[`missing_${index}`] ?? 0)
-    return count > 0 ? [`${code}: null in ${count} of ${total} rows, which have no denominator.`] : []
+    const lacking = denominator === null ? 'are not in the source of the population' : 'have no denominator'
+    return count > 0 ? [`${code}: null in ${count} of ${total} rows, which ${lacking}.`] : []
   })
   return {
     total,

@@ -97,8 +97,8 @@ t.test('one seed, one set of bytes', async (t) => {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, TZ: 'Pacific/Auckland' },
   })
-  const expected = first.filter(([path]) => path.startsWith('ibge/') || path.includes('2026-05'))
-  t.equal(expected.length, 7)
+  const expected = first.filter(([path]) => !path.startsWith('cnes/') || path.includes('2026-05'))
+  t.equal(expected.length, 9)
   t.same(digests(elsewhere), expected, 'a month alone, in another time zone, is that month')
 
   const other = temporaryFolder('demo-other')
@@ -132,7 +132,11 @@ t.test('files written are those reported', async (t) => {
 })
 
 t.test('everything says that it is synthetic', async (t) => {
-  for (const folder of [join(out, 'ibge'), ...MONTHS.map((period) => dirname(zipPath(out, period)))]) {
+  for (const folder of [
+    join(out, 'ibge'),
+    join(out, 'datasus'),
+    ...MONTHS.map((period) => dirname(zipPath(out, period))),
+  ]) {
     const notes = JSON.parse(readFileSync(join(folder, 'snapshot.json'), 'utf8')) as {
       publisher: string
       synthetic: boolean

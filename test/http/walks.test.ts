@@ -188,6 +188,13 @@ const WALKS: readonly Walk[] = [
     key: ['municipality_code', 'reference_year'],
   },
   {
+    url: '/v1/demography/population-by-age?state=RR&sex=F',
+    from: 'population_by_age',
+    where: "uf = 'RR' AND sex = 'F'",
+    key: ['municipality_code', 'reference_year', 'sex', 'age_group'],
+    isShort: true,
+  },
+  {
     url: '/v1/demography/population?state=AC&population_type=CENSUS_POPULATION',
     from: 'population',
     where: "population_type = 'CENSUS_POPULATION' AND uf = 'AC'",

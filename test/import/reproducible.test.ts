@@ -97,9 +97,10 @@ t.test('again into the same folder: nothing changes', async (t) => {
 t.test('one more month shares every partition of the month before', async (t) => {
   const releasesDir = join(temporaryFolder('months'), 'releases')
   const month = (name: string): string => join(snapshots, 'cnes', name)
-  const first = await importInto(releasesDir, [join(snapshots, 'ibge'), month('2026-04')])
+  const places = [join(snapshots, 'ibge'), join(snapshots, 'datasus')]
+  const first = await importInto(releasesDir, [...places, month('2026-04')])
   const before = digests(releasesDir)
-  const second = await importInto(releasesDir, [join(snapshots, 'ibge'), month('2026-04'), month('2026-05')])
+  const second = await importInto(releasesDir, [...places, month('2026-04'), month('2026-05')])
   t.not(second.cnes, first.cnes)
   t.equal(second.demography, first.demography)
   const { files } = JSON.parse(

@@ -78,7 +78,18 @@ t.test('what a query is refused for, its explanation is', async (t) => {
   }
 })
 
-for (const dimension of DIMENSION_CODES)
+/** Of residents, who are no records of the facility registry. */
+const OF_RESIDENTS = ['sex', 'age_group'] as const
+
+t.test('members that no facility has are not counted', async (t) => {
+  for (const dimension of OF_RESIDENTS) {
+    const { status, body } = await client.get(`/v1/analytics/dimensions/${dimension}/values?counts=true`)
+    t.equal(status, 400)
+    t.equal(body.code, 'incompatible_dimension')
+  }
+})
+
+for (const dimension of DIMENSION_CODES.filter((code) => !OF_RESIDENTS.some((other) => other === code)))
   t.test(`facts by ${dimension}`, async (t) => {
     const filters = [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }]
     const url = `/v1/analytics/dimensions/${dimension}/values?limit=250`

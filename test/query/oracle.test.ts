@@ -16,7 +16,9 @@ import {
   DIMENSIONS_OF,
   datasetOf,
   type Filter,
+  isPeople,
   isPerPeople,
+  type People,
   type Question,
   type Row,
   type World,
@@ -63,6 +65,10 @@ const world: World = {
     'municipality_code, uf, reference_year, population_type, population',
     'population',
   ),
+  ages: await select(
+    'CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population',
+    'population_by_age',
+  ),
   states: await select('uf, name', 'states'),
   municipalities: await select('ibge_code, name, uf, territorial_type', 'municipalities'),
   periods: ['2026-03', '2026-04', '2026-05'],
@@ -79,10 +85,11 @@ const pairs = (dimensions: readonly string[]): string[][] => [
 ]
 
 /** A filter on a dimension of the dataset with codes that are there (and one that is not). */
-function drawFilter(dataset: DatasetName | 'population', operator: 'EQ' | 'IN'): Filter {
+function drawFilter(dataset: DatasetName | People, operator: 'EQ' | 'IN'): Filter {
   const dimension = pick(DIMENSIONS_OF[dataset])
   const column = COLUMNS[dimension] ?? ''
-  const rows = dataset === 'population' ? world.facts.facilities : world.facts[dataset]
+  const rows =
+    dataset === 'ages' ? world.ages : dataset === 'population' ? world.facts.facilities : world.facts[dataset]
   const codes = [...Array(operator === 'EQ' ? 1 : 3)].map(() => pick(rows)[column] as string | number | null)
   const known = [...new Set(codes.filter((code) => code !== null))]
   if (known.length === 0) return { dimension: 'state', operator: 'EQ', value: 'RR' }
@@ -153,15 +160,13 @@ async function differences(question: Question): Promise<string[]> {
   return found
 }
 
-t.same(Object.keys(DEFINITIONS).sort(), [...METRIC_CODES].sort(), 'all 55 metrics')
+t.same(Object.keys(DEFINITIONS).sort(), [...METRIC_CODES].sort(), 'every metric of the catalog')
 
-for (const dataset of ['population', 'facilities', 'beds', 'equipment', 'services'] as const)
+for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 'services'] as const)
   t.test(dataset, async (t) => {
     const metrics = METRIC_CODES.filter((code) => datasetOf(code) === dataset)
     const dimensions = DIMENSIONS_OF[dataset]
-    const triples = Array.from({ length: dataset === 'population' ? 0 : 12 }, () =>
-      shuffle(dimensions).slice(0, 3),
-    )
+    const triples = Array.from({ length: isPeople(dataset) ? 0 : 12 }, () => shuffle(dimensions).slice(0, 3))
     const wrong: string[] = []
     const before = [questions, cells] as const
     const sets = [...pairs(dimensions), ...triples].filter((_, index) => index % cases(1, 10) === 0)
@@ -219,7 +224,7 @@ t.test('several months, every way to one value', async (t) => {
 
 t.test('metrics of all datasets side by side', async (t) => {
   const wrong: string[] = []
-  const facts = METRIC_CODES.filter((code) => datasetOf(code) !== 'population')
+  const facts = METRIC_CODES.filter((code) => !isPeople(datasetOf(code)))
   for (const group_by of [
     ['state'],
     ['municipality'],

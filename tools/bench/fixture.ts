@@ -101,7 +101,7 @@ export async function makePair(
     const [data, releases] = [join(draft, 'data'), join(draft, 'releases')]
     await makeData(data, scale, 2)
     const ofMonth = (month: string): Promise<string> =>
-      importRelease([join(data, 'cnes', month), join(data, 'ibge')], releases)
+      importRelease([join(data, 'cnes', month), join(data, 'ibge'), join(data, 'datasus')], releases)
     const other = await ofMonth('2026-04')
     const release = await ofMonth('2026-05')
     await runTool(['promote', release], { SUS_RELEASES_DIR: releases })

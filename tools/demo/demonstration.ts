@@ -30,6 +30,7 @@ import {
   serviceRows,
 } from './facts.ts'
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
+import { populationByAgeDbf } from './population-by-age.ts'
 import { type Chance, createChance, inventCnpj } from './random.ts'
 
 export interface DemonstrationOptions {
@@ -57,6 +58,12 @@ const NEWEST = 202605
 const QT_SUS_FROM = 202601
 /** A fixed time: the archive's bytes must not know when it was made. */
 const ARCHIVE_TIME = new Date(2026, 0, 1)
+const ARCHIVE_SETTINGS = {
+  mtime: ARCHIVE_TIME,
+  forceDosTimestamp: true,
+  compressionLevel: 1,
+  mode: 0o100644,
+} as const
 const CHUNK_CHARACTERS = 1 << 18
 export const DEMONSTRATION_TEXT = `Dados inteiramente fictícios, gerados pela demonstração do sus-data. Nenhum estabelecimento, pessoa ou número é real.
 Entirely invented data, made by the sus-data demonstration. No facility, person or number in it is real.
@@ -75,6 +82,7 @@ export async function writeDemonstration(
   const written: { path: string; bytes: number }[] = []
   onProgress('population')
   written.push(...(await writeIbge(join(out, 'ibge'), all, chance)))
+  written.push(...(await writePopulationByAge(join(out, 'datasus'), all, chance)))
   for (let age = periods - 1; age >= 0; age -= 1) {
     const period = monthBefore(NEWEST, age)
     onProgress(`month ${period}`)
@@ -105,31 +113,28 @@ async function writeMonth(
   await mkdir(folder, { recursive: true })
   const { plan, all, catalogs, chance, age } = context
   const withSus = period >= QT_SUS_FROM
-  const zip = new ZipFile()
-  const settings = { mtime: ARCHIVE_TIME, forceDosTimestamp: true, compressionLevel: 1, mode: 0o100644 }
-  const add = (table: string, header: readonly string[], rows: Iterable<string>, lineEnd = '\n'): void =>
-    zip.addReadStreamLazy(`${table}${period}.csv`, settings, (done) =>
-      done(null, Readable.from(csvChunks(header, rows, lineEnd))),
-    )
-  add('tbEstabelecimento', FACILITY_HEADER(withSus ? 'sql' : 'plain'), facilityRows(plan, all, age, chance))
-  add('rlEstabComplementar', BED_HEADER, bedRows({ ...context, rows: size.beds }), '\r\n')
-  add(
-    'rlEstabEquipamento',
-    equipmentHeader(withSus),
-    equipmentRows({ ...context, rows: size.equipment }, withSus),
-  )
-  add('rlEstabServClass', SERVICE_HEADER, serviceRows({ ...context, rows: size.services }))
-  for (const [table, header, rows] of catalogTables(catalogs, all, period))
-    add(
-      table,
-      header,
-      rows.map((cells) => cells.join('";"')),
-      '\r\n',
-    )
-  zip.addBuffer(Buffer.from(DEMONSTRATION_TEXT), 'sus-data-demonstration.txt', settings)
-  zip.end()
   const path = join(folder, `BASE_DE_DADOS_CNES_${period}.ZIP`)
-  await pipeline(zip.outputStream, createWriteStream(path))
+  await writeArchive(path, (zip) => {
+    const add = (table: string, header: readonly string[], rows: Iterable<string>, lineEnd = '\n'): void =>
+      zip.addReadStreamLazy(`${table}${period}.csv`, ARCHIVE_SETTINGS, (done) =>
+        done(null, Readable.from(csvChunks(header, rows, lineEnd))),
+      )
+    add('tbEstabelecimento', FACILITY_HEADER(withSus ? 'sql' : 'plain'), facilityRows(plan, all, age, chance))
+    add('rlEstabComplementar', BED_HEADER, bedRows({ ...context, rows: size.beds }), '\r\n')
+    add(
+      'rlEstabEquipamento',
+      equipmentHeader(withSus),
+      equipmentRows({ ...context, rows: size.equipment }, withSus),
+    )
+    add('rlEstabServClass', SERVICE_HEADER, serviceRows({ ...context, rows: size.services }))
+    for (const [table, header, rows] of catalogTables(catalogs, all, period))
+      add(
+        table,
+        header,
+        rows.map((cells) => cells.join('";"')),
+        '\r\n',
+      )
+  })
   return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
 }
 
@@ -287,6 +292,32 @@ async function writeIbge(
     await writeNotes(folder, paths),
     ...(await Promise.all(paths.map(async (path) => ({ path, bytes: (await digestFile(path)).bytes })))),
   ]
+}
+
+/** The year of the newest estimate. */
+const AGES_YEAR = 2025
+
+async function writePopulationByAge(
+  folder: string,
+  all: readonly DemoMunicipality[],
+  chance: Chance,
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const year = String(AGES_YEAR % 100)
+  const path = join(folder, `POPSBR${year}.zip`)
+  await writeArchive(path, (zip) =>
+    zip.addBuffer(populationByAgeDbf(all, AGES_YEAR, chance), `POP${year}.dbf`, ARCHIVE_SETTINGS),
+  )
+  return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
+}
+
+/** Writes a zip that says it is the demonstration's. @param fill adds the entries */
+async function writeArchive(path: string, fill: (zip: ZipFile) => void): Promise<void> {
+  const zip = new ZipFile()
+  fill(zip)
+  zip.addBuffer(Buffer.from(DEMONSTRATION_TEXT), 'sus-data-demonstration.txt', ARCHIVE_SETTINGS)
+  zip.end()
+  await pipeline(zip.outputStream, createWriteStream(path))
 }
 
 function sidraValues(

@@ -19,6 +19,16 @@ export const DEMOGRAPHY: readonly Route[] = [
     response: 'DemographyPopulationListResponse',
   },
   {
+    kind: 'list',
+    path: '/v1/demography/population-by-age',
+    summary: 'Population of municipalities by sex and age group, every year of the release.',
+    capability: 'demography.read',
+    dataset: DATASETS.population_by_age,
+    filters: Object.keys(DATASETS.population_by_age.filters),
+    limit: { default: 50, max: 250 },
+    response: 'DemographyPopulationByAgeListResponse',
+  },
+  {
     kind: 'custom',
     method: 'GET',
     path: '/v1/demography/population/{municipalityCode}',

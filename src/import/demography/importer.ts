@@ -15,10 +15,22 @@ import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
+import {
+  type AgeTable,
+  checkEditions,
+  readPopulationByAge,
+  recognisePopulationByAge,
+  stagePopulationByAge,
+} from './population-by-age.ts'
 
 interface IbgeSource {
   readonly snapshot: Snapshot
   readonly table: IbgeTable
+}
+
+interface AgeSource {
+  readonly snapshot: Snapshot
+  readonly table: AgeTable
 }
 
 /** Which family is used for a year that several have: the publisher's own tables before excerpts and reshaped copies. */
@@ -37,21 +49,30 @@ const REGION_COUNT = 19
 export const DEMOGRAPHY: AreaImporter = {
   area: 'demography',
   needs: [],
-  recognises: async (name, readHead) => recogniseIbge(name, await readHead()),
+  async recognises(name, readHead) {
+    const head = await readHead()
+    return recogniseIbge(name, head) || recognisePopulationByAge(name, head)
+  },
   async open(files, unknown, onProgress) {
     const sources: IbgeSource[] = []
+    const ages: AgeSource[] = []
     for (const file of files) {
       onProgress(file.name)
+      if (/\.dbf$/i.test(file.name)) {
+        ages.push(await readAges(file))
+        continue
+      }
       const source = await readSource(file)
       if (source === null) unknown.push(file.name)
-      else if (sources.some(({ snapshot }) => snapshot.file === file.name))
+      else if ([...sources, ...ages].some(({ snapshot }) => snapshot.file === file.name))
         throw new ImportError(file.name, 'is there twice', 'Import one copy of each file')
       else sources.push(source)
     }
-    if (sources.length === 0) return null
+    if (sources.length + ages.length === 0) return null
+    checkEditions(ages.map(({ table }) => table))
     return {
       synthetic: sources.some(({ table }) => table.synthetic),
-      build: ({ session, staging }) => buildDemography(session, staging, sources),
+      build: ({ session, staging }) => buildDemography(session, staging, sources, ages),
     }
   },
 }
@@ -76,6 +97,21 @@ async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSourc
   }
 }
 
+async function readAges({ name, path, archive }: FoundFile): Promise<AgeSource> {
+  const bytes = await readFile(path)
+  const table = readPopulationByAge(name, bytes)
+  const { rows } = table
+  const snapshot = {
+    publisher: 'DATASUS',
+    file: name,
+    archive,
+    bytes: bytes.length,
+    sha256: sha256Hex(bytes),
+    rows,
+  }
+  return { snapshot, table }
+}
+
 /**
  * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
  */
@@ -83,6 +119,7 @@ async function buildDemography(
   session: Session,
   staging: string,
   sources: readonly IbgeSource[],
+  ages: readonly AgeSource[],
 ): Promise<BuiltArea> {
   const list = pickList(sources)
   const setAside = new Map<string, number>()
@@ -154,6 +191,21 @@ async function buildDemography(
     await insert(session, 'population_in', rows)
     checkTotals(source, listed)
   }
+  const stagedAges =
+    ages.length === 0
+      ? null
+      : await stagePopulationByAge(
+          session,
+          ages.map(({ table }) => table),
+          listed,
+        )
+  for (const { snapshot, table } of ages) {
+    read += table.rows
+    if (table.deleted > 0) note(snapshot.file, 'deleted', table.deleted)
+    const unknown = stagedAges?.unknown.get(snapshot.file) ?? 0
+    rejected += unknown
+    if (unknown > 0) note(snapshot.file, 'unknown_municipality', unknown)
+  }
 
   const file = quoteText(list.snapshot.file)
   await session.run(
@@ -177,8 +229,15 @@ async function buildDemography(
      SELECT cells.municipality_code, place.name AS municipality_name, place.uf, cells.* EXCLUDE (municipality_code)
      FROM population_in AS cells JOIN municipalities_out AS place ON place.ibge_code = CAST(cells.municipality_code AS INTEGER)`,
   )
+  if (stagedAges !== null)
+    await session.run(
+      `CREATE TABLE population_by_age_out AS
+       SELECT cells.*, place.name AS municipality_name, place.uf
+       FROM population_by_age_in AS cells JOIN municipalities_out AS place ON place.ibge_code = CAST(cells.municipality_code AS INTEGER)`,
+    )
   const outputs: DatasetOutput[] = []
-  for (const dataset of ['states', 'municipalities', 'population'] as const)
+  const byAge = stagedAges === null ? [] : (['population_by_age'] as const)
+  for (const dataset of ['states', 'municipalities', 'population', ...byAge] as const)
     outputs.push(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
     )
@@ -199,6 +258,15 @@ async function buildDemography(
     ),
     population_sum_equals_snapshot:
       (await sumOf('population_in')) === (await sumOf('population_out')) ? 0 : 1,
+    ...(stagedAges === null
+      ? {}
+      : {
+          population_by_age_keys_unique: await number(
+            'count(*) - count(DISTINCT (municipality_code, reference_year, sex, age_group)) FROM population_by_age_out',
+          ),
+          population_by_age_sum_equals_snapshot:
+            (await sumOf('population_by_age_out')) === stagedAges.population ? 0 : 1,
+        }),
   }
   const newestYear = (where: string): Promise<number> =>
     number(`coalesce(max(reference_year), 0) FROM population_out ${where}`)
@@ -208,12 +276,19 @@ async function buildDemography(
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
-    snapshots: sources.map(({ snapshot }) => snapshot),
+    snapshots: [...sources, ...ages].map(({ snapshot }) => snapshot),
     scope: 'br',
     counts: {
       municipalities: list.table.municipalities.length,
       population: populationRows,
       ...(estimate === 0 ? {} : { estimate_year: estimate }),
+      ...(ages.length === 0
+        ? {}
+        : {
+            population_by_age: await number('count(*) FROM population_by_age_out'),
+            population_by_age_year: Math.max(...ages.map(({ table }) => table.year)),
+            population_by_age_edition: Math.max(...ages.map(({ table }) => table.edition)),
+          }),
     },
     setAside: [...setAside]
       .map(([key, rows]) => ({

@@ -16,6 +16,7 @@ export interface DbfColumn {
 export interface DbfTable {
   readonly columns: readonly DbfColumn[]
   readonly records: number
+  readonly headerLength: number
   readonly recordLength: number
   /** @param record 0-based */
   isDeleted(record: number): boolean
@@ -36,23 +37,14 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
   const recordLength = bytes.readUInt16LE(10)
   if (bytes.length < headerLength + records * recordLength)
     throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
-  const columns: DbfColumn[] = []
-  let offset = 1
-  // Some headers end with a blank instead of 0x0D: their length says how many columns there are.
-  for (let start = 32; start + 32 < headerLength && bytes[start] !== 0x0d; start += 32) {
-    const name = bytes
-      .toString('latin1', start, start + 11)
-      .replace(/\0.*$/s, '')
-      .trim()
-    const length = bytes[start + 16] as number
-    columns.push({ name, type: String.fromCharCode(bytes[start + 11] as number), length, offset })
-    offset += length
-  }
-  if (columns.length === 0 || offset !== recordLength)
+  const columns = readDbfColumns(bytes)
+  const width = columns.reduce((sum, { length }) => sum + length, 1)
+  if (columns.length === 0 || width !== recordLength)
     throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
   return {
     columns,
     records,
+    headerLength,
     recordLength,
     isDeleted: (record) => bytes[headerLength + record * recordLength] === 0x2a,
     text(record, column) {
@@ -61,4 +53,22 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
       return cell.every((byte) => byte < 0x80) ? cell.toString('latin1') : decoder.decode(cell)
     },
   }
+}
+
+/** @param head first bytes of a dBase file, its header included; @returns the columns it declares */
+export function readDbfColumns(head: Buffer): DbfColumn[] {
+  const columns: DbfColumn[] = []
+  const headerLength = Math.min(head.length, head.length < 10 ? 0 : head.readUInt16LE(8))
+  let offset = 1
+  // Some headers end with a blank instead of 0x0D: their length says how many columns there are.
+  for (let start = 32; start + 32 < headerLength && head[start] !== 0x0d; start += 32) {
+    const name = head
+      .toString('latin1', start, start + 11)
+      .replace(/\0.*$/s, '')
+      .trim()
+    const length = head[start + 16] as number
+    columns.push({ name, type: String.fromCharCode(head[start + 11] as number), length, offset })
+    offset += length
+  }
+  return columns
 }

@@ -2,9 +2,9 @@
  * The pre-aggregates of CNES facts: which dimensions the facts of active facilities are added up by in advance. Values only;
  * model/pre-aggregates.ts says what follows from an entry.
  */
-import type { DimensionCode, FactDataset } from '../dimensions.ts'
+import type { DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
 
-export type CnesFacts = Exclude<FactDataset, 'population'>
+export type CnesFacts = Exclude<FactDataset, PopulationFacts>
 
 export interface PreAggregate {
   readonly dataset: CnesFacts

@@ -1,7 +1,7 @@
 /** The population of municipalities. */
 import { equals, SOURCE } from '../declare.ts'
 import type { Dataset } from '../types.ts'
-import { POPULATION_TYPES } from './code-lists.ts'
+import { AGE_GROUPS, POPULATION_TYPES, SEXES } from './code-lists.ts'
 
 export const DATASETS = {
   population: {
@@ -25,5 +25,30 @@ export const DATASETS = {
       population_type: equals({ list: POPULATION_TYPES }),
     },
     description: 'Resident population of municipalities: censuses and yearly estimates.',
+  },
+  population_by_age: {
+    name: 'population_by_age',
+    area: 'demography',
+    periodic: false,
+    key: ['municipality_code', 'reference_year', 'sex', 'age_group'],
+    fields: [
+      'municipality_code',
+      'municipality_name',
+      'uf',
+      'reference_year',
+      'sex',
+      'age_group',
+      'population',
+    ],
+    internal: ['source_file', 'source_cells'],
+    filters: {
+      state: { kind: 'equals', column: 'uf', values: { uf: true } },
+      municipality: { kind: 'municipality', column: 'municipality_code' },
+      reference_year: equals({ year: true }),
+      sex: equals({ list: Object.keys(SEXES) }),
+      age_group: equals({ list: AGE_GROUPS }),
+    },
+    description:
+      'Resident population of municipalities by sex and age group, 1 July: estimates of the Ministry of Health (POPSBR), another source than censuses and the estimates of IBGE.',
   },
 } as const satisfies Record<string, Dataset>

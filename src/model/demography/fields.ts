@@ -8,7 +8,14 @@ export const FIELDS = {
   population_type: code('CENSUS_POPULATION or ESTIMATED_POPULATION.'),
   population: quantity('inhabitants', 'Resident population.'),
 
+  sex: code('F female or M male.'),
+  age_group: code('Age in completed years, in groups of five: 00-04 to 75-79, and 80+.'),
+
   // For provenance, never shown.
   source_column: { type: 'string', nullable: true, description: 'Column of the published file.' },
+  source_cells: {
+    type: 'cells',
+    description: 'The published cells that were added up, one a year of age.',
+  },
   raw_value: { type: 'string', nullable: true, description: 'The published cell.' },
 } as const satisfies Record<string, Field>

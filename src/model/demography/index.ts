@@ -1,4 +1,5 @@
-/** Population of municipalities: censuses and yearly estimates. Its dimensions are the places of territory/. */
+/** Population of municipalities: censuses and yearly estimates, and estimates by sex and age. */
 export { DATASETS } from './datasets.ts'
+export { DIMENSIONS } from './dimensions.ts'
 export { FIELDS } from './fields.ts'
 export { FACTS, METRICS } from './metrics.ts'

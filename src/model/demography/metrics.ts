@@ -5,6 +5,10 @@ import type { Fact } from '../types.ts'
 
 export const FACTS = {
   population: { capability: 'demography.read', dimensions: ['state', 'municipality'] },
+  population_by_age: {
+    capability: 'demography.read',
+    dimensions: ['state', 'municipality', 'sex', 'age_group'],
+  },
 } as const satisfies Partial<Record<DatasetName, Fact>>
 
 const population = (type: 'CENSUS' | 'ESTIMATED', label: string, label_en: string, published: string) =>
@@ -30,6 +34,13 @@ export const METRICS = {
       'Crescimento da população desde o censo',
       'Population growth since the census',
       'population_census',
+    ),
+    population_by_age: counted(
+      sum('population_by_age', 'population'),
+      'inhabitants',
+      'População por sexo e idade',
+      'Population by sex and age',
+      'Population of the newest year of the estimates by municipality, sex and age of the Ministry of Health (POPSBR): another source than the census and the estimates of IBGE.',
     ),
   }),
 }

@@ -2,16 +2,23 @@
  * The facts of a plan: what is read, filtered, grouped and added up of one dataset. In: a dataset's plan. Out: one CTE, one
  * row a group the dataset has. Not here: which groups an answer has (groups.ts), what a page shows of them (page.ts).
  */
-import { type DimensionCode, dimensionOf, type FactDataset } from '../../../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, type FactDataset, isPopulation } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
-import { type PreAggregateName, preAggregateOf, sourceOf } from '../../../model/pre-aggregates.ts'
+import {
+  type CnesFacts,
+  type PreAggregateName,
+  preAggregateOf,
+  sourceOf,
+} from '../../../model/pre-aggregates.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
   factsAsStored,
   factsOf,
+  NO_YEARS,
   POPULATION_COLUMNS,
+  populationByAgeOf,
   populationOf,
   preAggregateRows,
 } from '../../resident-relations.ts'
@@ -21,7 +28,10 @@ export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
 export const hasRows = (dataset: DatasetPlan): boolean =>
-  dataset.dataset === 'population' || dataset.periods.length > 0
+  dataset.dataset === 'population' ||
+  (dataset.dataset === 'population_by_age'
+    ? dataset.years?.POPULATION_BY_AGE != null
+    : dataset.periods.length > 0)
 
 /** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
 export function datasetCte(plan: DatasetPlan): Sql {
@@ -57,9 +67,9 @@ const codeSql = (code: DimensionCode): Sql =>
 
 /** The facts of active facilities that a plan adds up, or what was added up of them before. */
 function factsSource(plan: DatasetPlan): Sql {
-  const { dataset, source } = plan
-  if (dataset === 'population')
-    return populationOf(plan.years ?? { CENSUS_POPULATION: null, ESTIMATED_POPULATION: null })
+  const { dataset, source, years } = plan
+  if (dataset === 'population') return populationOf(years ?? NO_YEARS)
+  if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
@@ -84,7 +94,7 @@ function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean
 }
 
 export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
-  dimension === 'municipality' && dataset === 'population'
+  dimension === 'municipality' && isPopulation(dataset)
     ? TEXT('CAST(municipality_code AS INTEGER)')
     : key(dimension)
 
@@ -127,7 +137,7 @@ export function filterCondition(column: Sql, filter: QueryFilter): Sql {
 export function printMemberCounts(
   dimension: DimensionCode,
   codes: readonly (string | number)[],
-  dataset: Exclude<FactDataset, 'population'>,
+  dataset: CnesFacts,
   periods: readonly number[],
   filters: readonly QueryFilter[],
 ): Sql {

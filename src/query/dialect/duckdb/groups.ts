@@ -3,7 +3,7 @@
  * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
  */
 
-import { type FactDataset, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
+import { type FactDataset, isPopulation, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
 import { STATES } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
@@ -134,7 +134,7 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
   const column = sql`CAST(${aliasOf(plan, dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
   // No population is unknown; no facts is none, where facts were collected.
-  if (dataset.dataset === 'population') return column
+  if (isPopulation(dataset.dataset)) return column
   const covered = coveredSql(dataset, plan)
   return covered === null
     ? sql`coalesce(${column}, 0)`

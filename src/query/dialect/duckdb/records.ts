@@ -6,7 +6,7 @@
  * contributes 1 and the others 0, so that contributions always add up to the cell.
  */
 import { datasetOf } from '../../../model/datasets.ts'
-import { dimensionOf } from '../../../model/dimensions.ts'
+import { dimensionOf, isPopulation } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
@@ -17,14 +17,20 @@ import type { GroupKey } from './page.ts'
 /** Columns that tell a record from the others of its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
 
-const isPeriodic = ({ dataset }: DatasetPlan): boolean => dataset !== 'population'
+const isPeriodic = ({ dataset }: DatasetPlan): boolean => !isPopulation(dataset)
 const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', ')
 
 /** The rows a plan reads, with a month each: the population has none. */
 const rowsSql = (plan: DatasetPlan): Sql =>
   isPeriodic(plan)
     ? unionOf(plan.periods.map((period) => table(plan.dataset, period)))
-    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)})`
+    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`
+
+/** Of the population by age the rows of the year of the metric; the other population's year is part of its measures. */
+const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
+  dataset === 'population_by_age'
+    ? sql` WHERE reference_year = ${whole(years?.POPULATION_BY_AGE ?? 0)}`
+    : EMPTY
 
 const allOf = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
 
@@ -107,7 +113,12 @@ export function printSources(
     const values = keys.map((key) => key[column]) as number[] | string[]
     return sql`unnest(${values}) AS ${ident(column)}`
   })
-  const source = dataset === 'population' ? table('population') : table(`${dataset}_provenance`, period)
+  const source =
+    dataset === 'population'
+      ? table('population')
+      : dataset === 'population_by_age'
+        ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, 'POP' AS source_column, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset)}))`
+        : table(`${dataset}_provenance`, period)
   return sql`SELECT source.*
 FROM ${source} AS source
 SEMI JOIN (SELECT ${join(wanted, ', ')}) AS wanted USING (${columnList(columns)})
@@ -177,7 +188,8 @@ ORDER BY ${listed}cause`
 const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] => {
   if (measure.kind === 'distinct') return [measure.field ?? '']
   // Two years of the population are not two records: the newest estimate replaces the one before.
-  return plan.dataset === 'population' ? ['municipality_code'] : recordKeyOf(plan)
+  if (plan.dataset === 'population') return ['municipality_code']
+  return plan.dataset === 'population_by_age' ? ['municipality_code', 'sex', 'age_group'] : recordKeyOf(plan)
 }
 
 /** Contribution of each record to each group, 0 where it is in scope without counting. */

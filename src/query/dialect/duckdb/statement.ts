@@ -6,7 +6,7 @@
  * a group of the page, in order, each with the totals over all groups; where the page is empty, one row in which in_page is
  * null.
  */
-import type { DimensionCode } from '../../../model/dimensions.ts'
+import { type DimensionCode, type FactDataset, isPopulation } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan } from '../../aggregate.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
@@ -28,10 +28,14 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
   const order = orderOf(plan)
   const orders = order.map((_, index) => ident(`order_${index}`))
   const withoutOrder = order.length === 0 ? EMPTY : sql` EXCLUDE (${join(orders, ', ')})`
-  const missing = plan.metrics.map(
-    (_, index) =>
-      sql`count(*) FILTER (${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL) AS ${ident(`missing_${index}`)}`,
-  )
+  const missing = plan.metrics.map((metric, index) => {
+    // A rate without its denominator, a population without its place; no facts of a month is said by the plan's notes.
+    const isMissing =
+      metric.denominator === null && readsPopulation(plan, metric.numerator.dataset)
+        ? sql`${value(index)} IS NULL`
+        : sql`${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
+    return sql`count(*) FILTER (${isMissing}) AS ${ident(`missing_${index}`)}`
+  })
   return sql`WITH ${join(
     [
       ...plan.datasets.filter(hasRows).map(namedCte),
@@ -50,6 +54,10 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
 SELECT summary.*, page.*${withoutOrder}
 FROM summary LEFT JOIN page ON true${orderBy(order)}`
 }
+
+/** Is it a population, and does the release hold it? */
+const readsPopulation = ({ datasets }: AggregatePlan, name: FactDataset): boolean =>
+  isPopulation(name) && datasets.some((dataset) => dataset.dataset === name && hasRows(dataset))
 
 const namedCte = (plan: DatasetPlan): Sql => sql`${ident(plan.dataset)} AS (\n${datasetCte(plan)}\n)`
 

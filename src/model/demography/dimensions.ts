@@ -1,0 +1,9 @@
+/** What residents are told apart by, beside the place. */
+import { closed } from '../declare.ts'
+import type { DimensionDeclaration } from '../types.ts'
+import { AGE_GROUP_NAMES, SEXES } from './code-lists.ts'
+
+export const DIMENSIONS = {
+  sex: closed('Sexo', 'Sex', 'sex', SEXES),
+  age_group: closed('Faixa etária', 'Age group', 'age_group', AGE_GROUP_NAMES),
+} as const satisfies Record<string, DimensionDeclaration>
