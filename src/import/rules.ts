@@ -56,6 +56,7 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
     `CASE WHEN TRY_CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) >= DATE '1900-01-01' THEN CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) END`,
   date_ym: (column) => `CAST(try_strptime(trim(${column}) || '01', '%Y%m%d') AS DATE)`,
   municipality: trimmed,
+  managing_state: trimmed,
   deactivated: (column) => `${trimmed(column)} IS NULL`,
   provider: trimmed,
 }

@@ -32,7 +32,9 @@ export const RULES = {
   date_dmy: 'DD/MM/YYYY from 1900 on; anything else is null',
   date_ym: 'YYYYMM: first day of the month; anything else is null',
   municipality:
-    'six digits → the seven of the IBGE list; 53xxxx is Brasília; an unknown one is the ignored municipality of its state',
+    'six digits → the seven of the IBGE list; 53xxxx is Brasília; an old code is what br_municip.cnv puts it under, where that table was imported; another one that names a state is the ignored municipality of that state; where there is no code (blank, 000000, 999999, anything else), the state is the managing one, else that of the unit code, and in files by state that of the file',
+  managing_state:
+    'read where the municipality code names no state: the ignored municipality of the managing state, else of the first two digits of the unit code (of the Federal District: Brasília)',
   deactivated: 'active when empty',
   provider:
     'CNES code, CNPJ (digits, or letters and digits, with right check digits), or a filler; a CPF is never kept',

@@ -19,6 +19,7 @@ import { RULES } from '../model/rules.ts'
 import type { Lineage } from '../model/types.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { ident, join, type Sql, sql, table } from '../sql.ts'
+import { describeMunicipality } from './municipality-provenance.ts'
 
 export type TracedDataset = 'facilities' | FactName
 
@@ -129,9 +130,11 @@ export function describeProvenance(
   view: ReleaseView,
 ): ProvenanceEntry[] {
   const entries: ProvenanceEntry[] = []
-  for (const row of published)
+  for (const row of published) {
+    if (dataset === 'facilities')
+      entries.push(...describeMunicipality(row, record.municipality_ibge_code ?? null, view))
     for (const line of lineageOf(dataset, family)) {
-      if (!(line.column in row)) continue
+      if (!(line.column in row) || line.rule === 'managing_state') continue
       entries.push({
         attribute: attributeOf(line),
         value: recordValue(line, record, row, published.length > 1),
@@ -140,6 +143,7 @@ export function describeProvenance(
         source: sourceOf(view, row, line.column),
       })
     }
+  }
   const covered = new Set(entries.map(({ attribute }) => attribute.split('.')[0]))
   for (const field of fieldsOf(dataset)) {
     if (covered.has(field) || field === 'reference_period' || field === 'declarations') continue

@@ -87,6 +87,8 @@ export async function checkFact(
 const FACILITY_COUNTS: Readonly<Record<string, string>> = {
   facilities: OF_FACILITIES,
   facilities_closed: `${OF_FACILITIES} AND NOT is_active`,
+  facilities_without_municipality_code: `${OF_FACILITIES} AND has_no_municipality_code`,
+  facilities_of_old_municipality_code: `${OF_FACILITIES} AND has_old_municipality_code`,
   facilities_of_unknown_municipality: `${OF_FACILITIES} AND is_unknown_municipality`,
 }
 /** Name of a count → what is counted; USING names the code whose text the catalog of the month lacks. */

@@ -7,8 +7,9 @@
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf, storedColumns } from '../../model/datasets.ts'
 import { foldText, rowHoldsCpf } from '../rules.ts'
-import { quoteName, type Session } from '../session.ts'
+import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
+import { PLACE, placeColumns, placeJoins, stateOfRow } from './municipality-codes.ts'
 import {
   enumerate,
   fileOf,
@@ -60,18 +61,17 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
        SELECT ${placeIn(file)}, ${rowHoldsCpf(lineage, (column) => `s.${quoteName(column)}`)} AS holds_cpf, ${rule('unit_code')} AS unit_code,
          ${rule('cnes_code')} AS cnes_code, ${rule('legal_name')} AS legal_name, ${rule('trade_name')} AS trade_name, ${active} AS is_active,
          ${rule('facility_type_code')} AS facility_type_code, ${rule('management_type')} AS management_type, ${rule('legal_nature_code')} AS legal_nature_code,
-         ${latitude === undefined ? 'false' : `trim(s.${quoteName(latitude.column)}) <> ''`} AS has_latitude, left(${rule('municipality6')}, 6) AS published6, CASE WHEN starts_with(published6, '53') THEN '530010' ELSE published6 END AS code6,
+         ${latitude === undefined ? 'false' : `trim(s.${quoteName(latitude.column)}) <> ''`} AS has_latitude, 
+         ${placeColumns(rule('municipality6'), stateOfRow(input.family, rule('managing_state'), rule('unit_code')))},
          CASE WHEN regexp_full_match(cnes_code, '[0-9]{7}') THEN CAST(cnes_code AS INTEGER) END AS cnes_number
        FROM st_fac s
      )
-     SELECT coded.* EXCLUDE (legal_name, trade_name, published6, code6),
+     SELECT coded.* EXCLUDE (legal_name, trade_name, published6, code_state, row_state),
        ${input.hasCadger ? 'coalesce(cad.trade_name, cad.legal_name)' : 'coalesce(coded.trade_name, coded.legal_name)'} AS facility_name,
-       coalesce(mun.ibge_code, ignored.ibge_code) AS municipality_ibge_code,
-       coalesce(mun.name, ignored.name) AS municipality_name, coalesce(mun.uf, ignored.uf) AS uf, mun.ibge_code IS NULL AS is_unknown_municipality,
+       ${PLACE},
        CASE WHEN cnes_number IS NULL THEN 'invalid_cnes_code' WHEN municipality_ibge_code IS NULL THEN 'unknown_municipality' END AS reason
      FROM coded
-     LEFT JOIN mun ON mun.code6 = coded.code6
-     LEFT JOIN mun AS ignored ON ignored.code6 = left(coded.code6, 2) || '0000'
+     ${placeJoins('coded')}
      ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = coded.cnes_code' : ''}`,
   )
   await markDuplicates(
@@ -177,6 +177,13 @@ export async function writeFacilities(
   )
 }
 
+/** Where an old municipality code is mapped: stored where a table that maps them was imported. */
+const OLD_CODES = [
+  { name: 'old_code_file', type: 'VARCHAR' },
+  { name: 'old_code_row', type: 'INTEGER' },
+  { name: 'old_code_label', type: 'VARCHAR' },
+]
+
 export async function writeFacilityProvenance(
   session: Session,
   staging: string,
@@ -194,14 +201,19 @@ export async function writeFacilityProvenance(
       { name: 'source_file', type: 'VARCHAR' },
       { name: 'source_row', type: 'INTEGER' },
       ...lineage.map(({ column }) => ({ name: column, type: 'VARCHAR' })),
+      ...(input.municipalityTable === null ? [] : OLD_CODES),
     ],
   }
+  const old =
+    input.municipalityTable === null
+      ? ''
+      : `, CASE WHEN s.old_row IS NOT NULL THEN ${quoteText(input.municipalityTable)} END AS old_code_file, s.old_row AS old_code_row, s.old_label AS old_code_label`
   return writeParquet(
     session,
     staging,
     shape,
     input.period,
-    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}
+    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}${old}
      FROM (${facilityRows(input)} ORDER BY link.cnes_number) AS s`,
     'sorted',
   )

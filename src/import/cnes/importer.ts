@@ -25,6 +25,7 @@ import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../write-parquet.ts'
 import { addBuiltInCatalogs, createCatalogs, writeCatalogs } from './code-lists.ts'
 import { buildPeriod } from './month.ts'
+import { isMunicipalityTable, stageFileStates, stageMunicipalityCodes } from './municipality-codes.ts'
 import { PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
@@ -42,12 +43,15 @@ interface CnesFiles {
   /** Tables of the national base by month. */
   readonly base: ReadonlyMap<number, readonly FoundFile[]>
   readonly state: readonly FoundFile[]
+  /** br_municip.cnv. */
+  readonly municipalities: readonly FoundFile[]
 }
 
 export const CNES: AreaImporter = {
   area: 'cnes',
   needs: ['demography'],
-  recognises: (name) => tableOfFile(name) !== null || recogniseStateFile(name) !== null,
+  recognises: (name) =>
+    tableOfFile(name) !== null || recogniseStateFile(name) !== null || isMunicipalityTable(name),
   /** Tables of the national base are read inside their archive, whose name says the month; its other tables are not needed. */
   placeOf(entry, archive) {
     const month = BASE_ARCHIVE.exec(archive)?.[1]
@@ -62,8 +66,8 @@ export const CNES: AreaImporter = {
     return 'in place'
   },
   async open(files) {
-    if (files.length === 0) return null
     const found = sortFiles(files)
+    if (found.base.size === 0 && found.state.length === 0) return null
     return { synthetic: false, build: (context) => buildCnes(found, context) }
   },
 }
@@ -80,7 +84,12 @@ function sortFiles(files: readonly FoundFile[]): CnesFiles {
     tables.add(key)
     base.set(found.period, [...(base.get(found.period) ?? []), file])
   }
-  return { base, state: files.filter(({ name }) => tableOfFile(basename(name)) === null) }
+  const others = files.filter(({ name }) => tableOfFile(basename(name)) === null)
+  return {
+    base,
+    state: others.filter(({ name }) => !isMunicipalityTable(name)),
+    municipalities: others.filter(({ name }) => isMunicipalityTable(name)),
+  }
 }
 
 interface OpenedState {
@@ -107,6 +116,12 @@ async function buildCnes(
      CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR)`,
   )
   await createCatalogs(session)
+  const municipalities = await stageMunicipalityCodes(session, found.municipalities)
+  for (const { file, row } of municipalities.unread)
+    await session.run(
+      `INSERT INTO set_aside VALUES ('municipality_codes', ${quoteText(file)}, ${row}, 'unreadable_row')`,
+    )
+  const municipalityTable = municipalities.snapshots[0]?.file ?? null
   const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
   const counts: Record<string, number> = {}
@@ -139,7 +154,7 @@ async function buildCnes(
       )
 
   const cadger = opened.filter(({ file }) => file.group === 'CADGER')
-  for (const { snapshot } of opened) {
+  for (const snapshot of [...opened.map(({ snapshot }) => snapshot), ...municipalities.snapshots]) {
     snapshots.push(snapshot)
     read += snapshot.rows
   }
@@ -153,6 +168,7 @@ async function buildCnes(
         period,
         family: 'base',
         facts: new Set(FACT_NAMES),
+        municipalityTable,
         hasCadger: false,
         facilityColumns: staged.facilityColumns,
         files: staged.files,
@@ -171,6 +187,7 @@ async function buildCnes(
         period,
         family: 'state',
         facts,
+        municipalityTable,
         hasCadger: cadger.length > 0,
         facilityColumns: FACILITY_LINEAGE.state.map(({ column }) => column),
         files: null,
@@ -250,6 +267,10 @@ async function stageStateMonth(session: Session, files: readonly OpenedState[]):
   const facilityColumns = FACILITY_LINEAGE.state.map(({ column }) => column)
   const repeated = REPEATED_FACILITY_LINEAGE.map(({ column }) => column)
   await createTextTable(session, 'st_fac', facilityColumns)
+  await stageFileStates(
+    session,
+    files.map(({ name, file }) => ({ name, uf: file.uf })),
+  )
   for (const [group, fact] of Object.entries(GROUP_FACT)) {
     const own = files.filter(({ file }) => file.group === group)
     const columns = [...new Set([...FACT_LINEAGE[fact].state.map(({ column }) => column), ...repeated])]

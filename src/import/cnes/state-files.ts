@@ -142,8 +142,10 @@ function checkRows(
     throw new ImportError(fileName, `names no state (${promise.uf})`, 'Keep the published name')
   for (const { row, cell } of table.records) {
     const code = cell('CODUFMUN').slice(0, 2)
-    state ??= STATES.find(({ ibge_code }) => String(ibge_code) === code)
-    if (state === undefined || String(state?.ibge_code) !== code)
+    const own = STATES.find(({ ibge_code }) => String(ibge_code) === code)
+    state ??= own
+    // Blank, 000000, 999999: the row names no state; it is of the file's.
+    if (own !== undefined && own !== state)
       throw new ImportError(
         fileName,
         `has a row (${row}) of another state than its name says`,

@@ -11,6 +11,7 @@ type Attribute =
   | `address.${string}`
   | 'unit_code'
   | 'municipality6'
+  | 'managing_state'
   | 'provider_code'
   | 'address_code'
   | 'quantity_sus_published'
@@ -38,6 +39,7 @@ export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
     line('unit_code', 'CO_UNIDADE', 'text'),
     line('cnes_code', 'CO_CNES', 'code7'),
     line('municipality6', 'CO_MUNICIPIO_GESTOR', 'municipality'),
+    line('managing_state', 'CO_ESTADO_GESTOR', 'managing_state'),
     line('legal_name', 'NO_RAZAO_SOCIAL', 'name'),
     line('trade_name', 'NO_FANTASIA', 'name'),
     line('deactivation_reason_code', 'CO_MOTIVO_DESAB', 'code2'),
