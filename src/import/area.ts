@@ -56,6 +56,7 @@ export interface BuiltArea {
   readonly read: number
   readonly checks: readonly NamedCheck[]
   readonly coverage: Manifest['coverage']
+  readonly headers?: Manifest['headers']
   readonly month: number
   readonly censusYear: number | null
 }

@@ -128,6 +128,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             files: await digestFiles(staging, built.rowsByFile),
             snapshots: [...built.snapshots].sort((left, right) => (left.file < right.file ? -1 : 1)),
             coverage: built.coverage,
+            ...(built.headers === undefined ? {} : { headers: built.headers }),
             counts: built.counts,
             set_aside: [...built.setAside],
             components: idsOf(needed),

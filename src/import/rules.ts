@@ -57,6 +57,8 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   date_ym: (column) => `CAST(try_strptime(trim(${column}) || '01', '%Y%m%d') AS DATE)`,
   municipality: trimmed,
   managing_state: trimmed,
+  federal_district_region: (column) =>
+    `CASE WHEN regexp_matches(${column}, '^ *53[0-9]{4}') AND left(trim(${column}), 6) NOT IN ('530000', '530010') THEN left(trim(${column}), 6) || '0' END`,
   deactivated: (column) => `${trimmed(column)} IS NULL`,
   provider: trimmed,
 }

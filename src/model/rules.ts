@@ -35,6 +35,8 @@ export const RULES = {
     'six digits → the seven of the IBGE list; 53xxxx is Brasília; an old code is what br_municip.cnv puts it under, where that table was imported; another one that names a state is the ignored municipality of that state; where there is no code (blank, 000000, 999999, anything else), the state is the managing one, else that of the unit code, and in files by state that of the file',
   managing_state:
     'read where the municipality code names no state: the ignored municipality of the managing state, else of the first two digits of the unit code (of the Federal District: Brasília)',
+  federal_district_region:
+    'six digits of a region of the Federal District (53xxxx but 530000 and 530010), a zero added; anything else is null',
   deactivated: 'active when empty',
   provider:
     'CNES code, CNPJ (digits, or letters and digits, with right check digits), or a filler; a CPF is never kept',

@@ -61,6 +61,20 @@ export const manifestSchema = z.strictObject({
   snapshots: z.array(snapshotSchema),
   /** dataset → period (YYYYMM as text) → what was collected. */
   coverage: z.record(z.string(), z.record(z.string(), coverageSchema)),
+  /** Headers of the published tables, one entry for all tables with the same. Releases made before v1.2.0 have none. */
+  headers: z
+    .array(
+      z.strictObject({
+        files: z.array(z.string()),
+        /** As published, in order. */
+        columns: z.array(z.string()),
+        /** Those that nothing is read from. */
+        unread: z.array(z.string()),
+        /** Column of the release's provenance tables → its published name, where they differ. */
+        renamed: z.record(z.string(), z.string()),
+      }),
+    )
+    .optional(),
   counts: z.record(z.string(), z.number().int()),
   set_aside: z.array(
     z.strictObject({ file: z.string(), reason: z.string(), rows: z.number().int().positive() }),

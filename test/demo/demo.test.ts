@@ -181,12 +181,22 @@ t.test('tables of a month and their sizes', async (t) => {
     tbMotivoDesativacao: 14,
     tbTurnoAtendimento: 7,
     tbMantenedora: 9908,
+    tbEstado: 27,
+    tbGestao: 4,
+    tbAtividadeEnsino: 5,
+    tbFluxoDadosClientela: 3,
+    tbAtividade: 2,
+    tbTipoAbrangencia: 3,
+    tbSubTipo: 2,
   }
   for (const [period, entries] of months) {
     for (const [name, rows] of Object.entries(SIZES)) t.equal(table(name, period).rows.length, rows, name)
     t.ok(table('tbTipoUnidade', period).rows.length >= 39)
     t.ok(table('tbNaturezaJuridica', period).rows.length >= 85)
-    t.equal(entries.size, Object.keys(SIZES).length + 3, 'and no other member but the note')
+    const concepts = bytesOf('tbTipoEstabelecimento', period).toString('latin1')
+    t.equal(concepts.split('\r\n').length, 5, 'three records')
+    t.equal(concepts.split('\n').length, 8, 'of two lines each')
+    t.equal(entries.size, Object.keys(SIZES).length + 4, 'and no other member but the note')
   }
   for (const name of [...Object.keys(SIZES), 'tbTipoUnidade', 'tbNaturezaJuridica']) {
     const { columns, rows } = table(name)

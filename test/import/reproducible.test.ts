@@ -107,7 +107,7 @@ t.test('one more month shares every partition of the month before', async (t) =>
     readFileSync(join(releasesDir, first.cnes ?? '', 'manifest.json'), 'utf8'),
   ) as Manifest
   const partitions = files.map(({ path }) => path).filter((path) => path.includes('reference_period='))
-  t.equal(partitions.length, 8)
+  t.equal(partitions.length, 9)
   for (const path of partitions)
     t.equal(
       statSync(join(releasesDir, second.cnes ?? '', path)).ino,

@@ -44,3 +44,57 @@ export function makeCatalogs(): DemoCatalogs {
     classifications,
   }
 }
+
+/**
+ * Code tables whose published wording is not at hand: [table, header, rows]. The names say that they are invented; the headers
+ * are the published ones.
+ */
+export const INVENTED_TABLES: readonly (readonly [
+  table: string,
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+])[] = [
+  [
+    'tbGestao',
+    ['CO_GESTAO', 'DS_GESTAO', 'TP_PROG'],
+    ['M', 'E', 'D', 'S'].map((code) => [code, `Gestão demonstrativa ${code}`, '1']),
+  ],
+  [
+    'tbAtividadeEnsino',
+    ['CO_ATIVIDADE', 'DS_ATIVIDADE'],
+    ['01', '02', '03', '04', '05'].map((code) => [code, `Atividade de ensino demonstrativa ${code}`]),
+  ],
+  [
+    'tbFluxoDadosClientela',
+    ['CO_CLIENTELA', 'DS_CLIENTELA'],
+    ['01', '02', '03'].map((code) => [code, `Clientela demonstrativa ${code}`]),
+  ],
+  [
+    'tbTipoEstabelecimento',
+    ['CO_TIPO_ESTABELECIMENTO', 'DS_TIPO_ESTABELECIMENTO', 'DS_CONCEITO_TIPO'],
+    ['001', '002', '016'].map((code) => [
+      code,
+      `Tipo de estabelecimento demonstrativo ${code}`,
+      // Concepts of the published table are texts of several lines.
+      'Conceito demonstrativo\nem duas linhas',
+    ]),
+  ],
+  [
+    'tbAtividade',
+    ['CO_GRUPO_ATIVIDADE', 'CO_ATIVIDADE', 'DS_ATIVIDADE', 'DS_CONCEITO_ATIVIDADE'],
+    ['001', '002'].map((code) => ['01', code, `Atividade principal demonstrativa ${code}`, '']),
+  ],
+  [
+    'tbTipoAbrangencia',
+    ['CO_TIPO_ABRANGENCIA', 'DS_ABRANGENCIA'],
+    ['01', '02', '03'].map((code) => [code, `Abrangência demonstrativa ${code}`]),
+  ],
+  [
+    'tbSubTipo',
+    ['CO_TIPO_UNIDADE', 'CO_SUB_TIPO', 'DS_SUB_TIPO'],
+    [
+      ['36', '001', 'Subtipo demonstrativo 36-001'],
+      ['70', '002', 'Subtipo demonstrativo 70-002'],
+    ],
+  ],
+]

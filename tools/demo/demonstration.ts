@@ -18,7 +18,7 @@ import {
 } from '../../src/model/cnes/codes/index.ts'
 import { STATES } from '../../src/model/territory/states.ts'
 import { digestFile } from '../../src/release/digest.ts'
-import { type DemoCatalogs, makeCatalogs } from './catalogs.ts'
+import { type DemoCatalogs, INVENTED_TABLES, makeCatalogs } from './catalogs.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
 import {
   BED_HEADER,
@@ -170,7 +170,7 @@ function catalogTables(catalogs: DemoCatalogs, all: readonly DemoMunicipality[],
       cell
         .replaceAll('"', '""')
         .replaceAll(/[–—]/g, '-')
-        .replaceAll(/[^ -ÿ]/g, '?'),
+        .replaceAll(/[^\n -ÿ]/g, '?'),
     )
   const tables: Table[] = [
     [
@@ -210,6 +210,12 @@ function catalogTables(catalogs: DemoCatalogs, all: readonly DemoMunicipality[],
       ['CO_MUNICIPIO', 'NO_MUNICIPIO', 'CO_SIGLA_ESTADO', 'TP_CADASTRO'],
       municipalityRows(all),
     ],
+    [
+      'tbEstado',
+      ['CO_UF', 'CO_SIGLA', 'NO_DESCRICAO'],
+      STATES.map(({ ibge_code, uf, name }) => [String(ibge_code), uf, name.toUpperCase()]),
+    ],
+    ...INVENTED_TABLES.map(([name, header, rows]): Table => [name, [...header], [...rows]]),
     ['tbMotivoDesativacao', ['CD_MOTIVO_DESAB', 'DS_MOTIVO_DESAB'], [...DEACTIVATION_REASONS]],
     ['tbTurnoAtendimento', ['CO_TURNO_ATENDIMENTO', 'DS_TURNO_ATENDIMENTO'], [...OPENING_HOURS]],
     [

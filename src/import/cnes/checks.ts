@@ -98,19 +98,20 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
     beds_sus_above_existing: 'count(*) FROM record_bed_capacity WHERE beds_sus > beds_existing',
     beds_non_sus_negative:
       'count(*) FROM record_bed_capacity JOIN link USING (cnes_number) WHERE link.reason IS NULL AND is_active AND beds_sus > beds_existing',
-    bed_types_without_name: 'count(*) FROM record_bed_capacity ANTI JOIN now_bed_types USING (bed_type_code)',
+    bed_types_without_name:
+      'count(*) FROM record_bed_capacity ANTI JOIN (FROM now_bed_types WHERE bed_type_name IS NOT NULL) AS named USING (bed_type_code)',
     bed_capacity_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_bed_capacity',
   },
   equipment_inventory: {
     equipment_inventory: 'count(*) FROM record_equipment_inventory',
     equipment_types_without_name:
-      'count(*) FROM record_equipment_inventory ANTI JOIN now_equipment_types USING (category_code, equipment_code)',
+      'count(*) FROM record_equipment_inventory ANTI JOIN (FROM now_equipment_types WHERE equipment_name IS NOT NULL) AS named USING (category_code, equipment_code)',
     equipment_inventory_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_equipment_inventory',
   },
   specialized_services: {
     service_declarations: 'count(*) FROM fact_specialized_services WHERE reason IS NULL',
     classifications_without_name:
-      'count(*) FROM fact_specialized_services ANTI JOIN now_specialized_service_classifications USING (service_code, classification_code) WHERE reason IS NULL',
+      'count(*) FROM fact_specialized_services ANTI JOIN (FROM now_specialized_service_classifications WHERE classification_name IS NOT NULL) AS named USING (service_code, classification_code) WHERE reason IS NULL',
     characteristics_not_known:
       'count(*) FROM fact_specialized_services WHERE reason IS NULL AND characteristic_code IS NULL',
   },

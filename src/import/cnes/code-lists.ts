@@ -1,163 +1,184 @@
 /**
- * Code lists of a release: from the national base's own tables where a month has them, else the lists built into model/cnes/codes.
+ * Code lists of a release: what the imported tables say, and where none was imported, the lists built into model/cnes/codes.
  *
- * Every catalog is one staged table `cat_<dataset>` with rank (newer months win), so that a release of many months shows
- * each code once, with its newest text. Names inside fact rows come from `now_<dataset>`, the catalog of their own month.
+ * Every list is one staged table `cat_<dataset>` of the rows of all its tables, each with its edition. Names inside the rows
+ * of a month come from `now_<dataset>`, which has for each code the text of the newest table that covers the month: the
+ * month's own table; else the newest edition that is not younger than the month; else the oldest that is younger; else a
+ * table without a date; else the built-in list. The lists of the release show each code once, with its newest text.
  */
-import * as codes from '../../model/cnes/codes/index.ts'
-import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import type { FieldName } from '../../model/fields.ts'
+import type { DatasetName } from '../../model/datasets.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
+import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
+import {
+  CATALOGS,
+  type Catalog,
+  type CatalogColumn,
+  catalogOf,
+  NEW_SERVICES_FROM,
+  OLD_SERVICES,
+} from './catalogs.ts'
 
-/** A catalog of the national base: its table, and the expression of each stored column. */
-interface CatalogSource {
-  readonly dataset: DatasetName
-  readonly table: string
-  readonly columns: readonly (readonly [column: string, expression: string])[]
+/** Where a row of cat_<dataset> comes from; the smaller wins among tables of one edition. */
+const ORIGIN = { base: 0, dated: 1, undated: 2, builtIn: 3 } as const
+
+/** A code and what a table other than the national base's says of it. */
+export interface TableCode {
+  /** Key columns of the list. */
+  readonly key: readonly string[]
+  /** Values of the list, in its order; null where the table says nothing. */
+  readonly values: readonly { readonly value: string; readonly raw: string; readonly column: string }[]
+  readonly file: string
+  readonly row: number
+  /** YYYYMM of the table; null where it has no date. */
+  readonly edition: number | null
 }
 
-const code = (width: 1 | 2 | 3 | 4, column: string): string => applyRule(`code${width}`, quoteName(column))
-const text = (column: string): string => applyRule('text', quoteName(column))
+const names = (columns: readonly CatalogColumn[]): string[] => columns.map(({ field }) => field)
+const isService = (dataset: DatasetName): boolean => dataset.startsWith('specialized_service')
 
-const catalog = (
-  dataset: DatasetName,
-  table: string,
-  columns: Readonly<Partial<Record<FieldName, string>>>,
-): CatalogSource => ({ dataset, table, columns: Object.entries(columns) })
-
-const BASE: readonly CatalogSource[] = [
-  catalog('facility_types', 'tbTipoUnidade', {
-    facility_type_code: code(2, 'CO_TIPO_UNIDADE'),
-    facility_type_name: text('DS_TIPO_UNIDADE'),
-  }),
-  catalog('legal_natures', 'tbNaturezaJuridica', {
-    legal_nature_code: code(4, 'CO_NATUREZA_JUR'),
-    legal_nature_name: text('DS_NATUREZA_JUR'),
-  }),
-  catalog('deactivation_reasons', 'tbMotivoDesativacao', {
-    deactivation_reason_code: `coalesce(${code(2, 'CO_MOTIVO_DESAB')}, ${code(2, 'CD_MOTIVO_DESAB')})`,
-    deactivation_reason_name: text('DS_MOTIVO_DESAB'),
-  }),
-  catalog('opening_hours', 'tbTurnoAtendimento', {
-    opening_hours_code: code(2, 'CO_TURNO_ATENDIMENTO'),
-    opening_hours_name: text('DS_TURNO_ATENDIMENTO'),
-  }),
-  catalog('bed_categories', 'tbTipoLeito', {
-    bed_category_code: code(1, 'CO_TIPO_LEITO'),
-    bed_category_name: text('DS_TIPO_LEITO'),
-  }),
-  catalog('bed_types', 'tbLeito', {
-    bed_type_code: code(2, 'CO_LEITO'),
-    bed_type_name: text('DS_LEITO'),
-    bed_category_code: `coalesce(${code(1, 'TP_LEITO')}, ${code(1, 'CO_TIPO_LEITO')})`,
-  }),
-  catalog('equipment_categories', 'tbTipoEquipamento', {
-    category_code: code(2, 'CO_TIPO_EQUIPAMENTO'),
-    category_name: text('DS_TIPO_EQUIPAMENTO'),
-  }),
-  catalog('equipment_types', 'tbEquipamento', {
-    category_code: code(2, 'CO_TIPO_EQUIPAMENTO'),
-    equipment_code: code(2, 'CO_EQUIPAMENTO'),
-    equipment_name: text('DS_EQUIPAMENTO'),
-    renem_code: text('CO_RENEM'),
-  }),
-  catalog('specialized_service_types', 'tbServicoEspecializado', {
-    service_code: code(3, 'CO_SERVICO_ESPECIALIZADO'),
-    service_name: text('DS_SERVICO_ESPECIALIZADO'),
-  }),
-  catalog('specialized_service_classifications', 'tbClassificacaoServico', {
-    service_code: code(3, 'CO_SERVICO_ESPECIALIZADO'),
-    classification_code: code(3, 'CO_CLASSIFICACAO_SERVICO'),
-    classification_name: text('DS_CLASSIFICACAO_SERVICO'),
-  }),
-]
-
-const LISTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  facility_types: codes.FACILITY_TYPES,
-  legal_natures: codes.LEGAL_NATURES,
-  deactivation_reasons: codes.DEACTIVATION_REASONS,
-  opening_hours: codes.OPENING_HOURS,
-  bed_categories: codes.BED_CATEGORIES,
-  bed_types: codes.BED_TYPES,
-  equipment_categories: codes.EQUIPMENT_CATEGORIES,
-  equipment_types: codes.EQUIPMENT_TYPES,
-  specialized_service_types: codes.SERVICE_TYPES,
-  specialized_service_classifications: codes.SERVICE_CLASSIFICATIONS,
-}
-const OLD_SERVICES: typeof LISTS = {
-  specialized_service_types: codes.SERVICE_TYPES_BEFORE_200803,
-  specialized_service_classifications: codes.SERVICE_CLASSIFICATIONS_BEFORE_200803,
-}
-
-/** Months from which services have the coding of today. */
-const NEW_SERVICES_FROM = 200803
-
-export const CATALOGS: readonly DatasetName[] = BASE.map(({ dataset }) => dataset)
-
-/** Makes the empty cat_ tables that collect every month. */
+/** Makes the empty cat_ tables that collect every table. */
 export async function createCatalogs(session: Session): Promise<void> {
-  for (const { dataset, columns } of BASE)
-    await session.run(
-      `CREATE TABLE cat_${dataset} (rank INTEGER, ${columns.map(([column]) => `${column} VARCHAR`).join(', ')}, source_file VARCHAR, source_row INTEGER)`,
-    )
+  for (const { dataset, key, values } of CATALOGS) {
+    const columns = [
+      'edition INTEGER',
+      'origin INTEGER',
+      'is_old BOOLEAN',
+      ...names(key).map((field) => `${field} VARCHAR`),
+      ...names(values).flatMap((field) => [
+        `${field} VARCHAR`,
+        `${field}__raw VARCHAR`,
+        `${field}__column VARCHAR`,
+      ]),
+      'source_file VARCHAR',
+      'source_row INTEGER',
+    ]
+    await session.run(`CREATE TABLE cat_${dataset} (${columns.join(', ')})`)
+  }
 }
 
-/** Adds the catalogs of a month of the national base (staged as st_<table>) and makes now_<dataset>. */
+const firstOf = ({ columns, rule }: CatalogColumn): string =>
+  `coalesce(${columns.map((column) => applyRule(rule, quoteName(column))).join(', ')}, NULL)`
+const columnOf = ({ columns, rule }: CatalogColumn): string =>
+  `CASE ${columns.map((column) => `WHEN ${applyRule(rule, quoteName(column))} IS NOT NULL THEN ${quoteText(column)}`).join(' ')} END`
+const rawOf = ({ columns, rule }: CatalogColumn): string =>
+  `CASE ${columns.map((column) => `WHEN ${applyRule(rule, quoteName(column))} IS NOT NULL THEN ${quoteName(column)}`).join(' ')} END`
+
+/** Adds the tables of a month of the national base (staged as st_<table>) and makes now_<dataset>. */
 export async function addBaseCatalogs(
   session: Session,
   period: number,
   files: ReadonlyMap<string, string>,
 ): Promise<void> {
-  for (const { dataset, table, columns } of BASE) {
+  for (const list of CATALOGS) {
+    const { dataset, table, key, values } = list
     const file = files.get(table)
-    if (file === undefined) await insertList(session, dataset, period)
-    else
+    if (file !== undefined)
       await session.run(
-        `INSERT INTO cat_${dataset} SELECT ${period}, ${columns.map(([, expression]) => expression).join(', ')}, ${quoteText(file)}, source_row FROM st_${table}`,
+        `INSERT INTO cat_${dataset} SELECT ${[
+          period,
+          ORIGIN.base,
+          period < NEW_SERVICES_FROM,
+          ...key.map(firstOf),
+          ...values.flatMap((value) => [firstOf(value), rawOf(value), columnOf(value)]),
+          quoteText(file),
+          'source_row',
+        ].join(', ')} FROM st_${table}`,
       )
-    await makeNow(session, dataset, period)
+    const own = `(origin = ${ORIGIN.base} AND edition = ${period} AND ${names(key).join(' IS NOT NULL AND ')} IS NOT NULL)`
+    const hasOwn = (await session.number(`SELECT count(*) FROM cat_${dataset} WHERE ${own}`)) > 0
+    if (!hasOwn) await addBuiltIn(session, list, period)
+    const origins = [ORIGIN.dated, ORIGIN.undated, ...(hasOwn ? [] : [ORIGIN.builtIn])]
+    await makeNow(session, list, period, `${own} OR origin IN (${origins.join(', ')})`)
   }
 }
 
-/** The same for a month that comes as files by state, which carry no catalogs. */
-export async function addBuiltInCatalogs(session: Session, period: number): Promise<void> {
-  for (const { dataset } of BASE) {
-    // Rank below every published catalog, the older coding below the newer.
-    const rank = period < NEW_SERVICES_FROM && dataset.startsWith('specialized') ? 1 : 2
-    if ((await session.number(`SELECT count(*) FROM cat_${dataset} WHERE rank = ${rank}`)) === 0)
-      await insertList(session, dataset, rank, period)
-    await makeNow(session, dataset, rank)
+/** Makes now_<dataset> for a month that comes as files by state, which carry no tables. */
+export async function addStateCatalogs(session: Session, period: number): Promise<void> {
+  for (const list of CATALOGS) {
+    await addBuiltIn(session, list, period)
+    await makeNow(session, list, period, 'true')
   }
 }
 
-async function insertList(
+/** Adds what a table other than the national base's says. */
+export async function addTableCodes(
   session: Session,
   dataset: DatasetName,
-  rank: number,
-  period = rank,
+  codes: readonly TableCode[],
 ): Promise<void> {
-  const lists = period < NEW_SERVICES_FROM ? { ...LISTS, ...OLD_SERVICES } : LISTS
-  const rows = lists[dataset] ?? []
-  const width = BASE.find((source) => source.dataset === dataset)?.columns.length ?? 0
-  const values = rows.map((cells) => {
-    const padded = Array.from({ length: width }, (_, index) =>
-      cells[index] ? quoteText(cells[index]) : 'NULL',
-    )
-    return `(${rank}, ${padded.join(', ')}, NULL, NULL)`
-  })
-  if (values.length > 0) await session.run(`INSERT INTO cat_${dataset} VALUES ${values.join(', ')}`)
+  const list = catalogOf(dataset)
+  const appender = await session.connection.createAppender(`cat_${dataset}`)
+  for (const { key, values, file, row, edition } of codes) {
+    if (edition === null) appender.appendNull()
+    else appender.appendInteger(edition)
+    appender.appendInteger(edition === null ? ORIGIN.undated : ORIGIN.dated)
+    appender.appendBoolean(false)
+    for (const code of key) appender.appendVarchar(code)
+    for (const index of list.values.keys()) {
+      const value = values[index]
+      for (const text of [value?.value, value?.raw, value?.column])
+        if (text === undefined) appender.appendNull()
+        else appender.appendVarchar(text)
+    }
+    appender.appendVarchar(file)
+    appender.appendInteger(row)
+    appender.endRow()
+  }
+  appender.closeSync()
 }
 
-async function makeNow(session: Session, dataset: DatasetName, rank: number): Promise<void> {
-  const key = datasetOf(dataset).key.map(quoteName).join(', ')
+async function addBuiltIn(
+  session: Session,
+  { dataset, key, values, builtIn }: Catalog,
+  period: number,
+): Promise<void> {
+  const isOld = period < NEW_SERVICES_FROM && isService(dataset)
+  const rows = (isOld ? OLD_SERVICES[dataset] : builtIn) ?? []
+  const known = await session.number(
+    `SELECT count(*) FROM cat_${dataset} WHERE origin = ${ORIGIN.builtIn} AND is_old = ${isOld}`,
+  )
+  if (known > 0 || rows.length === 0) return
+  const text = (cell: string | undefined): string => (cell ? quoteText(cell) : 'NULL')
+  const sql = rows.map(
+    (cells) =>
+      `(${[
+        'NULL',
+        ORIGIN.builtIn,
+        isOld,
+        ...key.map((_, index) => text(cells[index])),
+        ...values.flatMap((_, index) => [text(cells[key.length + index]), 'NULL', 'NULL']),
+        'NULL',
+        'NULL',
+      ].join(', ')})`,
+  )
+  await session.run(`INSERT INTO cat_${dataset} VALUES ${sql.join(', ')}`)
+}
+
+/** SELECT of each code with its values; of a value that several rows give, the first by the order. */
+function pick({ dataset, key, values }: Catalog, where: string, order: string): string {
+  const codes = names(key).map(quoteName)
+  const places = values.map(
+    ({ field }) =>
+      `first(struct_pack(value := ${field}, raw := ${field}__raw, col := ${field}__column, file := source_file, place := source_row) ORDER BY ${order}, source_file, source_row) FILTER (WHERE ${field} IS NOT NULL) AS ${field}__at`,
+  )
+  return `SELECT ${[...codes, ...values.map(({ field }) => `${field}__at.value AS ${field}`), ...values.map(({ field }) => `${field}__at`)].join(', ')},
+    first_place.file AS source_file, first_place.place AS source_row
+    FROM (
+      SELECT ${[...codes, ...places].join(', ')}, first(struct_pack(file := source_file, place := source_row) ORDER BY ${order}, source_file, source_row) AS first_place
+      FROM cat_${dataset} WHERE (${where}) AND ${codes.map((code) => `${code} IS NOT NULL`).join(' AND ')} GROUP BY ${codes.join(', ')}
+    )`
+}
+
+async function makeNow(session: Session, list: Catalog, period: number, where: string): Promise<void> {
+  const coding = isService(list.dataset) ? ` AND is_old = ${period < NEW_SERVICES_FROM}` : ''
+  const distance = `CASE WHEN origin = ${ORIGIN.builtIn} THEN 3000000 WHEN edition IS NULL THEN 2000000 WHEN edition <= ${period} THEN ${period} - edition ELSE 1000000 + edition - ${period} END`
   await session.run(
-    `CREATE OR REPLACE TABLE now_${dataset} AS SELECT DISTINCT ON (${key}) * FROM cat_${dataset} WHERE rank = ${rank} ORDER BY ${key}, source_row`,
+    `CREATE OR REPLACE TABLE now_${list.dataset} AS ${pick(list, `(${where})${coding}`, `${distance}, origin`)}`,
   )
 }
 
-/** The catalog above another, its key there, and the columns that come with it. */
+/** The list above another, its key there, and the columns that come with it. */
 const PARENTS: Readonly<
   Partial<Record<DatasetName, { dataset: DatasetName; key: string; columns: string }>>
 > = {
@@ -174,14 +195,13 @@ const PARENTS: Readonly<
   },
 }
 
-/** Writes every catalog: one row a code, its newest text. Names of parents (category, service) are joined in. */
+/** Writes every list: one row a code, its newest text. Names of parents (category, service) are joined in. */
 export async function writeCatalogs(session: Session, staging: string): Promise<DatasetOutput[]> {
   const outputs: DatasetOutput[] = []
   const newest = (dataset: DatasetName): string => {
-    const key = datasetOf(dataset).key.map(quoteName)
-    return `(SELECT DISTINCT ON (${key.join(', ')}) * FROM cat_${dataset} WHERE ${key.map((column) => `${column} IS NOT NULL`).join(' AND ')} ORDER BY ${key.join(', ')}, rank DESC, source_row)`
+    return `(${pick(catalogOf(dataset), 'true', `origin = ${ORIGIN.builtIn}, is_old, edition DESC NULLS LAST, origin`)})`
   }
-  for (const dataset of CATALOGS) {
+  for (const { dataset } of CATALOGS) {
     const parent = PARENTS[dataset]
     const select =
       parent === undefined
@@ -190,4 +210,35 @@ export async function writeCatalogs(session: Session, staging: string): Promise<
     outputs.push(await writeDataset(session, staging, dataset, null, select))
   }
   return outputs
+}
+
+/**
+ * code_names_provenance: where each name in the rows of a month was read. A name of the built-in lists has no source.
+ *
+ * The key is the list, the code (codes of several columns joined by a colon) and the attribute.
+ */
+export function writeCodeNames(session: Session, staging: string, period: number): Promise<DatasetOutput> {
+  const parts = CATALOGS.flatMap(({ dataset, key, values }) =>
+    values.map(
+      ({ field }) =>
+        `SELECT '${dataset}' AS dataset, concat_ws(':', ${names(key).join(', ')}) AS code, '${field}' AS attribute, ${field} AS value, ${field}__at.raw AS raw_value, ${field}__at.file AS source_file, ${field}__at.place AS source_row, ${field}__at.col AS source_column FROM now_${dataset} WHERE ${field} IS NOT NULL`,
+    ),
+  )
+  parts.push(
+    `SELECT 'maintainers', maintainer_cnpj, 'maintainer_name', maintainer_name, raw_value, source_file, source_row, source_column FROM maintainers WHERE maintainer_name IS NOT NULL`,
+  )
+  const key = ['dataset', 'code', 'attribute']
+  const columns = [...key, 'value', 'raw_value', 'source_file', 'source_row', 'source_column'].map(
+    (name) => ({
+      name,
+      type: name === 'source_row' ? 'INTEGER' : 'VARCHAR',
+    }),
+  )
+  return writeParquet(
+    session,
+    staging,
+    { name: 'code_names_provenance', key, order: key, columns },
+    period,
+    parts.join(' UNION ALL '),
+  )
 }

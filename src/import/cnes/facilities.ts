@@ -29,6 +29,14 @@ const NAMED = [
   ['facility_type_code', 'facility_type_name', 'now_facility_types'],
   ['legal_nature_code', 'legal_nature_name', 'now_legal_natures'],
   ['opening_hours_code', 'opening_hours_name', 'now_opening_hours'],
+  ['uf', 'state_name', 'now_registry_states'],
+  ['administrative_region_code', 'administrative_region_name', 'now_administrative_regions'],
+  ['management_type', 'management_type_name', 'now_management_types'],
+  ['activity_code', 'activity_name', 'now_activities'],
+  ['client_flow_code', 'client_flow_name', 'now_client_flows'],
+  ['establishment_type_code', 'establishment_type_name', 'now_establishment_types'],
+  ['main_activity_code', 'main_activity_name', 'now_main_activities'],
+  ['coverage_type_code', 'coverage_type_name', 'now_coverage_types'],
   ['maintainer_cnpj', 'maintainer_name', 'maintainers'],
 ] as const
 

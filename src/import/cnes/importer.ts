@@ -7,13 +7,13 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
-  CADGER_LINEAGE,
   FACILITY_LINEAGE,
   FACT_LINEAGE,
   FACT_NAMES,
   type FactName,
   REPEATED_FACILITY_LINEAGE,
 } from '../../model/cnes/lineage.ts'
+import type { Lineage } from '../../model/types.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
@@ -23,13 +23,23 @@ import { ImportError } from '../import-error.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../write-parquet.ts'
-import { addBuiltInCatalogs, createCatalogs, writeCatalogs } from './code-lists.ts'
+import {
+  addStateCatalogs,
+  addTableCodes,
+  createCatalogs,
+  writeCatalogs,
+  writeCodeNames,
+} from './code-lists.ts'
+import { isCodeTable, readCodeTables } from './code-tables.ts'
+import { stageFacilityNames, writeFacilityNames } from './facility-names.ts'
+import { HeaderList } from './header-list.ts'
 import { buildPeriod } from './month.ts'
 import { isMunicipalityTable, stageFileStates, stageMunicipalityCodes } from './municipality-codes.ts'
 import { PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
-import { openStateFile, recogniseStateFile, type StateFile, type StateGroup } from './state-files.ts'
+import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
+import { openStateFile, recogniseStateFile, type StateGroup } from './state-files.ts'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -45,13 +55,18 @@ interface CnesFiles {
   readonly state: readonly FoundFile[]
   /** br_municip.cnv. */
   readonly municipalities: readonly FoundFile[]
+  /** Code tables published apart from the national base. */
+  readonly tables: readonly FoundFile[]
 }
 
 export const CNES: AreaImporter = {
   area: 'cnes',
   needs: ['demography'],
   recognises: (name) =>
-    tableOfFile(name) !== null || recogniseStateFile(name) !== null || isMunicipalityTable(name),
+    tableOfFile(name) !== null ||
+    recogniseStateFile(name) !== null ||
+    isMunicipalityTable(name) ||
+    isCodeTable(name),
   /** Tables of the national base are read inside their archive, whose name says the month; its other tables are not needed. */
   placeOf(entry, archive) {
     const month = BASE_ARCHIVE.exec(archive)?.[1]
@@ -67,6 +82,7 @@ export const CNES: AreaImporter = {
   },
   async open(files) {
     const found = sortFiles(files)
+    // Code tables alone name nothing: there is no month whose codes they could name.
     if (found.base.size === 0 && found.state.length === 0) return null
     return { synthetic: false, build: (context) => buildCnes(found, context) }
   },
@@ -87,15 +103,10 @@ function sortFiles(files: readonly FoundFile[]): CnesFiles {
   const others = files.filter(({ name }) => tableOfFile(basename(name)) === null)
   return {
     base,
-    state: others.filter(({ name }) => !isMunicipalityTable(name)),
+    state: others.filter(({ name }) => !isCodeTable(name) && !isMunicipalityTable(name)),
     municipalities: others.filter(({ name }) => isMunicipalityTable(name)),
+    tables: others.filter(({ name }) => isCodeTable(name)),
   }
-}
-
-interface OpenedState {
-  readonly file: StateFile
-  readonly name: string
-  readonly snapshot: Snapshot
 }
 
 async function buildCnes(
@@ -113,7 +124,7 @@ async function buildCnes(
     `CREATE TABLE mun AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
        FROM read_parquet(${quoteText(join(demography, 'municipalities/part-0.parquet'))}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
      CREATE TABLE set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
-     CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR)`,
+     CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR, raw_value VARCHAR, source_file VARCHAR, source_row INTEGER, source_column VARCHAR)`,
   )
   await createCatalogs(session)
   const municipalities = await stageMunicipalityCodes(session, found.municipalities)
@@ -127,12 +138,13 @@ async function buildCnes(
   const counts: Record<string, number> = {}
   const snapshots: Snapshot[] = []
   const coverage: Record<string, Record<string, Coverage>> = {}
+  const headers = new HeaderList()
   const periods: number[] = []
   let read = 0
   const finishPeriod = async (input: PeriodInput, covered: ReadonlyMap<string, Coverage>): Promise<void> => {
     onProgress(`month ${input.period}: write`)
     const built = await buildPeriod(session, staging, input)
-    outputs.push(...built.outputs)
+    outputs.push(...built.outputs, await writeCodeNames(session, staging, input.period))
     checks.push(...built.checks)
     Object.assign(counts, built.counts)
     for (const [dataset, entry] of covered)
@@ -153,8 +165,20 @@ async function buildCnes(
         'Import one of the two',
       )
 
+  for (const { file, name } of opened) headers.add(name, file.published, file.columns)
+  const tables = await readCodeTables(found.tables)
+  for (const { file, columns, read: own } of tables.headers) headers.add(file, columns, own)
+  for (const [dataset, codes] of tables.codes) await addTableCodes(session, dataset, codes)
+  for (const { file, row } of tables.unread)
+    await session.run(
+      `INSERT INTO set_aside VALUES ('code_tables', ${quoteText(file)}, ${row}, 'unreadable_row')`,
+    )
   const cadger = opened.filter(({ file }) => file.group === 'CADGER')
-  for (const snapshot of [...opened.map(({ snapshot }) => snapshot), ...municipalities.snapshots]) {
+  for (const snapshot of [
+    ...opened.map(({ snapshot }) => snapshot),
+    ...municipalities.snapshots,
+    ...tables.snapshots,
+  ]) {
     snapshots.push(snapshot)
     read += snapshot.rows
   }
@@ -162,6 +186,7 @@ async function buildCnes(
     const staged = await stageBaseMonth(session, period, files, onProgress)
     snapshots.push(...staged.snapshots)
     read += staged.snapshots.reduce((sum, { rows }) => sum + rows, 0)
+    for (const { file, columns, read: own } of staged.headers) headers.add(file, columns, own)
     const national: Coverage = { family: 'base', states: 'all' }
     await finishPeriod(
       {
@@ -177,19 +202,19 @@ async function buildCnes(
     )
     await dropStaged(session)
   }
-  if (cadger.length > 0) await stageCadger(session, cadger)
+  const hasNames = await stageFacilityNames(session, cadger, tables.facilityNames)
   for (const [period, files] of [...byPeriod].sort(([left], [right]) => left - right)) {
     onProgress(`month ${period}: ${files.length} files by state`)
     const facts = await stageStateMonth(session, files)
-    await addBuiltInCatalogs(session, period)
+    await addStateCatalogs(session, period)
     await finishPeriod(
       {
         period,
         family: 'state',
         facts,
         municipalityTable,
-        hasCadger: cadger.length > 0,
-        facilityColumns: FACILITY_LINEAGE.state.map(({ column }) => column),
+        hasCadger: hasNames,
+        facilityColumns: columnsOf(FACILITY_LINEAGE.state),
         files: null,
       },
       coverStates(files),
@@ -198,6 +223,7 @@ async function buildCnes(
   }
   onProgress('catalogs')
   outputs.push(...(await writeCatalogs(session, staging)))
+  if (hasNames) outputs.push(await writeFacilityNames(session, staging))
   outputs.push(await writeSetAside(session, staging))
   const { datasets, rowsByFile } = mergeOutputs(outputs)
   const aside = await session.rows(
@@ -224,6 +250,7 @@ async function buildCnes(
     read,
     checks,
     coverage,
+    headers: headers.list(),
     month: Math.max(...periods),
     censusYear: null,
     snapshots,
@@ -261,11 +288,14 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
   return opened
 }
 
+/** Each column once: several attributes may come from one. */
+const columnsOf = (lineage: readonly Lineage[]): string[] => [...new Set(lineage.map(({ column }) => column))]
+
 /** Stages the files of one month; facilities that no ST file lists are taken from the rows that repeat their attributes. */
 async function stageStateMonth(session: Session, files: readonly OpenedState[]): Promise<Set<FactName>> {
   const facts = new Set<FactName>()
-  const facilityColumns = FACILITY_LINEAGE.state.map(({ column }) => column)
-  const repeated = REPEATED_FACILITY_LINEAGE.map(({ column }) => column)
+  const facilityColumns = columnsOf(FACILITY_LINEAGE.state)
+  const repeated = columnsOf(REPEATED_FACILITY_LINEAGE)
   await createTextTable(session, 'st_fac', facilityColumns)
   await stageFileStates(
     session,
@@ -309,39 +339,6 @@ function coverStates(files: readonly OpenedState[]): Map<string, Coverage> {
       : { family: 'derived', states: [...new Set(files.map(({ file }) => file.uf))].sort() },
   )
   return covered
-}
-
-async function stageCadger(session: Session, files: readonly OpenedState[]): Promise<void> {
-  const columns = CADGER_LINEAGE.map(({ column }) => column)
-  await createTextTable(session, 'st_cadger', columns)
-  for (const opened of files) await appendRows(session, 'st_cadger', opened, columns)
-  await session.run(
-    `CREATE TABLE cad AS SELECT DISTINCT ON (cnes_code) * FROM (
-       SELECT source_file, source_row, ${CADGER_LINEAGE.map(({ attribute, column, rule }) => `${applyRule(rule, quoteName(column))} AS ${quoteName(attribute)}`).join(', ')} FROM st_cadger
-     ) ORDER BY cnes_code, source_file, source_row;
-     DROP TABLE st_cadger`,
-  )
-}
-
-const createTextTable = (session: Session, table: string, columns: readonly string[]): Promise<void> =>
-  session.run(
-    `CREATE TABLE ${table} (source_file VARCHAR, source_row INTEGER, ${columns.map((column) => `${quoteName(column)} VARCHAR`).join(', ')})`,
-  )
-
-async function appendRows(
-  session: Session,
-  table: string,
-  { file, name }: OpenedState,
-  columns: readonly string[],
-): Promise<void> {
-  const appender = await session.connection.createAppender(table)
-  for (const { row, values } of file.read(columns)) {
-    appender.appendVarchar(name)
-    appender.appendInteger(row)
-    for (const value of values) appender.appendVarchar(value)
-    appender.endRow()
-  }
-  appender.closeSync()
 }
 
 /** Staged tables of a month go before the next comes: memory holds one month. */

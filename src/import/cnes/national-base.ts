@@ -13,15 +13,16 @@ import { ImportError } from '../import-error.ts'
 import { stageCsv } from '../readers/stage-csv.ts'
 import { transcodeFile } from '../readers/transcode.ts'
 import { type Extracted, extractZip } from '../readers/zip.ts'
-import { applyRule } from '../rules.ts'
+import { applyRule, holdsCpf } from '../rules.ts'
 import { quoteText, type Session } from '../session.ts'
 import { addBaseCatalogs } from './code-lists.ts'
+import type { TableHeader } from './code-tables.ts'
 import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from './national-tables.ts'
 
 export const PUBLISHER = 'DATASUS'
 
 /**
- * @returns facilityColumns: published columns of the facility table; files: the file of each staged table
+ * @returns headers: columns of each table; facilityColumns: published columns of the facility table; files: the file of each staged table
  * @throws ImportError
  */
 export async function stageBaseMonth(
@@ -31,6 +32,7 @@ export async function stageBaseMonth(
   onProgress: (step: string) => void,
 ): Promise<{
   snapshots: Snapshot[]
+  headers: readonly TableHeader[]
   facilityColumns: readonly string[]
   files: ReadonlyMap<string, string>
 }> {
@@ -48,6 +50,7 @@ export async function stageBaseMonth(
   const folder = join(session.scratch, `base-${period}`)
   await mkdir(folder, { recursive: true })
   const snapshots: Snapshot[] = []
+  const headers: TableHeader[] = []
   const catalogFiles = new Map<string, string>()
   let facilityColumns: readonly string[] = []
   const present: PresentTable[] = []
@@ -71,7 +74,7 @@ export async function stageBaseMonth(
             'is UTF-8 where ISO-8859-1 is expected',
             'Import the file as DATASUS publishes it, not converted',
           )
-        const { rows, rejected, columns } = await stageCsv(own, {
+        const { rows, rejected, published, columns } = await stageCsv(own, {
           file: shown,
           path,
           table: `st_${table.name}`,
@@ -80,6 +83,7 @@ export async function stageBaseMonth(
         })
         snapshots.push({ publisher: PUBLISHER, file: name, archive: found.archive, bytes, sha256, rows })
         catalogFiles.set(table.name, name)
+        headers.push({ file: name, columns: published, read: [...table.required, ...table.optional] })
         if (rejected.length > 0)
           await own.run(
             `INSERT INTO set_aside VALUES ${rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
@@ -103,11 +107,12 @@ export async function stageBaseMonth(
   await session.run('DELETE FROM maintainers')
   if (catalogFiles.has('tbMantenedora'))
     await session.run(
-      `INSERT INTO maintainers SELECT ${applyRule('cnpj', 'NU_CNPJ_MANTENEDORA')} AS maintainer_cnpj, min(${applyRule('name', 'NO_RAZAO_SOCIAL')})
-       FROM st_tbMantenedora GROUP BY maintainer_cnpj HAVING maintainer_cnpj IS NOT NULL`,
+      `INSERT INTO maintainers SELECT DISTINCT ON (maintainer_cnpj) ${applyRule('cnpj', 'NU_CNPJ_MANTENEDORA')} AS maintainer_cnpj, ${applyRule('name', 'NO_RAZAO_SOCIAL')} AS maintainer_name,
+         CASE WHEN NOT ${holdsCpf('NO_RAZAO_SOCIAL')} THEN NO_RAZAO_SOCIAL END, ${quoteText(catalogFiles.get('tbMantenedora') ?? '')}, source_row, 'NO_RAZAO_SOCIAL'
+       FROM st_tbMantenedora WHERE maintainer_cnpj IS NOT NULL ORDER BY maintainer_cnpj, maintainer_name, source_row`,
     )
   await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
-  return { snapshots, facilityColumns, files: tableFiles }
+  return { snapshots, headers, facilityColumns, files: tableFiles }
 }
 
 /** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */

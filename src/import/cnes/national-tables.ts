@@ -76,6 +76,16 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = [
   catalog('tbNaturezaJuridica', ['CO_NATUREZA_JUR', 'DS_NATUREZA_JUR']),
   catalog('tbMotivoDesativacao', ['DS_MOTIVO_DESAB'], 'required', ['CO_MOTIVO_DESAB', 'CD_MOTIVO_DESAB']),
   catalog('tbTurnoAtendimento', ['CO_TURNO_ATENDIMENTO', 'DS_TURNO_ATENDIMENTO']),
+  // Names of the two columns of these were not seen in every month: a table without them names nothing.
+  catalog('tbGestao', [], 'optional', ['CO_GESTAO', 'DS_GESTAO']),
+  catalog('tbAtividadeEnsino', [], 'optional', ['CO_ATIVIDADE', 'DS_ATIVIDADE']),
+  catalog('tbFluxoDadosClientela', [], 'optional', ['CO_CLIENTELA', 'DS_CLIENTELA']),
+  catalog('tbTipoEstabelecimento', [], 'optional', ['CO_TIPO_ESTABELECIMENTO', 'DS_TIPO_ESTABELECIMENTO']),
+  catalog('tbAtividade', [], 'optional', ['CO_ATIVIDADE', 'DS_ATIVIDADE']),
+  catalog('tbTipoAbrangencia', [], 'optional', ['CO_TIPO_ABRANGENCIA', 'DS_ABRANGENCIA']),
+  catalog('tbSubTipo', [], 'optional', ['CO_TIPO_UNIDADE', 'CO_SUB_TIPO', 'DS_SUB_TIPO']),
+  catalog('tbMunicipio', [], 'optional', ['CO_MUNICIPIO', 'NO_MUNICIPIO']),
+  catalog('tbEstado', [], 'optional', ['CO_SIGLA', 'NO_DESCRICAO']),
   catalog('tbMantenedora', ['NU_CNPJ_MANTENEDORA', 'NO_RAZAO_SOCIAL'], 'optional'),
 ]
 

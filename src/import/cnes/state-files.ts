@@ -25,6 +25,8 @@ export interface StateFile {
   readonly uf: string
   /** YYYYMM; null for CADGER, which has no month. */
   readonly period: number | null
+  /** Columns of the file, in order. */
+  readonly published: readonly string[]
   /** Columns of the file that may be read. */
   readonly columns: readonly string[]
   /** Records published, deleted ones not counted. */
@@ -114,6 +116,7 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
     group: promise.group,
     uf,
     period: promise.period,
+    published: table.columns,
     columns: table.columns.filter((column) => allowed.has(column)),
     rows: table.rows,
     *read(columns) {

@@ -1,13 +1,15 @@
 /**
  * One published CSV (`;`, quoted, its text UTF-8 by now) → one staged table of text, with the row number of the file.
  *
- * In: a file on disk, the columns wanted. Out: table with source_row (header = 1) and those columns as published; rows
- * that do not parse are listed by number and reason, never by content. DuckDB's reader does the reading; this file checks
+ * In: a file on disk, the columns wanted. Out: table with source_row and those columns as published; rows that do not parse are
+ * listed by number and reason, never by content. A row's number is the line at which its record begins, as a text editor
+ * counts lines: the header is 1, and a line feed inside a quoted cell counts. DuckDB's reader does the reading; this file checks
  * that the file is what it should be, and says what to do when it is not.
  */
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { ImportError } from '../import-error.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
+import { countLines, regulariseCsv } from './regular-csv.ts'
 
 export interface CsvTable {
   /** Name shown in messages. */
@@ -24,7 +26,9 @@ export interface StagedCsv {
   /** Data rows the file publishes: staged + rejected. */
   readonly rows: number
   readonly rejected: readonly { readonly row: number; readonly reason: string }[]
-  /** Published names of the columns, normalised, in file order. */
+  /** Names of the columns as published, in file order. */
+  readonly published: readonly string[]
+  /** The same, normalised. */
   readonly columns: readonly string[]
 }
 
@@ -50,68 +54,105 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   if (twice !== undefined)
     throw new ImportError(csv.file, `names the column ${twice} twice`, 'Fetch the file again')
 
-  const declared = columns.map((column) => `${quoteText(column)}: 'VARCHAR'`).join(', ')
-  const wanted = [...csv.required, ...csv.optional].map((column) =>
+  const places = columns.map((column) => ({ column, place: columns.indexOf(column) }))
+  const wanted = [...csv.required, ...csv.optional]
+  const selected = wanted.map((column) =>
     columns.includes(column) ? quoteName(column) : `CAST(NULL AS VARCHAR) AS ${quoteName(column)}`,
   )
-  const rejects = `${csv.table}_rejects`
   // Rows keep the order of the file, so the position in the table is the row of the file; a window function would read
   // the file with one thread.
   const rows = `${csv.table}_rows`
-  const readTable = `CREATE TABLE ${quoteName(rows)} AS
-     SELECT ${wanted.join(', ')}
-     FROM read_csv(${quoteText(csv.path)}, delim = ';', quote = '"', escape = '"', header = true, auto_detect = false,
-       all_varchar = true, null_padding = false, max_line_size = 1048576,
-       columns = {${declared}}, store_rejects = true, rejects_table = ${quoteText(rejects)},
-       rejects_scan = ${quoteText(`${rejects}_scan`)}, rejects_limit = 0)`
+  const staged = await readLines(session, csv, rows, columns, selected)
+  if (staged !== null) {
+    await session.run(
+      `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rows)}`,
+    )
+    return { rows: staged, rejected: [], published, columns }
+  }
+
+  await session.run(`DROP TABLE IF EXISTS ${quoteName(rows)}`)
+  const kept = places.filter(({ column }) => wanted.includes(column))
+  const regular = `${csv.path}.regular`
+  const read = await regulariseCsv(
+    csv.path,
+    regular,
+    columns.length,
+    kept.map(({ place }) => place),
+  )
+  await readTable(
+    session,
+    csv,
+    rows,
+    [SOURCE_ROW, ...kept.map(({ column }) => column)],
+    [SOURCE_ROW, ...selected],
+    {
+      path: regular,
+      header: false,
+      rejects: null,
+    },
+  )
+  await rm(regular, { force: true })
+  await session.run(
+    `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(${SOURCE_ROW} AS INTEGER) AS source_row, * EXCLUDE (${SOURCE_ROW}) FROM ${quoteName(rows)}`,
+  )
+  return { rows: read.rows + read.rejected.length, rejected: read.rejected, published, columns }
+}
+
+const SOURCE_ROW = 'line_of_file'
+
+/**
+ * Reads a file whose records are its lines, as nearly all are.
+ *
+ * @returns rows; null where a record is not a line: a cell of several lines, a row that does not parse, a blank line
+ */
+async function readLines(
+  session: Session,
+  csv: CsvTable,
+  rows: string,
+  columns: readonly string[],
+  selected: readonly string[],
+): Promise<number | null> {
+  const rejects = `${csv.table}_rejects`
   try {
-    await session.run(readTable)
+    await readTable(session, csv, rows, columns, selected, { path: csv.path, header: true, rejects })
+  } catch {
+    return null
+  }
+  const rejected = await session.number(`SELECT count(*) FROM ${quoteName(rejects)}`)
+  await session.run(`DROP TABLE ${quoteName(rejects)}; DROP TABLE ${quoteName(`${rejects}_scan`)}`)
+  const staged = await session.number(`SELECT count(*) FROM ${quoteName(rows)}`)
+  const { feeds, endsWithFeed } = await countLines(csv.path)
+  return rejected === 0 && feeds === staged + (endsWithFeed ? 1 : 0) ? staged : null
+}
+
+/** @param source rejects: table that rows which do not parse are listed in; null where there can be none */
+async function readTable(
+  session: Session,
+  { file }: CsvTable,
+  table: string,
+  columns: readonly string[],
+  selected: readonly string[],
+  source: { readonly path: string; readonly header: boolean; readonly rejects: string | null },
+): Promise<void> {
+  const declared = columns.map((column) => `${quoteText(column)}: 'VARCHAR'`).join(', ')
+  const rejects =
+    source.rejects === null
+      ? ''
+      : `, store_rejects = true, rejects_table = ${quoteText(source.rejects)}, rejects_scan = ${quoteText(`${source.rejects}_scan`)}, rejects_limit = 0`
+  try {
+    await session.run(
+      `CREATE TABLE ${quoteName(table)} AS
+       SELECT ${selected.join(', ')}
+       FROM read_csv(${quoteText(source.path)}, delim = ';', quote = '"', escape = '"', header = ${source.header}, auto_detect = false,
+         all_varchar = true, null_padding = false, max_line_size = 1048576, columns = {${declared}}${rejects})`,
+    )
   } catch (error) {
     throw new ImportError(
-      csv.file,
+      file,
       `cannot be read as ';' separated ISO-8859-1 (${publicReason(error)})`,
       'Fetch the file again and import it unchanged',
     )
   }
-  const rejectedRows = await session.rows(
-    `SELECT line AS "row", min(error_type::VARCHAR) AS reason FROM ${quoteName(rejects)} GROUP BY line ORDER BY line`,
-  )
-  const rejected = rejectedRows.map((row) => ({ row: Number(row.row), reason: reasonOf(String(row.reason)) }))
-  if (rejected.length > 0)
-    await session.run(
-      `CREATE TABLE ${quoteName(`${csv.table}_holes`)} AS SELECT line FROM ${quoteName(rejects)}`,
-    )
-  await numberRows(session, csv.table, rows, rejected.length > 0 ? rejects : null)
-  await session.run(
-    `DROP TABLE IF EXISTS ${quoteName(rejects)}; DROP TABLE IF EXISTS ${quoteName(`${rejects}_scan`)}`,
-  )
-  const staged = await session.number(`SELECT count(*) FROM ${quoteName(csv.table)}`)
-  return { rows: staged + rejected.length, rejected, columns }
-}
-
-/** The header is row 1; each rejected row before a row moves it one further down. */
-async function numberRows(
-  session: Session,
-  table: string,
-  rows: string,
-  rejects: string | null,
-): Promise<void> {
-  if (rejects === null) {
-    await session.run(
-      `CREATE VIEW ${quoteName(table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rows)}`,
-    )
-    return
-  }
-  await session.run(
-    `CREATE VIEW ${quoteName(table)} AS
-     WITH holes AS (
-       SELECT line - 1 - row_number() OVER (ORDER BY line) AS good_before, row_number() OVER (ORDER BY line) AS holes
-       FROM (SELECT DISTINCT line FROM ${quoteName(`${table}_holes`)})
-     )
-     SELECT CAST(staged.place + 1 + coalesce(holes.holes, 0) AS INTEGER) AS source_row, staged.* EXCLUDE (place)
-     FROM (SELECT rowid + 1 AS place, * FROM ${quoteName(rows)}) AS staged
-     ASOF LEFT JOIN holes ON staged.place > holes.good_before`,
-  )
 }
 
 async function readHeader(csv: CsvTable): Promise<string[]> {
@@ -153,9 +194,3 @@ function publicReason(error: unknown): string {
   if (/line size|maximum/i.test(message)) return 'a line is too long'
   return 'the rows do not fit the header'
 }
-
-const reasonOf = (errorType: string): string =>
-  errorType
-    .toLowerCase()
-    .replaceAll(/[^a-z]+/g, '_')
-    .replace(/^(.*)$/, 'unreadable_$1')

@@ -21,6 +21,7 @@ const line = (attribute: Attribute, column: string, rule: RuleName): Lineage => 
 const STATE_FACILITY: readonly Lineage[] = [
   line('cnes_code', 'CNES', 'code7'),
   line('municipality6', 'CODUFMUN', 'municipality'),
+  line('administrative_region_code', 'CODUFMUN', 'federal_district_region'),
   line('facility_type_code', 'TP_UNID', 'code2'),
   line('management_type', 'TPGESTAO', 'management'),
   line('legal_nature_code', 'NAT_JUR', 'code4'),
@@ -40,6 +41,7 @@ export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
     line('cnes_code', 'CO_CNES', 'code7'),
     line('municipality6', 'CO_MUNICIPIO_GESTOR', 'municipality'),
     line('managing_state', 'CO_ESTADO_GESTOR', 'managing_state'),
+    line('administrative_region_code', 'CO_MUNICIPIO_GESTOR', 'federal_district_region'),
     line('legal_name', 'NO_RAZAO_SOCIAL', 'name'),
     line('trade_name', 'NO_FANTASIA', 'name'),
     line('deactivation_reason_code', 'CO_MOTIVO_DESAB', 'code2'),
@@ -87,6 +89,12 @@ export const CADGER_LINEAGE: readonly Lineage[] = [
   line('address.number', 'NUM_END', 'house_number'),
   line('address.complement', 'COMPLEME', 'name'),
   line('address.district', 'BAIRRO', 'name'),
+]
+
+/** The table of facility names: what it adds where CADGER does not name a facility. */
+export const FACILITY_NAME_LINEAGE: readonly Lineage[] = [
+  line('cnes_code', 'CNES', 'code7'),
+  line('trade_name', 'NOMEFANT', 'name'),
 ]
 
 export type FactName = 'bed_capacity' | 'equipment_inventory' | 'specialized_services'

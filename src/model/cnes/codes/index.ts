@@ -2,6 +2,7 @@
  * Code lists as the project knows them, for files by state (which carry no catalogs) and for the demonstration. A
  * national base brings its own catalogs, and those win.
  */
+export { ADMINISTRATIVE_REGIONS } from './administrative-regions.ts'
 export { BED_CATEGORIES } from './bed-categories.ts'
 export { BED_TYPES } from './bed-types.ts'
 export { EQUIPMENT_CATEGORIES } from './equipment-categories.ts'
@@ -40,4 +41,29 @@ export const OPENING_HOURS: readonly (readonly string[])[] = [
   ['05', 'Intermitente'],
   ['06', 'Contínuo de 24 horas'],
   ['07', 'Somente à noite'],
+]
+
+/** Who manages a facility for SUS. Source: data dictionary of the registry (TP_GESTAO). */
+export const MANAGEMENT_TYPES: readonly (readonly string[])[] = [
+  ['M', 'Municipal'],
+  ['E', 'Estadual'],
+  ['D', 'Dupla'],
+  ['S', 'Sem gestão'],
+]
+
+/** Teaching and research activities. Source: DATASUS domain table of the files by state. */
+export const ACTIVITIES: readonly (readonly string[])[] = [
+  ['01', 'Unidade universitária'],
+  ['02', 'Unidade escola superior isolada'],
+  ['03', 'Unidade auxiliar de ensino'],
+  ['04', 'Unidade sem atividade de ensino'],
+  ['05', 'Hospital de ensino'],
+]
+
+/** Kinds of clientele. Source: DATASUS domain table of the files by state. */
+export const CLIENT_FLOWS: readonly (readonly string[])[] = [
+  ['00', 'Fluxo de clientela não exigido'],
+  ['01', 'Atendimento de demanda espontânea'],
+  ['02', 'Atendimento de demanda referenciada'],
+  ['03', 'Atendimento de demanda espontânea e referenciada'],
 ]

@@ -1,0 +1,35 @@
+/** Rows of files by state as staged tables of text, each with the file and the row it came from. */
+import type { Snapshot } from '../../release/manifest.ts'
+import { quoteName, type Session } from '../session.ts'
+import type { StateFile } from './state-files.ts'
+
+export interface OpenedState {
+  readonly file: StateFile
+  readonly name: string
+  readonly snapshot: Snapshot
+}
+
+export const createTextTable = (session: Session, table: string, columns: readonly string[]): Promise<void> =>
+  session.run(
+    `CREATE TABLE ${table} (source_file VARCHAR, source_row INTEGER, ${columns.map((column) => `${quoteName(column)} VARCHAR`).join(', ')})`,
+  )
+
+/** A column that the file lacks is null, so that provenance does not point at it. */
+export async function appendRows(
+  session: Session,
+  table: string,
+  { file, name }: OpenedState,
+  columns: readonly string[],
+): Promise<void> {
+  const present = columns.map((column) => file.columns.includes(column))
+  const appender = await session.connection.createAppender(table)
+  for (const { row, values } of file.read(columns)) {
+    appender.appendVarchar(name)
+    appender.appendInteger(row)
+    for (const [index, value] of values.entries())
+      if (present[index] === true) appender.appendVarchar(value)
+      else appender.appendNull()
+    appender.endRow()
+  }
+  appender.closeSync()
+}
