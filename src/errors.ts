@@ -58,6 +58,13 @@ export const ERRORS = {
     hint: 'Retire a dimensão ou peça a métrica em uma consulta separada.',
     hint_en: 'Remove the dimension or ask the metric in a query of its own.',
   },
+  dimension_not_loaded: {
+    status: 400,
+    title: 'Dimensão não carregada nesta versão de dados',
+    title_en: 'Dimension not loaded in this release',
+    hint: 'Importe a base territorial do DATASUS junto com os arquivos do IBGE.',
+    hint_en: 'Import the territorial base of DATASUS together with the files of IBGE.',
+  },
   denominator_not_defined: {
     status: 400,
     title: 'Taxa sem denominador neste agrupamento',

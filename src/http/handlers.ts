@@ -26,6 +26,7 @@ import {
 import { coverageOf, formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import type { RowPage, RowStore } from '../rows/row-store.ts'
 import type { Params } from './parameters.ts'
+import { askPlaces, resolvePlaces } from './place-filters.ts'
 import type {
   AllRoute,
   DataResult,
@@ -150,14 +151,21 @@ interface ListPage {
   readonly counts: boolean
 }
 
-/** @throws AppError 'invalid_request', 'invalid_cursor' for one of other parameters */
-function readList(route: ListRoute, { params, view, cursor }: RowRequest): ListPage {
+/**
+ * @param filters with the municipalities of places that were asked for
+ * @throws AppError 'invalid_request', 'invalid_cursor' for one of other parameters
+ */
+function readList(
+  route: ListRoute,
+  { params, view, cursor }: RowRequest,
+  filters: Readonly<Record<string, string>>,
+): ListPage {
   const dataset = route.dataset.name as DatasetName
-  const filters = filtersOf(route, params)
   const period = choosePeriod(view, dataset, params.reference_period)
   const list: ListQuestion = { dataset: route.dataset, filters, period }
   const order = orderOf(list)
-  const digest = digestListQuery(dataset, { ...filters, reference_period: String(period) }, order)
+  const asked = { ...filtersOf(route, params), reference_period: String(period) }
+  const digest = digestListQuery(dataset, asked, order)
   return {
     dataset,
     list,
@@ -188,14 +196,18 @@ function describePage(page: RowPage, list: ListPage, request: RowRequest): JsonR
 function pageFromRows(route: ListRoute, request: RowRequest): JsonResult | null {
   const { view, rows } = request
   if (!holds(view, route.dataset.name as DatasetName)) return null
-  const list = readList(route, request)
+  const filters = resolvePlaces(route.dataset, filtersOf(route, request.params), view, rows)
+  if (filters === null) return null
+  const list = readList(route, request, filters)
   const page = rows?.find(view, list.dataset, list.list.period)?.page(list) ?? null
   return page === null ? null : describePage(page, list, request)
 }
 
 async function answerList(route: ListRoute, request: KindRequest): Promise<DataResult> {
-  const { engine, view, signal } = request
-  const page = readList(route, request)
+  const { engine, view, rows: store, signal } = request
+  const asked = filtersOf(route, request.params)
+  const filters = await askPlaces(route.dataset, asked, view, store, engine, signal)
+  const page = readList(route, request, filters)
   const { dataset, list, limit, after, order } = page
   if (!holds(view, dataset))
     return { data: [], pagination: { limit, has_more: false, next_cursor: null }, rows: 0 }

@@ -52,7 +52,7 @@ const QUERY = {
 const MEMBER = object({
   code: CODE,
   name: orNull(text('Name of the member.')),
-  'uf?': orNull(text('State of a municipality.')),
+  'uf?': orNull(text('State of a municipality or health region.')),
   'ibge_code?': orNull(integer('IBGE code of a state.')),
 })
 const DIMENSIONS = dictionary(MEMBER, 'The member of each grouped dimension.')
@@ -144,6 +144,7 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
         code: { type: 'string', enum: DIMENSION_CODES },
         label: text('Label in the language asked for.'),
         label_en: text('English label.'),
+        tier: { type: 'string', enum: ['core', 'extended'] },
         datasets: list(DATASET, 'Datasets that carry the dimension.'),
         operators: list({ type: 'string', enum: OPERATORS }),
       }),

@@ -28,6 +28,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   },
   declarations: { type: 'array', items: { type: 'object' } },
   cells: { type: 'array', items: { type: 'object' } },
+  codes: { type: 'array', items: { type: 'string' } },
 }
 
 /** Answers that are files, not envelopes. */
@@ -45,6 +46,8 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   expected_release_id: 'The release to answer from; 409 when it is not here.',
   state: 'Two-letter abbreviation of the state.',
   municipality: 'IBGE code, 6 or 7 digits.',
+  health_region_code: 'Health region of the municipality, 5 digits.',
+  health_macroregion_code: 'Health macro-region of the municipality, 4 digits.',
   release_id: 'Id of a release, as GET /v1/releases lists it.',
   path: 'Path of a file as the manifest lists it, or manifest.json.',
   dimensionCode: 'Code of a dimension of the catalog.',

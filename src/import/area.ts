@@ -59,4 +59,6 @@ export interface BuiltArea {
   readonly headers?: Manifest['headers']
   readonly month: number
   readonly censusYear: number | null
+  /** Edition of the territorial base, where the area has one. */
+  readonly territoryEdition?: string
 }

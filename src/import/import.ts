@@ -133,6 +133,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             set_aside: [...built.setAside],
             components: idsOf(needed),
             census_year: built.censusYear,
+            ...(built.territoryEdition === undefined ? {} : { territory_edition: built.territoryEdition }),
           },
           notesOf(built, found.acquisitions),
         )

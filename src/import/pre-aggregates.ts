@@ -192,6 +192,8 @@ const flagOf = (condition: Condition): string => `meets${nameCondition(condition
 function conditionSql(condition: Condition): string {
   if ('above' in condition) return `${quoteName(condition.field)} > ${condition.above}`
   if ('equals' in condition) return `${quoteName(condition.field)} = ${quoteText(condition.equals)}`
+  if ('oneOf' in condition)
+    return `${quoteName(condition.field)} IN (${condition.oneOf.map(quoteText).join(', ')})`
   if ('flag' in condition) return quoteName(condition.flag)
   if ('anyFlag' in condition) return `(${condition.anyFlag.map(quoteName).join(' OR ')})`
   if ('outsourced' in condition)

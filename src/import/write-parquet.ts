@@ -6,7 +6,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type DatasetName, datasetOf, storedColumns } from '../model/datasets.ts'
-import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
+import { sqlTypeOf } from '../model/stored-columns.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { quoteName, quoteText, ROW_GROUP_ROWS, type Session } from './session.ts'
 
@@ -24,21 +24,7 @@ export interface DatasetOutput {
   readonly files: ReadonlyMap<string, number>
 }
 
-const SQL_TYPES: Readonly<Record<FieldType, string>> = {
-  string: 'VARCHAR',
-  integer: 'INTEGER',
-  boolean: 'BOOLEAN',
-  coordinate: 'DOUBLE',
-  date: 'DATE',
-  period: 'INTEGER',
-  address:
-    'STRUCT(street VARCHAR, number VARCHAR, complement VARCHAR, district VARCHAR, postal_code VARCHAR)',
-  cells: 'STRUCT(source_row INTEGER, raw_value VARCHAR)[]',
-  declarations:
-    'STRUCT(characteristic_code VARCHAR, provider_kind VARCHAR, provider_code VARCHAR, address_code VARCHAR, has_ambulatory BOOLEAN, has_ambulatory_sus BOOLEAN, has_hospital BOOLEAN, has_hospital_sus BOOLEAN)[]',
-}
-
-export const sqlTypeOf = (field: FieldName): string => SQL_TYPES[fieldOf(field).type]
+export { sqlTypeOf } from '../model/stored-columns.ts'
 
 /** Writes a declared dataset. @param select SQL that yields its stored columns by name, in any order */
 export function writeDataset(

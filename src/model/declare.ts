@@ -23,6 +23,14 @@ export const flag = (description: string): Field => ({ type: 'boolean', descript
 /** Stored by every dataset whose rows are rows of a published file. */
 export const SOURCE = ['source_file', 'source_row'] as const
 
+/** Filters by a place that rows lie in by their state and municipality. @param column holds the municipality's code */
+export const withinPlaces = (column: FieldName) =>
+  ({
+    region_code: { kind: 'within', place: 'region', column: 'uf' },
+    health_region_code: { kind: 'within', place: 'health_region', column },
+    health_macroregion_code: { kind: 'within', place: 'health_macroregion', column },
+  }) as const
+
 export const equals = (values: FilterValues) => ({ kind: 'equals', values }) as const
 
 /** A code list of the facility registry. */

@@ -1,12 +1,17 @@
-/** The 15 dimensions of all areas, and the datasets that metrics add up or count (facts). Values only. */
+/** The dimensions of all areas, 15 of them core, and the datasets that metrics add up or count (facts). Values only. */
 import { DIMENSIONS as DECLARED, FACTS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
-import type { Dimension, Fact } from './types.ts'
+import type { Dimension, DimensionDeclaration, Fact } from './types.ts'
 
 export type { Dimension } from './types.ts'
 
 export type DimensionCode = keyof typeof DECLARED
-export const DIMENSION_CODES = Object.keys(DECLARED) as DimensionCode[]
+const declaredOf = (code: DimensionCode): DimensionDeclaration => DECLARED[code]
+const tierOf = (code: DimensionCode): 'core' | 'extended' => declaredOf(code).tier ?? 'core'
+/** In the order of the catalog: the core dimensions of all areas, then the others. */
+export const DIMENSION_CODES = (Object.keys(DECLARED) as DimensionCode[]).sort(
+  (left, right) => Number(tierOf(left) !== 'core') - Number(tierOf(right) !== 'core'),
+)
 
 export type FactDataset = keyof typeof FACTS
 /** Facts of places and years, not of months: residents. */
@@ -24,19 +29,25 @@ export const capabilityOf = (dataset: FactDataset): Capability => factOf(dataset
 const DIMENSIONS = Object.fromEntries(
   DIMENSION_CODES.map((code): [string, Dimension] => {
     const datasets = FACT_DATASETS.filter((dataset) => factOf(dataset).dimensions.includes(code))
-    return [code, { ...DECLARED[code], datasets }]
+    return [code, { ...declaredOf(code), tier: tierOf(code), datasets }]
   }),
 ) as Record<DimensionCode, Dimension>
 
 export const dimensionOf = (code: DimensionCode): Dimension => DIMENSIONS[code]
 
-/** Dimensions whose members exist without facts: a place with nothing in it is a row with 0. */
-export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
+export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'state',
   'municipality',
-  'reference_period',
+  'region',
+  'health_region',
+  'health_macroregion',
 ])
-export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(['state', 'municipality'])
+/** Dimensions whose members exist without facts: a place with nothing in it is a row with 0. */
+export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, 'reference_period'])
+/** Those that no fact carries: they follow from its state or municipality. */
+export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
+  DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),
+)
 
 export const OPERATORS = ['EQ', 'IN', 'NEQ', 'NOT_IN', 'GT', 'GTE', 'LT', 'LTE', 'BETWEEN'] as const
 export type Operator = (typeof OPERATORS)[number]

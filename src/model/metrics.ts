@@ -1,4 +1,4 @@
-/** The 55 metrics of all areas, and what follows from a metric's definition: its measures, datasets, capabilities. */
+/** The metrics of all areas, and what follows from a metric's definition: its measures, datasets, capabilities. */
 import { METRICS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
 import { capabilityOf, type FactDataset } from './dimensions.ts'
@@ -7,7 +7,7 @@ import type { Measure, Metric } from './types.ts'
 export type { Condition, Measure } from './types.ts'
 
 /** Version of the catalog of metrics and dimensions: part of every release and fingerprint. */
-export const CATALOG_VERSION = 'v1.1.0'
+export const CATALOG_VERSION = 'v1.2.0'
 
 export type MetricCode = keyof typeof METRICS
 export const metricOf = (code: MetricCode): Metric => METRICS[code]

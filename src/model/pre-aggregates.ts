@@ -19,6 +19,9 @@ export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGR
 const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
   'state',
   'municipality',
+  'region',
+  'health_region',
+  'health_macroregion',
   'facility_type',
   'management_type',
   'legal_nature',
@@ -61,7 +64,7 @@ export interface StoredSource {
 export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
   const columns = keys.map((code) => dimensionOf(code).column)
   const isOfKey = (condition: Condition): boolean =>
-    'equals' in condition && columns.includes(condition.field)
+    ('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field)
   const conditions = measure.where ?? []
   const baked = conditions.filter((condition) => !isOfKey(condition))
   const where = conditions.filter(isOfKey)
@@ -123,6 +126,7 @@ export const factColumns = ({ keys }: PreAggregate): string[] =>
 export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
   if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
+  if ('oneOf' in condition) return `_of_${condition.field}_${condition.oneOf.join('_')}`
   if ('flag' in condition) return `_${condition.flag}`
   if ('anyFlag' in condition) return `_${condition.anyFlag.join('_or_')}`
   if ('outsourced' in condition) return '_outsourced'

@@ -23,6 +23,7 @@ export type FieldType =
   | 'address' // struct of five strings
   | 'declarations' // list of structs, specialised services
   | 'cells' // list of structs: row of the published file, published cell
+  | 'codes' // list of codes
 
 /** A column. It has the same name from Parquet to JSON, and in every dataset that carries it. */
 export interface Field {
@@ -36,11 +37,22 @@ export interface Field {
 export type Filter =
   | { readonly kind: 'equals'; readonly column?: FieldName; readonly values: FilterValues }
   | { readonly kind: 'municipality'; readonly column: FieldName }
+  | WithinFilter
   | { readonly kind: 'positive'; readonly column: FieldName }
   | { readonly kind: 'flag'; readonly column: FieldName }
   | { readonly kind: 'search'; readonly codes: FieldName; readonly text: 'search_text' }
   | { readonly kind: 'status' }
   | DeclarationFilter
+
+/**
+ * Met by the rows of a place's municipalities (or states), which the release's list of municipalities names; `column` holds
+ * their codes.
+ */
+export interface WithinFilter {
+  readonly kind: 'within'
+  readonly place: 'region' | 'health_region' | 'health_macroregion'
+  readonly column: FieldName
+}
 
 /** Met by an offering when one of its declarations meets all filters of this kind at once. */
 export interface DeclarationFilter {
@@ -56,12 +68,13 @@ export type DeclarationFlag =
   | 'has_hospital_sus'
   | 'offers_any_sus'
 
-/** What a parameter accepts: digits of a length, a closed list, upper-case letters, a year, free text, true/false. */
+/** What a parameter accepts: digits of a length, a closed list, a state, a year, a major region, free text, true/false. */
 export type FilterValues =
   | { readonly digits: number }
   | { readonly list: readonly string[] }
   | { readonly uf: true }
   | { readonly year: true }
+  | { readonly region: true }
   | { readonly key: readonly [number, number] }
   | { readonly text: number }
   | { readonly boolean: true }
@@ -107,10 +120,15 @@ export interface DimensionDeclaration {
   readonly labels?: Readonly<Record<string, { readonly pt: string; readonly en: string }>>
   /** Places and facilities are listed by name, everything else by code. */
   readonly order: 'name' | 'code'
+  /** Facts do not carry it: it follows from their state or municipality, by the release's list of municipalities. */
+  readonly derivedFrom?: 'state' | 'municipality'
+  /** 'core', where it says nothing else: one of the 15 of the specification. */
+  readonly tier?: 'extended'
 }
 
 /** A dimension of the catalog, with the facts that carry it. */
-export interface Dimension extends DimensionDeclaration {
+export interface Dimension extends Omit<DimensionDeclaration, 'tier'> {
+  readonly tier: 'core' | 'extended'
   readonly datasets: readonly FactDataset[]
 }
 
@@ -118,6 +136,7 @@ export interface Dimension extends DimensionDeclaration {
 export type Condition =
   | { readonly field: string; readonly above: number }
   | { readonly field: string; readonly equals: string }
+  | { readonly field: string; readonly oneOf: readonly string[] }
   | { readonly flag: string }
   | { readonly anyFlag: readonly [string, string] }
   | { readonly outsourced: true }

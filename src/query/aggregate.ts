@@ -36,6 +36,7 @@ import {
 } from '../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 import { type PopulationYears, populationYears } from './resident-relations.ts'
+import { checkTerritory, territoryNotes } from './territory.ts'
 
 /** One sub-query: the measures of one dataset. */
 export interface DatasetPlan {
@@ -80,6 +81,8 @@ export interface AggregatePlan {
   /** Groups that exist without facts (places, periods), or those of the facts. */
   readonly spine: 'one' | 'members' | 'facts'
   readonly placeFilters: readonly QueryFilter[]
+  /** States of the geographic scope, by those filters alone. */
+  readonly scope: ReadonlySet<string>
   readonly spinePeriods: readonly number[]
   /** Period that names facilities. */
   readonly facilityPeriod: number | null
@@ -95,7 +98,8 @@ export function planAggregate(
 ): AggregatePlan {
   checkAccess(query, capabilities)
   checkDimensions(query)
-  const notes: string[] = []
+  checkTerritory(query, view)
+  const notes: string[] = territoryNotes(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
   const measures = collectMeasures(query)
   const grouped = query.group_by.includes('reference_period')
@@ -167,6 +171,7 @@ export function planAggregate(
           ? 'members'
           : 'facts',
     placeFilters,
+    scope,
     spinePeriods: periodsUsed,
     facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
     referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
@@ -351,14 +356,18 @@ function coveredStates(
 
 /** States of the geographic scope, by the filters alone. */
 function scopeStates(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
-  const states = STATES.filter(({ uf, ibge_code }) =>
+  const states = STATES.filter(({ uf, ibge_code, region_code }) =>
     placeFilters.every(({ dimension, operator, values }) => {
       const isInside = values.some((value) =>
-        dimension === 'state' ? value === uf : String(value).startsWith(String(ibge_code)),
+        dimension === 'state'
+          ? value === uf
+          : dimension === 'region'
+            ? value === region_code
+            : String(value).startsWith(String(ibge_code)),
       )
       if (operator === 'EQ' || operator === 'IN') return isInside
-      // Leaving out one municipality leaves its state in the scope.
-      return dimension === 'municipality' || !isInside
+      // Leaving out one municipality or health region leaves its state in the scope.
+      return (dimension !== 'state' && dimension !== 'region') || !isInside
     }),
   )
   return new Set(states.map(({ uf }) => uf))

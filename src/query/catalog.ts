@@ -25,9 +25,9 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
     version: CATALOG_VERSION,
     metrics: metrics.map((code) => describeMetric(code, language)),
     dimensions: dimensions.map((code) => {
-      const { label, label_en, datasets } = dimensionOf(code)
+      const { label, label_en, datasets, tier } = dimensionOf(code)
       const shown = language === 'en' ? label_en : label
-      return { code, label: shown, label_en, datasets, operators: operatorsOf(code) }
+      return { code, label: shown, label_en, tier, datasets, operators: operatorsOf(code) }
     }),
   }
 }

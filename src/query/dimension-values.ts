@@ -26,6 +26,8 @@ const PARENTS: Partial<
   Record<DimensionCode, { readonly dimension: DimensionCode; readonly column: string }>
 > = {
   municipality: { dimension: 'state', column: 'uf' },
+  health_region: { dimension: 'state', column: 'uf' },
+  health_macroregion: { dimension: 'state', column: 'uf' },
   facility: { dimension: 'municipality', column: 'municipality_ibge_code' },
   bed_type: { dimension: 'bed_category', column: 'bed_category_code' },
   equipment_type: { dimension: 'equipment_category', column: 'category_code' },
@@ -49,10 +51,10 @@ export function listFixedValues(
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)
   }
-  const labels = dimensionOf(code).labels
+  const { labels, integer } = dimensionOf(code)
   if (labels === undefined) return null
   return Object.entries(labels)
-    .map(([value, label]) => ({ code: value, name: label[language] }))
+    .map(([value, label]) => ({ code: integer === true ? Number(value) : value, name: label[language] }))
     .sort((left, right) => (left.code < right.code ? -1 : 1))
     .filter(matches)
 }

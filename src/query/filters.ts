@@ -5,10 +5,24 @@
  */
 import { z } from 'zod'
 import { FACILITY_STATUSES } from '../model/cnes/code-lists.ts'
-import type { Filter, FilterValues } from '../model/datasets.ts'
+import { type FieldName, fieldOf } from '../model/fields.ts'
 import { STATES } from '../model/territory/states.ts'
+import type { Filter, FilterValues, WithinFilter } from '../model/types.ts'
 import { EMPTY, ident, join, type Sql, sql } from '../sql.ts'
 import { takes, takesSeveral } from './field-texts.ts'
+
+/** What names a place of each kind. */
+const PLACE_VALUES: Readonly<Record<WithinFilter['place'], FilterValues>> = {
+  region: { region: true },
+  health_region: { digits: 5 },
+  health_macroregion: { digits: 4 },
+}
+/** Are the values of a column numbers? */
+export const isNumber = (values: FilterValues): boolean => 'year' in values || 'region' in values
+
+/** The states or municipalities of a place, as the text of a filter that was resolved. */
+export const placesText = (codes: readonly (string | number)[]): string => codes.join(',')
+export const placesIn = (text: string): string[] => (text === '' ? [] : text.split(','))
 
 const UFS = STATES.map(({ uf }) => uf)
 const BOOLEANS = ['true', 'false'] as const
@@ -40,6 +54,7 @@ export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
       'um código do IBGE de 6 ou 7 dígitos',
       'an IBGE code of 6 or 7 digits',
     )
+  if (filter.kind === 'within') return valueSchema(PLACE_VALUES[filter.place])
   const isCode = filter.kind === 'equals' || filter.kind === 'declaration'
   return isCode && !('boolean' in filter.values) ? valueSchema(filter.values) : null
 }
@@ -89,6 +104,8 @@ function valueSchema(values: FilterValues): z.ZodType<string, string> {
       `dois códigos unidos por dois-pontos, de ${values.key[0]} e ${values.key[1]} dígitos`,
       `two codes joined by a colon, of ${values.key[0]} and ${values.key[1]} digits`,
     )
+  if ('region' in values)
+    return takes(z.string().regex(/^[1-5]$/), 'uma grande região, de 1 a 5', 'a major region, 1 to 5')
   if ('boolean' in values) return z.enum(BOOLEANS)
   return z.string().min(1).max(values.text)
 }
@@ -143,7 +160,7 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
   switch (filter.kind) {
     case 'equals': {
       const codes = codesIn(text)
-      return isAmong(ident(filter.column ?? name), 'year' in filter.values ? codes.map(Number) : codes)
+      return isAmong(ident(filter.column ?? name), isNumber(filter.values) ? codes.map(Number) : codes)
     }
     case 'municipality': {
       const column = ident(filter.column)
@@ -162,6 +179,8 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
       ]
       return sql`(${join(either, ' OR ')})`
     }
+    case 'within':
+      return withinCondition(filter.column, placesIn(text))
     case 'positive':
       return text === 'true' ? sql`${ident(filter.column)} > 0` : sql`${ident(filter.column)} <= 0`
     case 'flag':
@@ -173,6 +192,13 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
     case 'status':
       return text === 'all' ? sql`true` : sql`is_active = ${text === 'active'}`
   }
+}
+
+/** @param codes of states or municipalities; none: no row */
+function withinCondition(column: FieldName, codes: readonly string[]): Sql {
+  if (codes.length === 0) return sql`false`
+  const values = fieldOf(column).type === 'string' ? codes : codes.map(Number)
+  return sql`${ident(column)} IN (SELECT unnest(${values}))`
 }
 
 /** Lower case without accents, as the importer folds names. */

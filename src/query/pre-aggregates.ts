@@ -4,7 +4,7 @@
  *
  * A release without pre-aggregates, and a query that none of them covers, are answered from the facts; the rows are the same.
  */
-import type { DimensionCode } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import {
   countsFacilitiesOnce,
   PRE_AGGREGATE_NAMES,
@@ -36,8 +36,9 @@ export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseV
   const stored = view.analytics.datasets[name]
   if (stored === undefined || preAggregate.dataset !== plan.dataset) return false
   if (!plan.periods.every((period) => stored.periods.includes(period))) return false
+  // What follows from the state or the municipality is there where that is.
   const has = (code: DimensionCode): boolean =>
-    code === 'reference_period' || preAggregate.keys.includes(code)
+    code === 'reference_period' || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
   if (!plan.keys.every(has) || !plan.filters.every(({ dimension }) => has(dimension))) return false
   const fixed = new Set<DimensionCode>([
     ...plan.keys,

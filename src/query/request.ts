@@ -281,6 +281,15 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
       throw refuse('invalid_request', pointer, both('deve ser AAAA-MM', 'must be YYYY-MM'))
     return Number(text.replace('-', ''))
   }
+  if (dimension === 'region') {
+    if (/^[1-5]$/.test(text)) return Number(text)
+    throw refuse(
+      'invalid_request',
+      pointer,
+      both('não é uma grande região', 'is not a major region'),
+      [1, 2, 3, 4, 5],
+    )
+  }
   const isText = value === text && text !== '' && text.isWellFormed() && !text.includes('\u0000')
   if (!isText || dimensionOf(dimension).integer === true)
     throw refuse('invalid_request', pointer, both('deve ser um código em texto', 'must be a code as text'))

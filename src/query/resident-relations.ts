@@ -70,6 +70,10 @@ export const membersOf = (code: DimensionCode, period: number | null = null): Sq
 const membersName = (code: DimensionCode, period: number | null = null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
 
+/** @returns health region and macro-region of each municipality: code, and a column each; null where it has none */
+export const healthRegionsOfMunicipalities = (): Sql =>
+  resident('health regions of municipalities', HEALTH_REGIONS_OF_MUNICIPALITIES)
+
 /** @returns municipalities with an active facility in a month, once each */
 export const municipalitiesWithFacilities = (period: number): Sql =>
   resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
@@ -103,8 +107,9 @@ function factsDefinition(dataset: CnesFacts, period: number): Sql {
 /** Columns of the dimensions whose codes are text and few. */
 const codeColumns = (dataset: CnesFacts): string[] =>
   DIMENSION_CODES.flatMap((code) => {
-    const { column, datasets, integer } = dimensionOf(code)
-    return code !== 'facility' && integer !== true && datasets.includes(dataset) ? [column] : []
+    const { column, datasets, integer, derivedFrom } = dimensionOf(code)
+    const isStored = derivedFrom === undefined && datasets.includes(dataset)
+    return code !== 'facility' && integer !== true && isStored ? [column] : []
   })
 
 function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
@@ -121,6 +126,8 @@ function membersDefinition(code: DimensionCode, period: number | null = null): S
       : EMPTY
   return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
 }
+
+const HEALTH_REGIONS_OF_MUNICIPALITIES = sql`SELECT ibge_code AS code, health_region_code, health_macroregion_code FROM ${table('municipalities')}`
 
 const withFacilitiesDefinition = (period: number): Sql =>
   sql`SELECT DISTINCT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active`
@@ -147,6 +154,12 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     const stored = demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset]
     add(membersName(code), stored?.rows, membersDefinition(code))
   }
+  if (demography?.datasets.health_regions !== undefined)
+    add(
+      'health regions of municipalities',
+      demography.datasets.municipalities?.rows,
+      HEALTH_REGIONS_OF_MUNICIPALITIES,
+    )
   add('population', demography?.datasets.population?.rows, populationDefinition(populationYears(view)))
   const years = populationYears(view)
   if (years.POPULATION_BY_AGE !== null)

@@ -8,6 +8,7 @@ import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { STATES } from '../model/territory/states.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { type AggregatePlan, planAggregate } from './aggregate.ts'
@@ -212,12 +213,18 @@ export function describeMember(
   if (code === 'municipality') return { code: value, name, uf: row.municipality_uf ?? null }
   if (code === 'state') return { code: value, name, ibge_code: row.state_ibge_code ?? null }
   if (code === 'reference_period') return { code: value, name: value }
-  const label = typeof value === 'string' ? dimensionOf(code).labels?.[value]?.[language] : undefined
-  return {
-    code: value,
-    name: label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null),
-  }
+  const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
+  const shown =
+    label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
+  // Names of macro-regions repeat between states; codes begin with their state's.
+  if (dimensionOf(code).derivedFrom === 'municipality')
+    return { code: value, name: shown, uf: stateOfCode(value) }
+  return { code: value, name: shown }
 }
+
+/** @returns abbreviation of the state that a code of a health region begins with */
+const stateOfCode = (code: JsonValue): string | null =>
+  STATES.find(({ ibge_code }) => String(code).startsWith(String(ibge_code)))?.uf ?? null
 
 /** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
 function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {

@@ -84,6 +84,8 @@ export const manifestSchema = z.strictObject({
   components: z.record(z.string(), z.string()),
   /** demography: the newest census year, the denominator of rates. */
   census_year: z.number().int().nullable(),
+  /** demography: edition of the territorial base that its health regions are of; absent where it has none. */
+  territory_edition: z.string().optional(),
 })
 
 export type Manifest = z.infer<typeof manifestSchema>

@@ -32,6 +32,8 @@ export type Cell = string | null
 /** Parts of a member beside its code and name. */
 const MORE: Partial<Record<DimensionCode, { readonly part: string } & Readonly<Record<Language, string>>>> = {
   municipality: { part: 'uf', pt: 'UF', en: 'State' },
+  health_region: { part: 'uf', pt: 'UF', en: 'State' },
+  health_macroregion: { part: 'uf', pt: 'UF', en: 'State' },
   state: { part: 'ibge_code', pt: 'Código IBGE', en: 'IBGE code' },
 }
 const TEXTS = {

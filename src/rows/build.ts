@@ -11,6 +11,7 @@ import { decodeValue } from '../engine/duckdb/decode.ts'
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
+import { selectList } from '../model/stored-columns.ts'
 import { formatPeriod } from '../release/view.ts'
 import { type CodedColumn, type RowFileSource, readCoded } from './columns.ts'
 import {
@@ -48,11 +49,14 @@ export async function buildRowFile(
   rows: number,
   out: string,
 ): Promise<BuiltFile> {
-  const from = `read_parquet(${quoteText(file)}, file_row_number = true, ${
+  const stored = `read_parquet(${quoteText(file)}, file_row_number = true, ${
     dataset.periodic
       ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}"
       : 'hive_partitioning = false'
   })`
+  const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${stored}`)
+  const columnsOfFile = described.getRows().map(([name]) => String(name))
+  const from = `(SELECT ${selectList(dataset.name, columnsOfFile)} FROM ${stored})`
   const source: RowFileSource = { connection, from, rows }
   const { widths, firstKeys } = await readKeys(source, dataset)
   const fields = fieldsOf(dataset)

@@ -8,7 +8,7 @@
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset, Filter } from '../model/datasets.ts'
-import { codesIn } from '../query/filters.ts'
+import { codesIn, isNumber, placesIn } from '../query/filters.ts'
 import { type CodedColumn, mergeColumns } from './columns.ts'
 import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'
@@ -47,7 +47,7 @@ export function filterColumn(dataset: Dataset, name: string): string | null {
   if (filter.kind === 'status') return 'is_active'
   const column = filter.column ?? name
   // Rows stand in the order of their key: what its first column begins with is a range of them.
-  return column === dataset.key[0] && (filter.kind === 'equals' || filter.kind === 'municipality')
+  return column === dataset.key[0] && ['equals', 'municipality', 'within'].includes(filter.kind)
     ? null
     : column
 }
@@ -147,7 +147,7 @@ function valueTest(
   switch (filter.kind) {
     case 'equals': {
       const codes = codesIn(text)
-      const wanted = new Set<JsonValue>('year' in filter.values ? codes.map(Number) : codes)
+      const wanted = new Set<JsonValue>(isNumber(filter.values) ? codes.map(Number) : codes)
       return (value) => value !== null && wanted.has(value)
     }
     case 'municipality': {
@@ -156,6 +156,10 @@ function valueTest(
         const code = String(value)
         return wanted.has(code) || wanted.has(code.slice(0, -1))
       }
+    }
+    case 'within': {
+      const wanted = new Set(placesIn(text))
+      return (value) => value !== null && wanted.has(String(value))
     }
     case 'positive':
       return (value) => value !== null && Number(value) > 0 === (text === 'true')

@@ -5,7 +5,7 @@
 import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
-import { codesIn, searchWords } from '../query/filters.ts'
+import { codesIn, placesIn, searchWords } from '../query/filters.ts'
 import { formatPeriod } from '../release/view.ts'
 import { filterColumn, rowsMeeting } from './filter-index.ts'
 import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
@@ -87,22 +87,28 @@ export function openTable(
     if (!/^[1-9]\d*$/.test(text) || text.length > INTEGER_WIDTH) return []
     return Array.from({ length: INTEGER_WIDTH - text.length + 1 }, (_, zeros) => '0'.repeat(zeros) + text)
   }
+  /** Rows whose key begins with one of the codes of a filter. */
+  const keyRows = (parameter: string, text: string): RowSet => {
+    const filter = dataset.filters?.[parameter]
+    const found = collectRows(rows)
+    for (const code of filter?.kind === 'within' ? placesIn(text) : codesIn(text)) {
+      const isPrefix = filter?.kind === 'municipality' && code.length < 7
+      const key = isPrefix ? code : file.keyText([code])
+      if (key === null) continue
+      const to = file.bound(key, true)
+      for (let row = file.bound(key, false); row < to; row += 1) found.add(row)
+    }
+    return found.finish()
+  }
   /** One condition, or those that one index answers together. */
   const find = (index: IndexName, params: Params): RowSet | null => {
-    const [[parameter, text] = ['', '']] = params
+    const [[, text] = ['', '']] = params
     if (index === 'search') return search(text)
-    if (index === 'key') {
-      const filter = dataset.filters?.[parameter]
-      const found = collectRows(rows)
-      for (const code of codesIn(text)) {
-        const isPrefix = filter?.kind === 'municipality' && code.length < 7
-        const key = isPrefix ? code : file.keyText([code])
-        if (key === null) continue
-        const to = file.bound(key, true)
-        for (let row = file.bound(key, false); row < to; row += 1) found.add(row)
-      }
-      return found.finish()
-    }
+    if (index === 'key')
+      return intersect(
+        rows,
+        params.map(([name, value]) => keyRows(name, value)),
+      )
     const filter = file.filters[index]
     return filter === undefined ? null : rowsMeeting(dataset, rows, file.file, filter, params)
   }

@@ -98,7 +98,7 @@ t.test('one seed, one set of bytes', async (t) => {
     env: { ...process.env, TZ: 'Pacific/Auckland' },
   })
   const expected = first.filter(([path]) => !path.startsWith('cnes/') || path.includes('2026-05'))
-  t.equal(expected.length, 9)
+  t.equal(expected.length, 11)
   t.same(digests(elsewhere), expected, 'a month alone, in another time zone, is that month')
 
   const other = temporaryFolder('demo-other')
@@ -135,6 +135,7 @@ t.test('everything says that it is synthetic', async (t) => {
   for (const folder of [
     join(out, 'ibge'),
     join(out, 'datasus'),
+    join(out, 'territory'),
     ...MONTHS.map((period) => dirname(zipPath(out, period))),
   ]) {
     const notes = JSON.parse(readFileSync(join(folder, 'snapshot.json'), 'utf8')) as {

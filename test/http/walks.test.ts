@@ -33,6 +33,8 @@ interface Walk {
 }
 
 const ACTIVE = 'is_active AND reference_period = 202605'
+const inRegion = (code: string): string =>
+  `municipality_ibge_code IN (SELECT ibge_code FROM MUNICIPALITIES WHERE health_region_code = '${code}')`
 const WALKS: readonly Walk[] = [
   {
     url: '/v1/states/RR/municipalities',
@@ -76,7 +78,79 @@ const WALKS: readonly Walk[] = [
     key: ['ibge_code'],
     isShort: true,
   },
+  {
+    url: '/v1/municipalities?health_macroregion_code=1201&health_region_code=12001',
+    from: 'municipalities',
+    where:
+      "health_macroregion_code = '1201' AND health_region_code = '12001' AND territorial_type = 'MUNICIPALITY'",
+    key: ['ibge_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/municipalities?region_code=4',
+    from: 'municipalities',
+    where: "region_code = 4 AND territorial_type = 'MUNICIPALITY'",
+    key: ['ibge_code'],
+  },
+  { url: '/v1/health-regions', from: 'health_regions', where: 'true', key: ['health_region_code'] },
+  {
+    url: '/v1/health-regions?uf=BA&search=DEMONSTRATIVA%2011',
+    from: 'health_regions',
+    where: "uf = 'BA' AND lower(strip_accents(health_region_name)) LIKE '%demonstrativa 11%'",
+    key: ['health_region_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/health-macroregions?search=29',
+    from: 'health_macroregions',
+    where: "health_macroregion_code LIKE '29%' OR health_macroregion_name LIKE '%29%'",
+    key: ['health_macroregion_code'],
+    isShort: true,
+  },
   { url: '/v1/facilities', from: 'facilities', where: ACTIVE, key: ['cnes_code'] },
+  {
+    url: '/v1/facilities?health_region_code=12001&management_type=M&region_code=1',
+    from: 'facilities',
+    where: `${ACTIVE} AND management_type = 'M' AND ${inRegion('12001')}`,
+    key: ['cnes_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/bed-capacity?health_macroregion_code=1401&region_code=1',
+    from: 'bed_capacity',
+    where: `${ACTIVE} AND municipality_ibge_code IN (SELECT ibge_code FROM MUNICIPALITIES WHERE health_macroregion_code = '1401')`,
+    key: ['cnes_code', 'bed_type_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/equipment-inventory?health_region_code=16001&health_macroregion_code=1602',
+    from: 'equipment_inventory',
+    where: `${ACTIVE} AND ${inRegion('16001')} AND municipality_ibge_code IN (SELECT ibge_code FROM MUNICIPALITIES WHERE health_macroregion_code = '1602')`,
+    key: ['cnes_code', 'category_code', 'equipment_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/specialized-service-offerings?health_region_code=14001&service_code=110',
+    from: 'specialized_services',
+    where: `${ACTIVE} AND service_code = '110' AND ${inRegion('14001')}`,
+    key: ['cnes_code', 'service_code', 'classification_code'],
+    isShort: true,
+  },
+  {
+    url: '/v1/demography/population?health_region_code=29001&municipality=2900108',
+    from: 'population',
+    where: "municipality_code = '2900108' AND population_type = 'ESTIMATED_POPULATION'",
+    key: ['municipality_code', 'reference_year', 'population_type'],
+    isShort: true,
+  },
+  {
+    url: '/v1/demography/population?health_macroregion_code=2902',
+    from: 'population',
+    where:
+      "population_type = 'ESTIMATED_POPULATION' AND CAST(municipality_code AS INTEGER) IN (SELECT ibge_code FROM MUNICIPALITIES WHERE health_macroregion_code = '2902')",
+    key: ['municipality_code', 'reference_year', 'population_type'],
+    isShort: true,
+  },
   {
     url: '/v1/facilities?uf=AP&facility_type_code=05',
     from: 'facilities',
@@ -238,13 +312,24 @@ async function walk(url: string, limit: number | null, between: () => Promise<vo
   return { rows, pages, releases }
 }
 
+/** A condition in which MUNICIPALITIES is the dataset of the release. */
+const withMunicipalities = (where: string) =>
+  where
+    .split('MUNICIPALITIES')
+    .flatMap((text, index) => [
+      ...(index === 0 ? [] : [{ kind: 'table', dataset: 'municipalities', period: null } as const]),
+      { kind: 'text', text } as const,
+    ])
+
 async function expected({ from, where, key }: Walk): Promise<string[]> {
   const rows = await client.engine.run(
     {
       parts: [
         { kind: 'text', text: `SELECT ${key.join(', ')} FROM ` },
         { kind: 'table', dataset: from, period: null },
-        { kind: 'text', text: ` WHERE ${where} ORDER BY ${key.join(', ')}` },
+        { kind: 'text', text: ' WHERE ' },
+        ...withMunicipalities(where),
+        { kind: 'text', text: ` ORDER BY ${key.join(', ')}` },
       ],
     },
     current,

@@ -84,7 +84,10 @@ write(
         : row,
   ),
 )
-const imported = await importPaths([folder, join(csv, 'ibge')], { releasesDir, maxRejected: 0.001 })
+const imported = await importPaths([folder, join(csv, 'ibge'), join(snapshots, 'territory')], {
+  releasesDir,
+  maxRejected: 0.001,
+})
 const after = imported.analytics
 await writePointer(releasesDir, after)
 const client = await openClient(releasesDir)

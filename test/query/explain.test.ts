@@ -108,12 +108,20 @@ for (const dimension of DIMENSION_CODES.filter((code) => !OF_RESIDENTS.some((oth
           column === undefined
             ? `SELECT strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m') AS code, count(*) AS facts FROM (${from}) GROUP BY 1`
             : `SELECT ${column} AS code, count(*) AS facts FROM (${from} AND reference_period = 202605) GROUP BY 1`
+        // Larger places are those of the municipality.
+        const isDerived = ['region', 'health_region', 'health_macroregion'].includes(dimension)
+        const place = isDerived ? `, places.${column}` : ''
         const rows = await client.engine.run(
           {
             parts: [
-              { kind: 'text', text: 'WITH source AS (SELECT * FROM ' },
+              { kind: 'text', text: `WITH source AS (SELECT own.*${place} FROM ` },
               ...table(dataset).parts,
-              { kind: 'text', text: `) ${source}` },
+              { kind: 'text', text: ' AS own JOIN ' },
+              ...table('municipalities').parts,
+              {
+                kind: 'text',
+                text: ` AS places ON places.ibge_code = own.municipality_ibge_code) ${source}`,
+              },
             ],
           },
           view,

@@ -11,6 +11,7 @@ import { createDraws } from '../fixtures/draws.ts'
 import {
   answer,
   COLUMNS,
+  cellOf,
   type DatasetName,
   DEFINITIONS,
   DIMENSIONS_OF,
@@ -70,7 +71,10 @@ const world: World = {
     'population_by_age',
   ),
   states: await select('uf, name', 'states'),
-  municipalities: await select('ibge_code, name, uf, territorial_type', 'municipalities'),
+  municipalities: await select(
+    'ibge_code, name, uf, territorial_type, region_code, health_region_code, health_macroregion_code',
+    'municipalities',
+  ),
   periods: ['2026-03', '2026-04', '2026-05'],
   censusYear: 2022,
   estimateYear: 2025,
@@ -90,7 +94,9 @@ function drawFilter(dataset: DatasetName | People, operator: 'EQ' | 'IN'): Filte
   const column = COLUMNS[dimension] ?? ''
   const rows =
     dataset === 'ages' ? world.ages : dataset === 'population' ? world.facts.facilities : world.facts[dataset]
-  const codes = [...Array(operator === 'EQ' ? 1 : 3)].map(() => pick(rows)[column] as string | number | null)
+  const codes = [...Array(operator === 'EQ' ? 1 : 3)].map(
+    () => (cellOf(pick(rows), column, world) ?? null) as string | number | null,
+  )
   const known = [...new Set(codes.filter((code) => code !== null))]
   if (known.length === 0) return { dimension: 'state', operator: 'EQ', value: 'RR' }
   return operator === 'EQ'
@@ -103,6 +109,14 @@ const named = (rows: readonly Row[], key: string): Map<unknown, string> =>
 const NAMES: Readonly<Record<string, Map<unknown, string>>> = {
   state: named(world.states, 'uf'),
   municipality: named(world.municipalities, 'ibge_code'),
+  health_region: named(
+    await select('health_region_code, health_region_name AS name', 'health_regions'),
+    'health_region_code',
+  ),
+  health_macroregion: named(
+    await select('health_macroregion_code, health_macroregion_name AS name', 'health_macroregions'),
+    'health_macroregion_code',
+  ),
 }
 const collator = new Intl.Collator('pt')
 
@@ -192,6 +206,57 @@ for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 
       }
     t.same(wrong.slice(0, 8), [], `${questions - before[0]} questions, ${cells - before[1]} cells`)
   })
+
+t.test('every metric by each place that follows from a municipality', async (t) => {
+  const wrong: string[] = []
+  const regions = [...new Set(world.municipalities.map((row) => row.health_region_code))].filter(
+    (code) => code !== null,
+  ) as string[]
+  const filters: readonly (readonly Filter[])[] = [
+    [],
+    [{ dimension: 'health_region', operator: 'IN', value: ['12001', '12002', '14001', '16002'] }],
+    [{ dimension: 'health_macroregion', operator: 'EQ', value: '1201' }],
+    [
+      { dimension: 'health_region', operator: 'NEQ', value: '12001' },
+      { dimension: 'region', operator: 'EQ', value: 1 },
+    ],
+    [{ dimension: 'region', operator: 'NOT_IN', value: [1, 3] }],
+    [{ dimension: 'health_region', operator: 'EQ', value: pick(regions) }],
+  ]
+  const groups = [
+    [],
+    ['region'],
+    ['health_region'],
+    ['health_macroregion'],
+    ...cases(
+      [
+        ['health_region', 'health_macroregion'],
+        ['state', 'health_region'],
+        ['municipality', 'health_macroregion'],
+        ['health_region', 'reference_period'],
+        ['region', 'facility_type'],
+        ['facility', 'health_region'],
+        ['state'],
+        ['municipality'],
+      ],
+      [['health_region', 'health_macroregion'], ['region', 'facility_type'], ['state']],
+    ),
+  ]
+  for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 'services'] as const)
+    for (const group_by of groups) {
+      if (!group_by.every((group) => DIMENSIONS_OF[dataset].includes(group))) continue
+      const metrics = METRIC_CODES.filter(
+        (code) => datasetOf(code) === dataset && !(group_by.includes('facility') && isPerPeople(code)),
+      )
+      for (const filter of cases(filters, filters.slice(0, 4)))
+        for (let from = 0; from < metrics.length; from += 20) {
+          const question = { metrics: metrics.slice(from, from + 20), group_by, filters: filter }
+          const found = await differences(question)
+          if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)
+        }
+    }
+  t.same(wrong.slice(0, 8), [])
+})
 
 t.test('several months, every way to one value', async (t) => {
   const wrong: string[] = []

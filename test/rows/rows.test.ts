@@ -520,11 +520,10 @@ t.test('missing, damaged and foreign files are said, and the engine answers', as
 t.test(
   'a row file of the same Parquet bytes is shared; two stores read it; what is removed stays open',
   async (t) => {
-    const older = await importPaths([join(small.snapshots, 'cnes/2026-04'), join(small.snapshots, 'ibge')], {
-      releasesDir: small.releasesDir,
-      maxRejected: 0.001,
-      makesRows: true,
-    })
+    const older = await importPaths(
+      ['cnes/2026-04', 'ibge', 'territory'].map((folder) => join(small.snapshots, folder)),
+      { releasesDir: small.releasesDir, maxRejected: 0.001, makesRows: true },
+    )
     t.equal(older.demography, small.result.demography)
     const files = older.rowFiles[older.cnes ?? '']
     t.equal(files?.files, 4)

@@ -32,6 +32,7 @@ import {
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
 import { type Chance, createChance, inventCnpj } from './random.ts'
+import { TERRITORY_ARCHIVE, territoryTables } from './territory.ts'
 
 export interface DemonstrationOptions {
   readonly out: string
@@ -83,6 +84,7 @@ export async function writeDemonstration(
   onProgress('population')
   written.push(...(await writeIbge(join(out, 'ibge'), all, chance)))
   written.push(...(await writePopulationByAge(join(out, 'datasus'), all, chance)))
+  written.push(...(await writeTerritory(join(out, 'territory'), all, chance)))
   for (let age = periods - 1; age >= 0; age -= 1) {
     const period = monthBefore(NEWEST, age)
     onProgress(`month ${period}`)
@@ -298,6 +300,23 @@ async function writeIbge(
     await writeNotes(folder, paths),
     ...(await Promise.all(paths.map(async (path) => ({ path, bytes: (await digestFile(path)).bytes })))),
   ]
+}
+
+/** The territorial base as it is published: an archive of CSV in UTF-8, quoted, with CR LF. */
+async function writeTerritory(
+  folder: string,
+  all: readonly DemoMunicipality[],
+  chance: Chance,
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const path = join(folder, TERRITORY_ARCHIVE)
+  await writeArchive(path, (zip) => {
+    for (const [table, rows] of territoryTables(all, chance)) {
+      const lines = rows.map((cells) => `"${cells.join('","')}"\r\n`)
+      zip.addBuffer(Buffer.from(lines.join('')), `${table}.csv`, ARCHIVE_SETTINGS)
+    }
+  })
+  return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
 }
 
 /** The year of the newest estimate. */

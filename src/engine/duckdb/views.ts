@@ -4,6 +4,7 @@
  * one period never opens the others.
  */
 import { join } from 'node:path'
+import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import type { ReleaseView } from '../../release/view.ts'
 
@@ -31,14 +32,18 @@ export function createViewStatements(
     for (const [dataset, entry] of Object.entries(manifest.datasets)) {
       const reads = `${manifest.release_id}/${dataset}`
       const files = filesOf(manifest, dataset, releasesDir)
+      const columns = selectList(
+        dataset,
+        entry.fields.map(({ name }) => name),
+      )
       if (entry.periods.length === 0) {
-        statements.push({ sql: createView(schema, dataset, null, files, false), reads })
+        statements.push({ sql: createView(schema, dataset, null, files, columns, false), reads })
         continue
       }
-      statements.push({ sql: createView(schema, dataset, null, files, true), reads })
+      statements.push({ sql: createView(schema, dataset, null, files, columns, true), reads })
       for (const period of entry.periods) {
         const own = files.filter((file) => file.includes(`reference_period=${period}`))
-        statements.push({ sql: createView(schema, dataset, period, own, true), reads })
+        statements.push({ sql: createView(schema, dataset, period, own, columns, true), reads })
       }
     }
   }
@@ -56,6 +61,7 @@ function createView(
   dataset: string,
   period: number | null,
   files: string[],
+  columns: string,
   periodic: boolean,
 ): string {
   // Provenance tables keep the published columns, which differ between file families: union by name.
@@ -63,5 +69,5 @@ function createView(
   const options = periodic
     ? "file_row_number = true, hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
     : 'file_row_number = true, hive_partitioning = false'
-  return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT * FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
+  return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT ${columns} FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
 }

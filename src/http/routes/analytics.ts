@@ -17,6 +17,7 @@ import {
   readPin,
   widenMunicipalities,
 } from '../../query/result.ts'
+import { requireDimension } from '../../query/territory.ts'
 import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
@@ -72,6 +73,7 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
       ],
     })
   const { engine, view, capabilities } = partsOf(request)
+  requireDimension(code, view, { parameter: 'dimensionCode' })
   const limit = Number(query.limit ?? 50)
   const offset = Number(query.offset ?? 0)
   const search = query.search ?? null
@@ -92,6 +94,7 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
         ...(parent === null ? {} : { parent: { dimension: parent, code: row.parent ?? null } }),
       }))
   const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })
+  for (const { dimension } of filters) requireDimension(dimension, view, { parameter: 'filters' })
   if (query.counts === 'true' || filters.length > 0) {
     const members = data.flatMap(({ code: member }) => (member === null ? [] : [member as string | number]))
     const counts = await countFacts(code, members, filters, {

@@ -1,4 +1,4 @@
-/** States and municipalities (capability geo.read). */
+/** States, municipalities and health regions (capability geo.read). */
 import { DATASETS } from '../../model/datasets.ts'
 import type { Route } from '../route.ts'
 
@@ -26,7 +26,7 @@ export const GEOGRAPHY: readonly Route[] = [
     summary: 'Municipalities of a state.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
-    filters: [],
+    filters: ['health_region_code', 'health_macroregion_code'],
     defaults: { territorial_type: 'MUNICIPALITY' },
     pathFilter: { parameter: 'uf', filter: 'state' },
     limit: { default: 50, max: 250 },
@@ -51,5 +51,25 @@ export const GEOGRAPHY: readonly Route[] = [
     dataset: DATASETS.municipalities,
     key: { ibge_code: 7 },
     response: 'MunicipalityDetailResponse',
+  },
+  {
+    kind: 'list',
+    path: '/v1/health-regions',
+    summary: 'Health regions, by state, name or code.',
+    capability: 'geo.read',
+    dataset: DATASETS.health_regions,
+    filters: Object.keys(DATASETS.health_regions.filters),
+    limit: { default: 50, max: 250 },
+    response: 'HealthRegionListResponse',
+  },
+  {
+    kind: 'list',
+    path: '/v1/health-macroregions',
+    summary: 'Health macro-regions, by state, name or code.',
+    capability: 'geo.read',
+    dataset: DATASETS.health_macroregions,
+    filters: Object.keys(DATASETS.health_macroregions.filters),
+    limit: { default: 50, max: 250 },
+    response: 'HealthMacroregionListResponse',
   },
 ]

@@ -1,5 +1,5 @@
 /**
- * IBGE tables → the demography datasets of one release: states, municipalities, population.
+ * IBGE tables and DATASUS's territory → the demography datasets of one release: states, municipalities, health regions, population.
  *
  * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
  * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
@@ -22,6 +22,8 @@ import {
   recognisePopulationByAge,
   stagePopulationByAge,
 } from './population-by-age.ts'
+import { placesSql, stageTerritory, territoryColumns } from './territory.ts'
+import { chooseEdition, isUnreadTable, type TerritoryFiles, territoryRole } from './territory-files.ts'
 
 interface IbgeSource {
   readonly snapshot: Snapshot
@@ -50,13 +52,17 @@ export const DEMOGRAPHY: AreaImporter = {
   area: 'demography',
   needs: [],
   async recognises(name, readHead) {
+    if (territoryRole(name) !== null) return true
     const head = await readHead()
     return recogniseIbge(name, head) || recognisePopulationByAge(name, head)
   },
+  placeOf: (entry) => (isUnreadTable(entry) ? 'left out' : 'extracted'),
   async open(files, unknown, onProgress) {
     const sources: IbgeSource[] = []
     const ages: AgeSource[] = []
+    const territory = chooseEdition(files.filter(({ name }) => territoryRole(name) !== null))
     for (const file of files) {
+      if (territoryRole(file.name) !== null) continue
       onProgress(file.name)
       if (/\.dbf$/i.test(file.name)) {
         ages.push(await readAges(file))
@@ -68,11 +74,11 @@ export const DEMOGRAPHY: AreaImporter = {
         throw new ImportError(file.name, 'is there twice', 'Import one copy of each file')
       else sources.push(source)
     }
-    if (sources.length + ages.length === 0) return null
+    if (sources.length + ages.length === 0 && territory === null) return null
     checkEditions(ages.map(({ table }) => table))
     return {
       synthetic: sources.some(({ table }) => table.synthetic),
-      build: ({ session, staging }) => buildDemography(session, staging, sources, ages),
+      build: ({ session, staging }) => buildDemography(session, staging, sources, ages, territory),
     }
   },
 }
@@ -120,6 +126,7 @@ async function buildDemography(
   staging: string,
   sources: readonly IbgeSource[],
   ages: readonly AgeSource[],
+  territoryFiles: TerritoryFiles | null,
 ): Promise<BuiltArea> {
   const list = pickList(sources)
   const setAside = new Map<string, number>()
@@ -207,6 +214,13 @@ async function buildDemography(
     if (unknown > 0) note(snapshot.file, 'unknown_municipality', unknown)
   }
 
+  const codes = list.table.municipalities.map(({ ibge_code }) => ibge_code)
+  const territory = territoryFiles === null ? null : await stageTerritory(session, territoryFiles, codes)
+  for (const { file, reason, rows } of territory?.setAside ?? []) note(file, reason, rows)
+  rejected += territory?.rejected ?? 0
+  read += territory?.read ?? 0
+  const ofTerritory = territoryColumns(territory)
+
   const file = quoteText(list.snapshot.file)
   await session.run(
     `CREATE TABLE municipalities_out AS
@@ -218,9 +232,9 @@ async function buildDemography(
        SELECT (530000 + 10 * n) * 10, 'Região administrativa ' || (530000 + 10 * n), 53, 'ADMINISTRATIVE_REGION', NULL, NULL FROM range(2, ${REGION_COUNT + 1}) AS regions(n)
      )
      SELECT CAST(members.ibge_code AS INTEGER) AS ibge_code, members.name, uf, CAST(state_ibge_code AS INTEGER) AS state_ibge_code,
-       states_in.name AS state_name, region_code, region_name, territorial_type, ${foldText('members.name')} AS search_text,
-       source_file, CAST(source_row AS INTEGER) AS source_row
-     FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code;
+       states_in.name AS state_name, region_code, region_name, territorial_type, ${ofTerritory.columns}, ${foldText('members.name')} AS search_text,
+       members.source_file, CAST(members.source_row AS INTEGER) AS source_row
+     FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code${ofTerritory.joins};
      CREATE TABLE states_out AS
      SELECT ibge_code, uf, name, region_code, region_name,
        CAST((SELECT count(*) FROM list_in WHERE list_in.ibge_code // 100000 = states_in.ibge_code) AS INTEGER) AS municipality_count
@@ -237,7 +251,9 @@ async function buildDemography(
     )
   const outputs: DatasetOutput[] = []
   const byAge = stagedAges === null ? [] : (['population_by_age'] as const)
-  for (const dataset of ['states', 'municipalities', 'population', ...byAge] as const)
+  if (territory !== null) await session.run(placesSql(territory.edition))
+  const places = territory?.datasets ?? []
+  for (const dataset of ['states', 'municipalities', 'population', ...byAge, ...places] as const)
     outputs.push(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
     )
@@ -276,7 +292,7 @@ async function buildDemography(
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
-    snapshots: [...sources, ...ages].map(({ snapshot }) => snapshot),
+    snapshots: [...[...sources, ...ages].map(({ snapshot }) => snapshot), ...(territory?.snapshots ?? [])],
     scope: 'br',
     counts: {
       municipalities: list.table.municipalities.length,
@@ -289,6 +305,7 @@ async function buildDemography(
             population_by_age_year: Math.max(...ages.map(({ table }) => table.year)),
             population_by_age_edition: Math.max(...ages.map(({ table }) => table.edition)),
           }),
+      ...territory?.counts,
     },
     setAside: [...setAside]
       .map(([key, rows]) => ({
@@ -303,6 +320,7 @@ async function buildDemography(
     coverage: {},
     month: (newest === 0 ? 2000 : newest) * 100 + 1,
     censusYear: census === 0 ? null : census,
+    ...(territory === null ? {} : { territoryEdition: territory.edition }),
   }
 }
 

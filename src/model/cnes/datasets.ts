@@ -1,5 +1,5 @@
 /** Facilities, the registry's code lists, and what facilities have: beds, equipment, specialised services. */
-import { codeList, equals, namedCodes } from '../declare.ts'
+import { codeList, equals, namedCodes, withinPlaces } from '../declare.ts'
 import type { FieldName } from '../fields.ts'
 import type { Dataset, DeclarationFilter, Filter, FilterValues } from '../types.ts'
 import { CHARACTERISTIC_CODES, MANAGEMENT_TYPES, PROVIDER_KINDS, TP_SUS_CODES } from './code-lists.ts'
@@ -16,6 +16,7 @@ const FACILITY_ATTRIBUTES = ['facility_type_code', 'management_type', 'legal_nat
 
 const cnesCode: Filter = equals({ digits: 7 })
 const municipality: Filter = { kind: 'municipality', column: 'municipality_ibge_code' }
+const within = withinPlaces('municipality_ibge_code')
 const status: Filter = { kind: 'status' }
 const flagged = (column: FieldName): Filter => ({ kind: 'flag', column })
 /** Attributes of the facility, as they are in the period of the row. */
@@ -23,6 +24,7 @@ const ofFacility = {
   cnes_code: cnesCode,
   uf: equals({ uf: true }),
   municipality_ibge_code: municipality,
+  ...within,
   facility_type_code: equals({ digits: 2 }),
 } as const
 const declared = (column: DeclarationFilter['column'], values: FilterValues): Filter => ({
@@ -78,7 +80,7 @@ export const DATASETS = {
       'activity_level',
       'client_flow_code',
       'client_flow_name',
-      'health_region_code',
+      'registry_health_region_code',
       'establishment_type_code',
       'establishment_type_name',
       'main_activity_code',
@@ -94,6 +96,7 @@ export const DATASETS = {
     filters: {
       uf: equals({ uf: true }),
       municipality_ibge_code: municipality,
+      ...within,
       facility_type_code: equals({ digits: 2 }),
       management_type: equals({ list: MANAGEMENT_TYPES }),
       legal_nature_code: equals({ digits: 4 }),

@@ -78,6 +78,9 @@ export const DIMENSIONS = {
 const OF_FACILITIES = [
   'state',
   'municipality',
+  'region',
+  'health_region',
+  'health_macroregion',
   'facility',
   'facility_type',
   'management_type',

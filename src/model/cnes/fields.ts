@@ -58,7 +58,9 @@ export const FIELDS = {
   ),
   administrative_region_name: name('Name of the administrative region.'),
   person_type: optionalCode('1 natural person, 3 legal person.'),
-  health_region_code: optionalCode('Health region as published.'),
+  registry_health_region_code: optionalCode(
+    'Health region as the registry’s own entry says it: free text, which may differ from the region of the municipality.',
+  ),
   establishment_type_code: optionalCode('Establishment type of the newer registry, 3 digits.'),
   establishment_type_name: name('Text of the establishment type.'),
   main_activity_code: optionalCode('Main activity of the newer registry, 3 digits.'),

@@ -32,7 +32,7 @@ const STATE_FACILITY: readonly Lineage[] = [
   line('activity_code', 'ATIVIDAD', 'code2'),
   line('client_flow_code', 'CLIENTEL', 'code2'),
   line('opening_hours_code', 'TURNO_AT', 'code2'),
-  line('health_region_code', 'REGSAUDE', 'text'),
+  line('registry_health_region_code', 'REGSAUDE', 'text'),
 ]
 
 export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
@@ -64,7 +64,7 @@ export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
     line('activity_code', 'CO_ATIVIDADE', 'code2'),
     line('activity_level', 'NIVEL_DEP', 'code1'),
     line('client_flow_code', 'CO_CLIENTELA', 'code2'),
-    line('health_region_code', 'CO_REGIAO_SAUDE', 'text'),
+    line('registry_health_region_code', 'CO_REGIAO_SAUDE', 'text'),
     line('establishment_type_code', 'CO_TIPO_ESTABELECIMENTO', 'code3'),
     line('main_activity_code', 'CO_ATIVIDADE_PRINCIPAL', 'code3'),
     line('coverage_type_code', 'CO_TIPO_ABRANGENCIA', 'code2'),

@@ -1,5 +1,5 @@
 /** The population of municipalities. */
-import { equals, SOURCE } from '../declare.ts'
+import { equals, SOURCE, withinPlaces } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { AGE_GROUPS, POPULATION_TYPES, SEXES } from './code-lists.ts'
 
@@ -21,6 +21,7 @@ export const DATASETS = {
     filters: {
       state: { kind: 'equals', column: 'uf', values: { uf: true } },
       municipality: { kind: 'municipality', column: 'municipality_code' },
+      ...withinPlaces('municipality_code'),
       reference_year: equals({ year: true }),
       population_type: equals({ list: POPULATION_TYPES }),
     },
@@ -44,6 +45,7 @@ export const DATASETS = {
     filters: {
       state: { kind: 'equals', column: 'uf', values: { uf: true } },
       municipality: { kind: 'municipality', column: 'municipality_code' },
+      ...withinPlaces('municipality_code'),
       reference_year: equals({ year: true }),
       sex: equals({ list: Object.keys(SEXES) }),
       age_group: equals({ list: AGE_GROUPS }),

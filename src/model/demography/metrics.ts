@@ -3,11 +3,13 @@ import type { DatasetName } from '../datasets.ts'
 import { counted, metricsOf, ratio, sum } from '../declare.ts'
 import type { Fact } from '../types.ts'
 
+const PLACES = ['state', 'municipality', 'region', 'health_region', 'health_macroregion'] as const
+
 export const FACTS = {
-  population: { capability: 'demography.read', dimensions: ['state', 'municipality'] },
+  population: { capability: 'demography.read', dimensions: PLACES },
   population_by_age: {
     capability: 'demography.read',
-    dimensions: ['state', 'municipality', 'sex', 'age_group'],
+    dimensions: [...PLACES, 'sex', 'age_group'],
   },
 } as const satisfies Partial<Record<DatasetName, Fact>>
 

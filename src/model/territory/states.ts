@@ -9,7 +9,8 @@ export interface State {
   readonly region_name: string
 }
 
-const REGIONS: Readonly<Record<number, string>> = {
+/** The five major regions by IBGE code. */
+export const REGIONS: Readonly<Record<number, string>> = {
   1: 'Norte',
   2: 'Nordeste',
   3: 'Sudeste',

@@ -22,6 +22,7 @@ import {
   populationOf,
   preAggregateRows,
 } from '../../resident-relations.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
 
 /** Column of a grouped dimension. */
 export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
@@ -66,7 +67,11 @@ const codeSql = (code: DimensionCode): Sql =>
   dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR)`
 
 /** The facts of active facilities that a plan adds up, or what was added up of them before. */
-function factsSource(plan: DatasetPlan): Sql {
+const factsSource = (plan: DatasetPlan): Sql =>
+  withPlaces(carriedFacts(plan), derivedDimensions(plan.keys, plan.filters))
+
+/** With the columns that facts carry themselves. */
+function carriedFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
   if (dataset === 'population') return populationOf(years ?? NO_YEARS)
   if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
@@ -93,6 +98,7 @@ function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean
   )
 }
 
+/** Column of a dimension in the rows of a dataset as they are stored. */
 export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
   dimension === 'municipality' && isPopulation(dataset)
     ? TEXT('CAST(municipality_code AS INTEGER)')
@@ -142,12 +148,13 @@ export function printMemberCounts(
   filters: readonly QueryFilter[],
 ): Sql {
   const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
+  const facts = unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
   const where = [
     filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
   ]
   return sql`SELECT ${codeSql(dimension)} AS code, count(*) AS facts
-FROM ${unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))} AS facts
+FROM ${withPlaces(facts, derivedDimensions([dimension], filters))} AS facts
 WHERE ${join(where, '\n  AND ')}
 GROUP BY ${factKey(dimension)}
 ORDER BY code`
@@ -204,6 +211,8 @@ export function codeText(code: string): Sql {
 export function conditionSql(condition: Condition): Sql {
   if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
   if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
+  if ('oneOf' in condition)
+    return sql`${ident(condition.field)} IN (${join(condition.oneOf.map(codeText), ', ')})`
   if ('flag' in condition) return ident(condition.flag)
   if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
   throw new TypeError('no column says it')

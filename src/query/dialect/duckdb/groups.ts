@@ -3,13 +3,21 @@
  * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
  */
 
-import { type FactDataset, isPopulation, PLACE_DIMENSIONS } from '../../../model/dimensions.ts'
-import { STATES } from '../../../model/territory/states.ts'
+import {
+  DERIVED_DIMENSIONS,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isPopulation,
+  PLACE_DIMENSIONS,
+} from '../../../model/dimensions.ts'
+import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
 import type { QueryFilter } from '../../request.ts'
 import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
 import { filterCondition, hasRows, key, keyList } from './facts.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
@@ -35,6 +43,8 @@ export function carriedOf(
 export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
   if (spine !== 'members') return null
   if (group_by.includes('municipality')) return 'municipality'
+  // With a place that follows from the municipality, groups are pairs that municipalities have.
+  if (group_by.some((code) => DERIVED_DIMENSIONS.has(code))) return null
   return group_by.includes('state') ? 'state' : null
 }
 
@@ -71,12 +81,15 @@ export function spineCte(plan: AggregatePlan): Sql {
     return sql`  SELECT reference_period FROM ${periods ?? EMPTY}${plan.spinePeriods.length === 0 ? TEXT(' WHERE false') : EMPTY}`
   const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const place = (filter: QueryFilter): Sql =>
-    filterCondition(filter.dimension === 'state' ? ident('uf') : ident('code'), filter)
+    filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
+  const members = (codes: readonly DimensionCode[]): Sql =>
+    withPlaces(membersOf('municipality'), derivedDimensions(codes, plan.placeFilters), TEXT('own.code'))
   const inScope = plan.placeFilters.map(place)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
-  if (groups.includes('municipality')) {
+  if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
     // The ignored municipality of a state is a row where it has an active facility, whatever the metrics are, so that a
-    // metric alone has the same rows as beside others.
+    // metric alone has the same rows as beside others. It lies in no health region: what stands there is in the group
+    // without a code, and no fact is lost.
     const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
     const withFacilities = months.map(
       (period) =>
@@ -86,14 +99,16 @@ export function spineCte(plan: AggregatePlan): Sql {
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
-    return sql`  SELECT ${join([...columns, ...carried], ', ')}
-  FROM ${membersOf('municipality')} AS members${across}
+    // A municipality is a group; of larger places each pair that municipalities have is one.
+    const each = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
+    return sql`  SELECT ${each}${join([...columns, ...carried], ', ')}
+  FROM ${members(groups)} AS members${across}
   WHERE ${join([exists, ...inScope], '\n    AND ')}`
   }
   const scope =
     plan.placeFilters.length === 0
       ? EMPTY
-      : sql`\n  WHERE code IN (SELECT uf FROM ${membersOf('municipality')} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
+      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
   return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('state')} AS members${across}${scope}`
@@ -145,26 +160,53 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
 function coveredSql(dataset: DatasetPlan, plan: AggregatePlan): Sql | null {
   const groups = plan.query.group_by
   const byPeriod = groups.includes('reference_period')
-  const stateCode = groups.includes('state')
-    ? sql`spine."uf"`
-    : groups.includes('municipality')
-      ? sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`
-      : null
+  const place = placeOf(plan)
   const { covered } = dataset
-  if (covered === 'all' || stateCode === null)
+  if (covered === 'all' || place === null)
     return byPeriod ? sql`spine."reference_period" IN (${join(dataset.periods.map(whole), ', ')})` : null
   const codesOf = (states: readonly string[] | 'all'): string[] =>
-    STATES.filter(({ uf }) => states === 'all' || states.includes(uf)).map(({ uf, ibge_code }) =>
-      groups.includes('state') ? uf : String(ibge_code),
-    )
+    place.collected(STATES.filter(({ uf }) => states === 'all' || states.includes(uf)))
   if (byPeriod) {
     const pairs = covered.flatMap(({ period, states }) => codesOf(states).map((code) => `${period} ${code}`))
-    return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${stateCode} IN (SELECT unnest(${pairs}))`
+    return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
   }
   const everywhere = covered
     .map(({ states }) => codesOf(states))
     .reduce((left, right) => left.filter((code) => right.includes(code)))
-  return sql`${stateCode} IN (SELECT unnest(${everywhere}))`
+  return sql`${place.code} IN (SELECT unnest(${everywhere}))`
+}
+
+/** What of a group's place says whether it was collected: a code, and the codes that are where some states were. */
+interface CoveredPlace {
+  readonly code: Sql
+  collected(states: readonly State[]): string[]
+}
+
+/** @returns null where no place is grouped */
+function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace | null {
+  if (group_by.includes('state'))
+    return { code: sql`spine."uf"`, collected: (states) => states.map(({ uf }) => uf) }
+  const ofState = (code: Sql): CoveredPlace => ({
+    code,
+    collected: (states) => states.map(({ ibge_code }) => String(ibge_code)),
+  })
+  if (group_by.includes('municipality'))
+    return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
+  // Codes of health regions begin with their state's.
+  const health = group_by.find((code) => dimensionOf(code).derivedFrom === 'municipality')
+  if (health !== undefined) return ofState(sql`left(spine.${key(health)}, 2)`)
+  if (!group_by.includes('region')) return null
+  return {
+    code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
+    // A region is collected where all of its states are that are asked for.
+    collected: (states) =>
+      Object.keys(REGIONS).filter((region) =>
+        STATES.every(
+          ({ uf, region_code }) =>
+            String(region_code) !== region || !scope.has(uf) || states.some((state) => state.uf === uf),
+        ),
+      ),
+  }
 }
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {

@@ -13,6 +13,7 @@ import type { DatasetPlan } from '../../aggregate.ts'
 import { IS_OUTSOURCED } from '../../resident-relations.ts'
 import { codeText, conditionSql, filterColumn, filterCondition, unionOf } from './facts.ts'
 import type { GroupKey } from './page.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
 
 /** Columns that tell a record from the others of its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
@@ -21,10 +22,16 @@ const isPeriodic = ({ dataset }: DatasetPlan): boolean => !isPopulation(dataset)
 const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', ')
 
 /** The rows a plan reads, with a month each: the population has none. */
-const rowsSql = (plan: DatasetPlan): Sql =>
-  isPeriodic(plan)
-    ? unionOf(plan.periods.map((period) => table(plan.dataset, period)))
-    : sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`
+const rowsSql = (plan: DatasetPlan): Sql => {
+  const derived = derivedDimensions(plan.keys, plan.filters)
+  return isPeriodic(plan)
+    ? withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived)
+    : withPlaces(
+        sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`,
+        derived,
+        TEXT('CAST(own.municipality_code AS INTEGER)'),
+      )
+}
 
 /** Of the population by age the rows of the year of the metric; the other population's year is part of its measures. */
 const ofYear = ({ dataset, years }: DatasetPlan): Sql =>

@@ -1,0 +1,349 @@
+/**
+ * Health regions and macro-regions of municipalities, by one edition of the territory: its files → tables of the session that
+ * the demography datasets are written from, and what the manifest says of them.
+ *
+ * A municipality has one region and one macro-region. The macro-region is the municipality's own and never its region's, because
+ * a region may lie in two. Codes of no municipality ("unknown" of a state, former codes) are counted and left out.
+ */
+import { STATES } from '../../model/territory/states.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { FoundFile } from '../discover.ts'
+import { ImportError } from '../import-error.ts'
+import { cnvLookup, readCnv } from '../readers/cnv.ts'
+import { foldText } from '../rules.ts'
+import { quoteText, type Session } from '../session.ts'
+import {
+  type ColumnNames,
+  cleanText,
+  readTable,
+  readTerritoryFile,
+  snapshotOf,
+  type TerritoryFiles,
+  type TerritoryRole,
+  type TerritoryRow,
+} from './territory-files.ts'
+
+const MUNICIPALITY: ColumnNames = ['CO_MUNICIP', 'CO_MUNINIP', 'CO_MUNIC', 'CO_MUNICIPIO', 'CO_MUNIC_IBGE']
+const REGION: ColumnNames = ['CO_REGSAUD', 'REGSAUD', 'CO_REGSAUDE']
+const MACROREGION: ColumnNames = [
+  'CO_MACSAUD',
+  'MACSAUD',
+  'MACSAUDE',
+  'CO_MACSAUDE',
+  'CO_MACRORR',
+  'CO_MACRORREGIONAL',
+]
+const NAME: ColumnNames = ['DS_NOME', 'NO_NOME', 'DS_REGSAUD', 'DS_MACSAUD']
+const SHORT_NAME: ColumnNames = ['DS_ABREV']
+
+/** The two kinds of place: how long their codes are, and which files say what of them. */
+const KINDS = [
+  {
+    stem: 'health_region',
+    digits: 5,
+    members: 'regions of municipalities',
+    names: 'names of regions',
+    column: REGION,
+    name: [NAME, SHORT_NAME],
+  },
+  {
+    // The long names of macro-regions are capitals without accents; the short ones are readable.
+    stem: 'health_macroregion',
+    digits: 4,
+    members: 'macro-regions of municipalities',
+    names: 'names of macro-regions',
+    column: MACROREGION,
+    name: [SHORT_NAME, NAME],
+  },
+] as const satisfies readonly {
+  stem: string
+  digits: number
+  members: TerritoryRole
+  names: TerritoryRole
+  column: ColumnNames
+  name: readonly ColumnNames[]
+}[]
+type Kind = (typeof KINDS)[number]
+
+export interface StagedTerritory {
+  readonly edition: string
+  /** Of the two datasets, those that the edition has. */
+  readonly datasets: readonly ('health_regions' | 'health_macroregions')[]
+  readonly snapshots: readonly Snapshot[]
+  readonly counts: Readonly<Record<string, number>>
+  readonly setAside: readonly { readonly file: string; readonly reason: string; readonly rows: number }[]
+  /** Municipalities that the edition does not know, of the rows it has. */
+  readonly rejected: number
+  readonly read: number
+}
+
+/** A place, where it is named, and how many municipalities it has. */
+interface Place {
+  readonly name: string | null
+  readonly file: string | null
+  readonly row: number | null
+}
+
+interface ReadKind {
+  readonly kind: Kind
+  /** Code of the place by municipality, seven digits. */
+  readonly members: ReadonlyMap<number, string>
+  readonly places: ReadonlyMap<string, Place>
+  readonly snapshots: readonly Snapshot[]
+  readonly others: number
+  readonly read: number
+  readonly file: string
+}
+
+/**
+ * Makes the tables territory_in (a row each municipality), health_regions_in and health_macroregions_in.
+ *
+ * @param municipalities seven-digit codes of the list of the release
+ * @throws ImportError naming file and row
+ */
+export async function stageTerritory(
+  session: Session,
+  { edition, files }: TerritoryFiles,
+  municipalities: readonly number[],
+): Promise<StagedTerritory> {
+  const kinds: ReadKind[] = []
+  for (const kind of KINDS) {
+    const source = files.get(kind.members)
+    if (source !== undefined) kinds.push(await readKind(session, kind, source, files, municipalities))
+  }
+  const find = (stem: Kind['stem']): ReadKind | undefined => kinds.find(({ kind }) => kind.stem === stem)
+  const [regions, macroregions] = [find('health_region'), find('health_macroregion')]
+  await session.run(
+    `CREATE TABLE territory_in (ibge_code INTEGER, health_region_code VARCHAR, health_macroregion_code VARCHAR);
+     CREATE TABLE health_regions_in (code VARCHAR, name VARCHAR, source_file VARCHAR, source_row INTEGER);
+     CREATE TABLE health_macroregions_in (code VARCHAR, name VARCHAR, source_file VARCHAR, source_row INTEGER)`,
+  )
+  const appender = await session.connection.createAppender('territory_in')
+  const orNull = (text: string | null | undefined): void =>
+    text === null || text === undefined ? appender.appendNull() : appender.appendVarchar(text)
+  for (const code of municipalities) {
+    appender.appendInteger(code)
+    orNull(regions?.members.get(code))
+    orNull(macroregions?.members.get(code))
+    appender.endRow()
+  }
+  appender.closeSync()
+  await appendPlaces(session, 'health_regions_in', regions)
+  await appendPlaces(session, 'health_macroregions_in', macroregions)
+  const missing = municipalities.filter((code) => regions?.members.has(code) !== true).length
+  return {
+    edition,
+    datasets: [
+      ...(regions === undefined ? [] : (['health_regions'] as const)),
+      ...(macroregions === undefined ? [] : (['health_macroregions'] as const)),
+    ],
+    snapshots: kinds.flatMap(({ snapshots }) => snapshots),
+    counts: {
+      health_regions: regions?.places.size ?? 0,
+      health_macroregions: macroregions?.places.size ?? 0,
+      municipalities_without_health_region: missing,
+    },
+    setAside: kinds.flatMap(({ file, others, members, kind }) => {
+      const unknown = municipalities.length - members.size
+      return [
+        ...(others === 0 ? [] : [{ file, reason: 'not_a_municipality', rows: others }]),
+        ...(unknown === 0 ? [] : [{ file, reason: `municipality_without_${kind.stem}`, rows: unknown }]),
+      ]
+    }),
+    rejected: missing,
+    read: kinds.reduce((sum, { read }) => sum + read, 0),
+  }
+}
+
+async function readKind(
+  session: Session,
+  kind: Kind,
+  source: FoundFile,
+  files: TerritoryFiles['files'],
+  municipalities: readonly number[],
+): Promise<ReadKind> {
+  const isCnv = /\.cnv$/i.test(source.name)
+  const read = isCnv
+    ? await readConversion(kind, source, municipalities)
+    : await readMembership(session, kind, source, municipalities)
+  const used = new Set(read.members.values())
+  const namesFile = isCnv ? undefined : files.get(kind.names)
+  const named = namesFile === undefined ? null : await readNames(session, kind, namesFile)
+  const places = new Map<string, Place>()
+  for (const code of [...used].sort())
+    places.set(code, read.named.get(code) ?? named?.places.get(code) ?? { name: null, file: null, row: null })
+  return {
+    kind,
+    members: read.members,
+    places,
+    snapshots: [read.snapshot, ...(named === null ? [] : [named.snapshot])],
+    others: read.others,
+    read: read.snapshot.rows,
+    file: source.name,
+  }
+}
+
+interface Membership {
+  readonly members: ReadonlyMap<number, string>
+  /** Places that the same file names. */
+  readonly named: ReadonlyMap<string, Place>
+  readonly snapshot: Snapshot
+  /** Rows of codes that no municipality of the list has. */
+  readonly others: number
+}
+
+/** A table of municipality and place. */
+async function readMembership(
+  session: Session,
+  kind: Kind,
+  source: FoundFile,
+  municipalities: readonly number[],
+): Promise<Membership> {
+  const file = await readTerritoryFile(source)
+  const rows = await readTable(session, file, [MUNICIPALITY, kind.column], 2)
+  const known = new Map(municipalities.map((code) => [Math.floor(code / 10), code]))
+  const members = new Map<number, string>()
+  let others = 0
+  for (const { row, cells } of rows) {
+    const [municipality = '', place = ''] = cells
+    if (!/^\d{6,7}$/.test(municipality) || !/^\d+$/.test(place) || place.length !== kind.digits)
+      throw new ImportError(
+        file.name,
+        `has a row that is no municipality of 6 digits with a code of ${kind.digits} (row ${row})`,
+        'Fetch the file again',
+      )
+    const code = known.get(Number(municipality.slice(0, 6)))
+    if (code === undefined || isUnknownPlace(place)) {
+      others += 1
+      continue
+    }
+    const before = members.get(code)
+    if (before !== undefined && before !== place)
+      throw new ImportError(
+        file.name,
+        `puts a municipality into two places, ${before} and ${place} (row ${row})`,
+        'Fetch the file again',
+      )
+    checkState(file.name, row, code, place)
+    members.set(code, place)
+  }
+  return { members, named: new Map(), snapshot: snapshotOf(source, file.bytes, rows.length), others }
+}
+
+/** A conversion table: the label of a line is the place's code and name, its codes are municipalities. */
+async function readConversion(
+  kind: Kind,
+  source: FoundFile,
+  municipalities: readonly number[],
+): Promise<Membership> {
+  const { name, bytes } = await readTerritoryFile(source)
+  const table = readCnv(bytes, name)
+  const lineOf = cnvLookup(table)
+  const members = new Map<number, string>()
+  const named = new Map<string, Place>()
+  const form = new RegExp(`^(\\d{${kind.digits}}) +(.+)$`)
+  for (const code of municipalities) {
+    const line = lineOf(String(code).slice(0, 6))
+    const [, place = '', label = ''] = form.exec(line?.label ?? '') ?? []
+    if (line === null || place === '' || isUnknownPlace(place)) continue
+    checkState(name, line.row, code, place)
+    members.set(code, place)
+    if (!named.has(place)) named.set(place, { name: cleanText(label), file: name, row: line.row })
+  }
+  if (members.size === 0)
+    throw new ImportError(
+      name,
+      `names no place with a code of ${kind.digits} digits`,
+      'Import br_regsaud.cnv and br_macsaud.cnv as TabNet publishes them',
+    )
+  const others = table.lines.length - members.size
+  return {
+    members,
+    named,
+    snapshot: snapshotOf(source, bytes, table.lines.length),
+    others: Math.max(0, others),
+  }
+}
+
+/** Codes that end in zeros are "unknown" of their state. */
+const isUnknownPlace = (place: string): boolean => /^0+$/.test(place.slice(2))
+
+/** @throws ImportError: no region crosses a border between states */
+function checkState(file: string, row: number, municipality: number, place: string): void {
+  const state = Math.floor(municipality / 100_000)
+  if (place.startsWith(String(state))) return
+  const uf = STATES.find(({ ibge_code }) => ibge_code === state)?.uf ?? String(state)
+  throw new ImportError(
+    file,
+    `puts a municipality of ${uf} into ${place}, a place of another state (row ${row})`,
+    'Fetch the file again',
+  )
+}
+
+async function readNames(
+  session: Session,
+  kind: Kind,
+  source: FoundFile,
+): Promise<{ readonly places: ReadonlyMap<string, Place>; readonly snapshot: Snapshot }> {
+  const file = await readTerritoryFile(source)
+  const rows: TerritoryRow[] = await readTable(session, file, [kind.column, ...kind.name], 1)
+  const places = new Map<string, Place>()
+  for (const { row, cells } of rows) {
+    const [code = '', ...names] = cells
+    const name = names.find((text) => text !== '')
+    if (name !== undefined && !places.has(code)) places.set(code, { name, file: file.name, row })
+  }
+  return { places, snapshot: snapshotOf(source, file.bytes, rows.length) }
+}
+
+async function appendPlaces(session: Session, table: string, read: ReadKind | undefined): Promise<void> {
+  const appender = await session.connection.createAppender(table)
+  for (const [code, { name, file, row }] of read?.places ?? []) {
+    appender.appendVarchar(code)
+    for (const text of [name, file])
+      if (text === null) appender.appendNull()
+      else appender.appendVarchar(text)
+    if (row === null) appender.appendNull()
+    else appender.appendInteger(row)
+    appender.endRow()
+  }
+  appender.closeSync()
+}
+
+/** @returns SQL of the columns that municipalities have of their territory, and the joins that give them */
+export function territoryColumns(territory: StagedTerritory | null): {
+  readonly columns: string
+  readonly joins: string
+} {
+  const names = KINDS.flatMap(({ stem }) => [`${stem}_code`, `${stem}_name`])
+  if (territory === null)
+    return {
+      columns: [...names, 'territory_edition'].map((name) => `CAST(NULL AS VARCHAR) AS ${name}`).join(', '),
+      joins: '',
+    }
+  return {
+    columns: `health_region_code, health_regions_in.name AS health_region_name, health_macroregion_code,
+       health_macroregions_in.name AS health_macroregion_name,
+       CASE WHEN coalesce(health_region_code, health_macroregion_code) IS NOT NULL THEN ${quoteText(territory.edition)} END AS territory_edition`,
+    joins: `
+     LEFT JOIN territory_in ON territory_in.ibge_code = members.ibge_code
+     LEFT JOIN health_regions_in ON health_regions_in.code = health_region_code
+     LEFT JOIN health_macroregions_in ON health_macroregions_in.code = health_macroregion_code`,
+  }
+}
+
+/** @returns statements that make the datasets of places, from the tables of stageTerritory and municipalities_out */
+export const placesSql = (edition: string): string =>
+  KINDS.map(({ stem }) => {
+    const macroregions =
+      stem === 'health_region'
+        ? `coalesce(list_sort(list(DISTINCT health_macroregion_code) FILTER (health_macroregion_code IS NOT NULL)), []) AS health_macroregion_codes,`
+        : ''
+    return `CREATE TABLE ${stem}s_out AS
+     SELECT ${stem}_code, any_value(${stem}_name) AS ${stem}_name, min(uf) AS uf, ${macroregions}
+       CAST(count(*) AS INTEGER) AS municipality_count, ${quoteText(edition)} AS territory_edition,
+       ${foldText(`coalesce(any_value(${stem}_name), '')`)} AS search_text,
+       any_value(${stem}s_in.source_file) AS source_file, any_value(${stem}s_in.source_row) AS source_row
+     FROM municipalities_out JOIN ${stem}s_in ON code = ${stem}_code
+     GROUP BY ${stem}_code`
+  }).join(';\n')

@@ -1,0 +1,65 @@
+/**
+ * What a release knows of health regions: whether it has them, of which edition, and what is said where it has not. In: a
+ * release and what is asked of it. Pure.
+ */
+import { AppError, both } from '../errors.ts'
+import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import type { ReleaseView } from '../release/view.ts'
+import type { AnalyticsQuery } from './request.ts'
+
+const editionOf = (view: ReleaseView): string | null => view.components.demography?.territory_edition ?? null
+
+/**
+ * @param place where the request names the dimension; null: its address does
+ * @throws AppError 'dimension_not_loaded' where the release was made without the files that a dimension needs
+ */
+export function requireDimension(
+  code: DimensionCode,
+  view: ReleaseView,
+  place: { readonly pointer: string } | { readonly parameter: string } | null,
+): void {
+  const { member, derivedFrom } = dimensionOf(code)
+  if (derivedFrom !== 'municipality' || member === null) return
+  if (view.components.demography?.datasets[member.dataset] !== undefined) return
+  const edition = editionOf(view)
+  const lacks =
+    edition === null
+      ? both('foi feita sem uma base territorial', 'it was made without a territorial base')
+      : both(`a edição ${edition} não a traz`, `its edition ${edition} does not have it`)
+  throw new AppError('dimension_not_loaded', {
+    detail: both(
+      `A versão de dados não tem a dimensão ${code}: ${lacks.pt}. Importe base_territorial_*.zip do DATASUS junto com os arquivos do IBGE.`,
+      `The release has no dimension ${code}: ${lacks.en}. Import base_territorial_*.zip of DATASUS together with the files of IBGE.`,
+    ),
+    errors:
+      place === null
+        ? []
+        : [
+            {
+              ...place,
+              message: both('não está carregada nesta versão de dados', 'is not loaded in this release'),
+            },
+          ],
+    extra: { dimension: code },
+  })
+}
+
+/** @throws AppError 'dimension_not_loaded' for a group or filter by health regions that the release has not */
+export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
+  for (const [index, code] of query.group_by.entries())
+    requireDimension(code, view, { pointer: `/group_by/${index}` })
+  for (const { dimension } of query.filters) requireDimension(dimension, view, { pointer: '/filters' })
+}
+
+/** Which edition the health regions of an answer are of. */
+export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): string[] {
+  const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
+  const places = [...DERIVED_DIMENSIONS].filter(
+    (code) => dimensionOf(code).derivedFrom === 'municipality' && used.includes(code),
+  )
+  return places.length === 0
+    ? []
+    : [
+        `${places.join(', ')}: membership of municipalities by the edition ${editionOf(view) ?? ''} of the territorial base, for all periods.`,
+      ]
+}

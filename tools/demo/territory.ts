@@ -1,0 +1,85 @@
+/**
+ * An invented edition of the territorial base: health regions and macro-regions of the demonstration, in the layout of the
+ * published archive. Every name says that it is invented; the codes have the published form and mean nothing.
+ *
+ * As in the published tables, a macro-region is the municipality's: the first region of each state lies in two of them. The
+ * tables hold places that no municipality has, codes of unknown municipalities, a name with a line break and repeated blanks.
+ */
+import { STATES } from '../../src/model/territory/states.ts'
+import type { DemoMunicipality } from './geography.ts'
+import type { Chance } from './random.ts'
+
+/** Name of the archive; what follows base_territorial_ becomes the edition. */
+export const TERRITORY_ARCHIVE = 'base_territorial_demonstracao.zip'
+
+/** Municipalities of a region; a state has three regions at least, but the Federal District. */
+const REGION_SIZE = 13
+const REGIONS_MIN = 3
+const REGIONS_OF_MACROREGION = 4
+
+type Table = readonly [name: string, rows: readonly (readonly string[])[]]
+
+/** @returns the tables of the archive, header first */
+export function territoryTables(all: readonly DemoMunicipality[], chance: Chance): Table[] {
+  const regions: string[][] = []
+  const macroregions: string[][] = []
+  const regionOf: string[][] = []
+  const macroregionOf: string[][] = []
+  const pairs = new Set<string>()
+  for (const { ibge_code, uf } of STATES) {
+    const towns = all.filter(({ stateCode }) => stateCode === ibge_code)
+    const count = Math.min(towns.length, Math.max(REGIONS_MIN, Math.round(towns.length / REGION_SIZE)))
+    const macroCount = count === 1 ? 1 : Math.max(2, Math.round(count / REGIONS_OF_MACROREGION))
+    const regionCode = (index: number): string => `${ibge_code}${String(index + 1).padStart(3, '0')}`
+    const macroCode = (index: number): string => `${ibge_code}${String(index + 1).padStart(2, '0')}`
+    macroregionOf.push([`${ibge_code}0000`, `${ibge_code}00`])
+    for (const [place, { code }] of towns.entries()) {
+      // Regions of uneven size, in the order of codes.
+      const drawn = Math.floor(((place + 0.8 * chance(code, 61)) * count) / towns.length)
+      const region = Math.min(count - 1, drawn)
+      // Some municipalities of the first region lie in the second macro-region.
+      const isSplit = region === 0 && macroCount > 1 && place % 3 === 2
+      const macro = isSplit ? 1 : Math.floor((region * macroCount) / count)
+      const six = String(Math.floor(code / 10))
+      regionOf.push([six, regionCode(region)])
+      macroregionOf.push([six, macroCode(macro)])
+      pairs.add(`${regionCode(region)} ${macroCode(macro)}`)
+    }
+    for (let index = 0; index < count; index += 1) {
+      const blanks = index % 7 === 3 ? '  ' : index % 7 === 5 ? '\n' : ' '
+      regions.push(named(regionCode(index), `Região demonstrativa ${index + 1}${blanks}- ${uf}`, 'S', index))
+    }
+    for (let index = 0; index < macroCount; index += 1)
+      macroregions.push(
+        named(macroCode(index), `MACRORREGIAO DEMONSTRATIVA ${index + 1}`, 'S', index, [
+          `Macrorregião demonstrativa ${index + 1} - ${uf}`,
+        ]),
+      )
+    // Of an earlier division: no municipality has them, and no status tells them apart from the others.
+    regions.push(named(`${ibge_code}900`, `Região demonstrativa extinta - ${uf}`, 'S', 900))
+    macroregions.push(named(`${ibge_code}90`, `REGIAO NAO DEFINIDA - ${uf}`, 'N', 90))
+  }
+  // The unknown municipality of the Federal District stands in its region, as published.
+  regionOf.push(['530000', '53001'])
+  return [
+    ['tb_regsaud', [['REGSAUD', 'CO_STATUS', 'DS_NOME', 'DS_NOMEPAD', 'DS_ABREV', 'ORDEM'], ...regions]],
+    [
+      'tb_macsaud',
+      [['CO_MACSAUD', 'CO_STATUS', 'DS_NOME', 'DS_NOMEPAD', 'DS_ABREV', 'NU_ORDEM'], ...macroregions],
+    ],
+    ['rl_municip_regsaud', [['CO_MUNICIP', 'CO_REGSAUD'], ...regionOf]],
+    ['rl_municip_macsaud', [['CO_MUNICIP', 'CO_MACSAUD'], ...macroregionOf]],
+    [
+      'rl_regsaud_macsaud',
+      [['CO_REGSAUD', 'CO_MACRORREGIONAL'], ...[...pairs].sort().map((pair) => pair.split(' '))],
+    ],
+  ]
+}
+
+const named = (
+  code: string,
+  name: string,
+  status: string,
+  order: number,
+  short: readonly string[] = [name],
+): string[] => [code, status, name, name.toUpperCase(), ...short, String(order + 1)]
