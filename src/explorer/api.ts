@@ -1,0 +1,172 @@
+/**
+ * The API as the explorer's pages see it: what they ask for, and the shapes they read of the answers. The server answers
+ * in-process, the browser over HTTP; pages do not know which.
+ */
+
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly title: string
+  readonly detail: string
+  readonly errors?: readonly {
+    readonly pointer?: string
+    readonly parameter?: string
+    readonly message: string
+    readonly allowed?: readonly string[]
+  }[]
+}
+
+/** A refusal of the API, or that it was not reached (status 0). */
+export class ApiFailure extends Error {
+  readonly problem: Problem
+  constructor(problem: Problem) {
+    super(problem.title)
+    this.name = 'ApiFailure'
+    this.problem = problem
+  }
+}
+
+export interface Api {
+  /** @param path below the API's root, e.g. /v1/states; @throws ApiFailure */
+  get<Answer>(path: string): Promise<Answer>
+  /** @throws ApiFailure */
+  post<Answer>(path: string, body: unknown): Promise<Answer>
+}
+
+export interface Meta {
+  readonly release_id?: string
+  readonly synthetic?: boolean
+  readonly reference_period?: string
+}
+
+export interface Answer<Data> {
+  readonly data: Data
+  readonly meta: Meta
+}
+
+export interface Page<Row> extends Answer<readonly Row[]> {
+  readonly pagination: {
+    readonly limit: number
+    readonly has_more: boolean
+    readonly next_cursor?: string | null
+    readonly total_rows?: number
+    readonly total?: number
+  }
+}
+
+export interface Metric {
+  readonly code: string
+  readonly label: string
+  readonly label_en: string
+  readonly description: string
+  readonly unit: string
+  readonly decimals: number
+  readonly kind: string
+  readonly formula: string
+  readonly denominator?: string
+  readonly datasets: readonly string[]
+  readonly dimensions: readonly string[]
+}
+
+export interface Dimension {
+  readonly code: string
+  readonly label: string
+  readonly label_en: string
+  readonly operators: readonly string[]
+}
+
+export interface Catalog {
+  readonly version: string
+  readonly metrics: readonly Metric[]
+  readonly dimensions: readonly Dimension[]
+}
+
+export interface Member {
+  readonly code: string | number | null
+  readonly name: string | null
+  readonly uf?: string
+  readonly parent?: { readonly dimension: string; readonly code: string | number | null }
+}
+
+export interface QueryRow {
+  readonly label: string
+  readonly dimensions: Readonly<Record<string, Member | string | null>>
+  readonly metrics: Readonly<Record<string, number | null>>
+  readonly rank?: number
+}
+
+export interface QueryAnswer {
+  readonly data: readonly QueryRow[]
+  readonly totals?: readonly { readonly group_by: readonly string[]; readonly data: readonly QueryRow[] }[]
+  readonly pagination: {
+    readonly limit: number
+    readonly offset: number
+    readonly total_rows: number
+    readonly has_more: boolean
+  }
+  readonly meta: Meta & {
+    readonly release_id: string
+    readonly catalog_version: string
+    readonly query: unknown
+    readonly rows_sha256: string
+    readonly fingerprint: string
+    readonly notes: readonly string[]
+  }
+}
+
+export interface LineageAnswer {
+  readonly data: readonly {
+    readonly dataset: string
+    readonly reference_period: string | null
+    readonly key: Readonly<Record<string, string | number>>
+    readonly contribution: number
+    readonly sources: readonly Source[]
+  }[]
+  readonly pagination: { readonly total_rows: number; readonly has_more: boolean }
+  readonly meta: Meta & {
+    readonly value: number | null
+    readonly total: number
+    readonly scale?: number
+    readonly decimals?: number
+    readonly side?: string
+    readonly notes: readonly string[]
+  }
+}
+
+export interface Source {
+  readonly publisher: string
+  readonly file: string
+  readonly archive?: string
+  readonly sha256: string
+  readonly row: number
+  readonly column: string
+  readonly raw_value?: string | null
+}
+
+export interface ReleaseInfo {
+  readonly release_id: string
+  readonly area: string
+  readonly periods: readonly string[]
+  readonly rows: number
+  readonly bytes: number
+  readonly files: number
+  readonly synthetic: boolean
+  readonly promoted: boolean
+}
+
+/** A code of a row's dimension, as text; '' where it has none. */
+export function codeOf(value: QueryRow['dimensions'][string] | undefined): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : String(value.code ?? '')
+}
+
+/** Its name, else its code. */
+export function nameOf(value: QueryRow['dimensions'][string] | undefined): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : (value.name ?? String(value.code ?? ''))
+}
+
+export const queryString = (params: Readonly<Record<string, string>>): string => {
+  const entries = Object.entries(params).filter(([, value]) => value !== '')
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
+}

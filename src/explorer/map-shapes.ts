@@ -1,0 +1,204 @@
+/**
+ * Shapes of a map: outlines → paths of the screen, classes of values, the place under a point, the neighbour in a direction.
+ * Pure. Places of one class are one path, so that a country of 5,571 municipalities is a handful of elements to draw again.
+ */
+import { geoContains, geoMercator, geoPath } from 'd3-geo'
+import type { Feature, FeatureCollection, MultiPolygon, Polygon } from 'geojson'
+import { feature } from 'topojson-client'
+import type { GeometryCollection, Topology } from 'topojson-specification'
+
+export type PlaceShape = Feature<Polygon | MultiPolygon, { readonly code: string; readonly name: string }>
+
+export interface Shapes {
+  readonly width: number
+  readonly height: number
+  readonly places: readonly {
+    readonly code: string
+    readonly name: string
+    /** SVG path data. */
+    readonly path: string
+    readonly centre: readonly [x: number, y: number]
+    readonly box: readonly [left: number, top: number, right: number, bottom: number]
+  }[]
+  /** Some places, or parts of them, are outside of the drawing. */
+  readonly isClipped: boolean
+  /** @returns index of the place under a point of the drawing, or -1 */
+  readonly find: (x: number, y: number) => number
+}
+
+/** The mainland: islands far out at sea (Noronha, Trindade) would make the country half as large on the screen. */
+const MAINLAND = { west: -74.1, south: -33.9, east: -34.7, north: 5.4 }
+
+/** @param topology with one object, or several, of which the first counts */
+export function featuresOf(topology: Topology): PlaceShape[] {
+  const [object] = Object.values(topology.objects)
+  if (object === undefined) return []
+  const collection = feature(topology, object as GeometryCollection) as unknown as FeatureCollection
+  return collection.features.flatMap((item) => {
+    const { geometry, properties, id } = item
+    if (geometry === null || (geometry.type !== 'Polygon' && geometry.type !== 'MultiPolygon')) return []
+    const code = String(properties?.code ?? id ?? '')
+    return [
+      {
+        type: 'Feature',
+        geometry,
+        properties: { code, name: String(properties?.name ?? code) },
+      } as PlaceShape,
+    ]
+  })
+}
+
+function boundsOf(shapes: readonly PlaceShape[]): [number, number, number, number] {
+  let [west, south, east, north] = [180, 90, -180, -90]
+  for (const { geometry } of shapes)
+    for (const polygon of geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates)
+      for (const [x = 0, y = 0] of polygon[0] ?? []) {
+        west = Math.min(west, x)
+        east = Math.max(east, x)
+        south = Math.min(south, y)
+        north = Math.max(north, y)
+      }
+  return [west, south, east, north]
+}
+
+/** @param width of the drawing; its height follows */
+export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes {
+  const [west, south, east, north] = boundsOf(shapes)
+  const fitted = {
+    west: Math.max(west, MAINLAND.west),
+    south: Math.max(south, MAINLAND.south),
+    east: Math.min(east, MAINLAND.east),
+    north: Math.min(north, MAINLAND.north),
+  }
+  // An archipelago asked for by itself is drawn as it is.
+  const box = fitted.west < fitted.east && fitted.south < fitted.north ? fitted : { west, south, east, north }
+  const isClipped =
+    west < box.west - 0.5 || south < box.south - 0.5 || east > box.east + 0.5 || north > box.north + 0.5
+  const corners = {
+    type: 'MultiPoint' as const,
+    coordinates: [
+      [box.west, box.south],
+      [box.east, box.north],
+    ],
+  }
+  const ratio = Math.min(1.3, Math.max(0.45, (box.north - box.south) / Math.max(0.01, box.east - box.west)))
+  const height = Math.round(width * ratio)
+  const projection = geoMercator().fitExtent(
+    [
+      [6, 6],
+      [width - 6, height - 6],
+    ],
+    corners,
+  )
+  projection.clipExtent([
+    [0, 0],
+    [width, height],
+  ])
+  // Rings of published meshes run either way; a ring that runs the wrong way would be the whole globe without its place.
+  const draw = geoPath(projection).digits(1)
+  const places = shapes.flatMap((shape) => {
+    const oriented = orient(shape)
+    const path = draw(oriented)
+    if (path === null) return []
+    const [[left, top], [right, bottom]] = draw.bounds(oriented)
+    return [
+      {
+        shape: oriented,
+        code: shape.properties.code,
+        name: shape.properties.name,
+        path,
+        centre: draw.centroid(oriented),
+        box: [left, top, right, bottom] as const,
+      },
+    ]
+  })
+  return {
+    width,
+    height,
+    places,
+    isClipped,
+    find(x, y) {
+      const point = projection.invert?.([x, y])
+      if (point === undefined || point === null) return -1
+      return places.findIndex(
+        ({ box: [left, top, right, bottom], shape }) =>
+          x >= left && x <= right && y >= top && y <= bottom && geoContains(shape, point),
+      )
+    },
+  }
+}
+
+/** Outer rings clockwise, as d3-geo takes them on its sphere. */
+function orient(shape: PlaceShape): PlaceShape {
+  const { geometry } = shape
+  const turn = (rings: readonly (readonly number[][])[]): number[][][] =>
+    rings.map(
+      (ring, index) => (areaOf(ring) > 0 === (index === 0) ? [...ring].reverse() : [...ring]) as number[][],
+    )
+  return {
+    ...shape,
+    geometry:
+      geometry.type === 'Polygon'
+        ? { type: 'Polygon', coordinates: turn(geometry.coordinates) }
+        : { type: 'MultiPolygon', coordinates: geometry.coordinates.map(turn) },
+  }
+}
+
+/** Twice the signed area: above 0 where the ring runs anticlockwise. */
+function areaOf(ring: readonly number[][]): number {
+  let area = 0
+  for (let index = 0, last = ring.length - 1; index < ring.length; last = index, index += 1) {
+    const [x1 = 0, y1 = 0] = ring[last] ?? []
+    const [x2 = 0, y2 = 0] = ring[index] ?? []
+    area += x1 * y2 - x2 * y1
+  }
+  return area
+}
+
+export const CLASSES_MAX = 5
+
+/**
+ * Quantile classes. @param values without nulls
+ * @returns upper bounds of each class, ascending and different from each other; fewer classes where values repeat
+ */
+export function classBounds(values: readonly number[]): number[] {
+  const sorted = [...values].sort((left, right) => left - right)
+  if (sorted.length === 0) return []
+  const bounds: number[] = []
+  for (let index = 1; index <= CLASSES_MAX; index += 1) {
+    const bound = sorted[Math.ceil((index * sorted.length) / CLASSES_MAX) - 1] ?? 0
+    if (bound !== bounds.at(-1)) bounds.push(bound)
+  }
+  return bounds
+}
+
+/** @returns index of the class that a value is in */
+export function classOf(value: number, bounds: readonly number[]): number {
+  const found = bounds.findIndex((bound) => value <= bound)
+  return found < 0 ? bounds.length - 1 : found
+}
+
+const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+}
+
+/** @returns the place nearest in the direction of an arrow key, or the same where there is none */
+export function neighbourOf(places: Shapes['places'], from: number, arrow: string): number {
+  const direction = DIRECTIONS[arrow]
+  const here = places[from]
+  if (direction === undefined || here === undefined) return from
+  let [best, bestCost] = [from, Number.POSITIVE_INFINITY]
+  for (const [index, { centre }] of places.entries()) {
+    const [x, y] = [centre[0] - here.centre[0], centre[1] - here.centre[1]]
+    const along = x * direction[0] + y * direction[1]
+    const across = Math.abs(x * direction[1]) + Math.abs(y * direction[0])
+    // Beside rather than ahead is no neighbour of this direction.
+    if (index === from || along <= 0.5 || across > along * 1.5) continue
+    const cost = along + 2 * across
+    if (cost < bestCost) [best, bestCost] = [index, cost]
+  }
+  return best
+}

@@ -1,0 +1,74 @@
+/** Numbers and months as readers of a language write them. Pure; the same on the server and in the browser. */
+
+export type Language = 'pt' | 'en'
+
+const LOCALES = { pt: 'pt-BR', en: 'en-GB' } as const
+const formats = new Map<string, Intl.NumberFormat>()
+
+/** @param decimals shown always, so that a column's points stand below each other */
+export function formatNumber(value: number, decimals: number, language: Language): string {
+  const name = `${language}${decimals}`
+  let format = formats.get(name)
+  if (format === undefined) {
+    format = new Intl.NumberFormat(LOCALES[language], {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+    })
+    formats.set(name, format)
+  }
+  return format.format(value)
+}
+
+/** A number for an axis: as short as it can be. */
+export function formatShort(value: number, language: Language): string {
+  const [divisor, suffix] =
+    Math.abs(value) >= 1e6
+      ? [1e6, language === 'pt' ? ' mi' : 'M']
+      : Math.abs(value) >= 1e4
+        ? [1e3, language === 'pt' ? ' mil' : 'k']
+        : [1, '']
+  return `${new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(value / divisor)}${suffix}`
+}
+
+const MONTHS = {
+  pt: ['jan', 'fev', 'mar', 'abr', 'mai', 'jun', 'jul', 'ago', 'set', 'out', 'nov', 'dez'],
+  en: ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'],
+} as const
+
+/** @param period YYYY-MM @returns e.g. mai 2026 */
+export function formatMonth(period: string, language: Language): string {
+  const [year = '', month = ''] = period.split('-')
+  const name = MONTHS[language][Number(month) - 1]
+  return name === undefined ? period : `${name} ${year}`
+}
+
+/** Bytes for people: 12,3 MB. */
+export function formatBytes(bytes: number, language: Language): string {
+  const [divisor, unit] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB']
+  return `${formatNumber(bytes / divisor, 1, language)} ${unit}`
+}
+
+/** Units of the catalog, which are English, in Portuguese; one that is not here is shown as it is. */
+const UNITS: Readonly<Record<string, string>> = {
+  beds: 'leitos',
+  pieces: 'equipamentos',
+  offerings: 'ofertas',
+  facilities: 'estabelecimentos',
+  facility: 'estabelecimento',
+  inhabitants: 'habitantes',
+  types: 'tipos',
+}
+
+/** @param unit of the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */
+export function unitText(unit: string | undefined, language: Language): string {
+  if (unit === undefined) return ''
+  if (language === 'en') return unit
+  return unit
+    .replace('per 100,000', 'por 100 mil')
+    .replace('per 1,000', 'por mil')
+    .replace('per 10,000', 'por 10 mil')
+    .replace(/ per /g, ' por ')
+    .split(' ')
+    .map((word) => UNITS[word] ?? word)
+    .join(' ')
+}

@@ -1,0 +1,197 @@
+/** A question of the explorer and its address say the same; formats and map classes are those that readers expect. */
+import t from 'tap'
+import { classBounds, classOf, featuresOf, layShapes, neighbourOf } from '../../src/explorer/map-shapes.ts'
+import { formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
+import {
+  bodyOf,
+  EMPTY_QUESTION,
+  keyOf,
+  pageBodyOf,
+  type Question,
+  readQuestion,
+  writeQuestion,
+} from '../../src/explorer/question.ts'
+import { createChance } from '../../tools/demo/random.ts'
+
+t.test('an address holds the whole question', async (t) => {
+  const question: Question = {
+    metrics: ['beds_existing_per_100k', 'bed_capacity_sus'],
+    groupBy: ['health_region', 'reference_period'],
+    filters: { state: ['BA', 'SE'], municipality: ['2927408'] },
+    from: '2025-05',
+    to: '2026-05',
+    overPeriod: 'last',
+    totals: true,
+    change: '-12',
+    basis: 'estimate',
+    ignored: false,
+    order: '-bed_capacity_sus',
+    page: 3,
+    view: 'map',
+    release: 'demo-analytics-br-202605-34',
+    since: 'demo-analytics-br-202604-12',
+    cell: { metric: 'bed_capacity_sus', key: { health_region: '29001', reference_period: '2026-05' } },
+  }
+  const address = writeQuestion(question)
+  t.same(readQuestion(address), question)
+  t.equal(writeQuestion(readQuestion(address)), address)
+  t.notMatch(address, /%2C|%3A/, 'people read it')
+  t.equal(writeQuestion(EMPTY_QUESTION), '')
+  t.same(readQuestion(''), EMPTY_QUESTION)
+})
+
+t.test('drawn questions survive their address', async (t) => {
+  const chance = createChance(5)
+  const pick = <Item>(items: readonly Item[], index: number, place: number): Item =>
+    items[Math.floor(chance(index, place) * items.length)] as Item
+  for (let index = 0; index < 300; index += 1) {
+    const question: Question = {
+      ...EMPTY_QUESTION,
+      metrics: ['m1', 'm2', 'm3'].slice(0, Math.floor(chance(index, 1) * 4)),
+      groupBy: ['state', 'bed_type'].slice(0, Math.floor(chance(index, 2) * 3)),
+      filters: chance(index, 3) < 0.5 ? {} : { equipment_type: ['01:02', '03:04'] },
+      from: pick(['', '2026-01'], index, 4),
+      to: pick(['', '2026-01', '2026-05'], index, 5),
+      totals: chance(index, 6) < 0.5,
+      change: pick(['', 'previous', '-12', '2025-05'], index, 7),
+      ignored: chance(index, 8) < 0.5,
+      page: 1 + Math.floor(chance(index, 9) * 3),
+      view: pick(['table', 'bars', 'lines', 'map'] as const, index, 10),
+    }
+    const address = writeQuestion(question)
+    if (JSON.stringify(readQuestion(address)) !== JSON.stringify(question)) t.fail(address)
+  }
+  t.pass('300 of them')
+})
+
+t.test('forms without a script repeat a name for each box', async (t) => {
+  t.same(readQuestion('?m=a&m=b&by=state&in.state=AC&in.state=RR').metrics, ['a', 'b'])
+  t.same(readQuestion('?in.state=AC&in.state=RR').filters, { state: ['AC', 'RR'] })
+  t.same(readQuestion('?m=<script>&page=-4&view=pie').metrics, [], 'what is no code is left out')
+  t.equal(readQuestion('?page=-4').page, 1)
+  t.equal(readQuestion('?view=pie').view, 'table')
+})
+
+t.test('the query of a question', async (t) => {
+  const question = readQuestion(
+    '?m=a,b&by=state&in.municipality=2927408&in.state=BA&from=2025-05&to=2026-05&over=last&totals=yes&change=-12&ignored=no&order=-a&page=2&release=r',
+  )
+  t.same(bodyOf(question), {
+    metrics: ['a', 'b'],
+    group_by: ['state'],
+    filters: [
+      { dimension: 'municipality', operator: 'IN', value: [2927408] },
+      { dimension: 'state', operator: 'IN', value: ['BA'] },
+      { dimension: 'reference_period', operator: 'BETWEEN', value: ['2025-05', '2026-05'] },
+    ],
+    order_by: [{ field: 'a', direction: 'desc' }],
+    over_period: 'last',
+    totals: true,
+    change: { to: '-12' },
+    include_ignored: false,
+    expected_release_id: 'r',
+  })
+  t.same([pageBodyOf(question).limit, pageBodyOf(question).offset], [100, 100])
+  t.same(
+    [pageBodyOf({ ...question, view: 'map' }).limit, pageBodyOf({ ...question, view: 'map' }).offset],
+    [10_000, 0],
+  )
+  t.same(bodyOf(readQuestion('?m=a&period=2026-05')).filters, [
+    { dimension: 'reference_period', operator: 'EQ', value: '2026-05' },
+  ])
+  t.same(keyOf({ municipality: '2927408', state: 'BA', legal_nature: '' }), {
+    municipality: 2927408,
+    state: 'BA',
+    legal_nature: null,
+  })
+})
+
+t.test('numbers as their readers write them', async (t) => {
+  t.equal(formatNumber(1234567.5, 2, 'pt'), '1.234.567,50')
+  t.equal(formatNumber(1234567.5, 2, 'en'), '1,234,567.50')
+  t.equal(formatShort(1_500_000, 'pt'), '1,5 mi')
+  t.equal(formatMonth('2026-05', 'pt'), 'mai 2026')
+  t.equal(formatMonth('2026-05', 'en'), 'May 2026')
+  t.equal(unitText('beds per 100,000 inhabitants', 'pt'), 'leitos por 100 mil habitantes')
+  t.equal(unitText('beds per 100,000 inhabitants', 'en'), 'beds per 100,000 inhabitants')
+})
+
+t.test('classes of a map are quantiles, fewer where values repeat', async (t) => {
+  t.same(classBounds([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), [2, 4, 6, 8, 10])
+  t.same(classBounds([5, 5, 5, 5]), [5])
+  t.same(classBounds([0, 0, 0, 0, 9]), [0, 9])
+  t.same(classBounds([]), [])
+  t.equal(classOf(2, [2, 4]), 0)
+  t.equal(classOf(2.01, [2, 4]), 1)
+})
+
+/** Four squares around a point, and an island far out at sea. */
+const square = (west: number, south: number, code: string) => ({
+  type: 'Polygon' as const,
+  properties: { code, name: `place ${code}` },
+  arcs: [[]],
+  coordinates: [
+    [
+      [west, south],
+      [west + 1, south],
+      [west + 1, south + 1],
+      [west, south + 1],
+      [west, south],
+    ],
+  ],
+})
+const shapes = [
+  square(-50, -10, 'NW'),
+  square(-49, -10, 'NE'),
+  square(-50, -11, 'SW'),
+  square(-49, -11, 'SE'),
+].map(({ properties, coordinates }) => ({
+  type: 'Feature' as const,
+  properties,
+  geometry: { type: 'Polygon' as const, coordinates },
+}))
+
+t.test('a map: what is under a point, who is beside whom, what is outside', async (t) => {
+  const map = layShapes(shapes, 400)
+  t.equal(map.places.length, 4)
+  t.equal(map.isClipped, false)
+  const indexOf = (code: string): number => map.places.findIndex((place) => place.code === code)
+  for (const { code, centre } of map.places) t.equal(map.find(...centre), indexOf(code), code)
+  t.equal(map.find(-5, -5), -1)
+  t.equal(map.places[neighbourOf(map.places, indexOf('NW'), 'ArrowRight')]?.code, 'NE')
+  t.equal(map.places[neighbourOf(map.places, indexOf('NW'), 'ArrowDown')]?.code, 'SW')
+  t.equal(neighbourOf(map.places, indexOf('NW'), 'ArrowLeft'), indexOf('NW'), 'nothing there')
+  for (const { path } of map.places) t.match(path, /^M[\d.,LMZ-]+Z$/, 'a ring, not the globe without one')
+  const island = {
+    type: 'Feature' as const,
+    properties: { code: 'island', name: 'island' },
+    geometry: { type: 'Polygon' as const, coordinates: square(-29, -20, 'island').coordinates },
+  }
+  const wider = layShapes([...shapes, island], 400)
+  t.equal(wider.isClipped, true)
+  t.ok(wider.places.find(({ code }) => code === 'NW'))
+})
+
+t.test('outlines of a topology', async (t) => {
+  const topology = {
+    type: 'Topology' as const,
+    objects: {
+      places: {
+        type: 'GeometryCollection' as const,
+        geometries: [{ type: 'Polygon' as const, properties: { code: '29001', name: 'A' }, arcs: [[0]] }],
+      },
+    },
+    arcs: [
+      [
+        [-40, -10],
+        [-39, -10],
+        [-39, -9],
+        [-40, -10],
+      ],
+    ],
+  }
+  t.same(
+    featuresOf(topology).map(({ properties }) => properties),
+    [{ code: '29001', name: 'A' }],
+  )
+})
