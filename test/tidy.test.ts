@@ -36,7 +36,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   import: ['model', 'release', 'engine', 'rows', 'sql.ts', 'errors.ts', 'machine.ts'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
+  // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
+  explorer: [],
   http: [
+    'explorer',
     'model',
     'release',
     'engine',
@@ -156,7 +159,7 @@ function listFiles(folder: string, skip: (path: string) => boolean): string[] {
 const src = join(root, 'src')
 const sources: readonly SourceFile[] = listFiles(
   src,
-  (path) => path.startsWith('src/') && /\.(?!ts$)\w+$/.test(path),
+  (path) => path.startsWith('src/') && /\.(?!tsx?$)\w+$/.test(path),
 )
   .map((file) => {
     const path = slashed(relative(src, file))

@@ -1,0 +1,85 @@
+/** All pages together: an address → its page, what it loads, and the whole view. The server and the browser both start here. */
+import type { FunctionComponent } from 'preact'
+import { type Api, ApiFailure } from './api.ts'
+import type { Loaded, PageModule } from './page.ts'
+import { EXPLORE } from './pages/explore.tsx'
+import { FACILITY } from './pages/facility.tsx'
+import { PLACE } from './pages/place.tsx'
+import { RELEASES_PAGE } from './pages/releases.tsx'
+import { SEARCH } from './pages/search.tsx'
+import { KeyForm, Layout, ProblemNotice } from './parts/layout.tsx'
+import { languageOfVisit, type Site, SiteContext, useSite, type Visit } from './parts/site.tsx'
+import { TEXTS } from './texts.ts'
+
+// Each page keeps its own type of data from load to view; behind this list only the page itself reads them.
+const PAGES = [EXPLORE, SEARCH, PLACE, FACILITY, RELEASES_PAGE] as unknown as readonly PageModule<unknown>[]
+
+export function findPage(
+  path: string,
+): { page: PageModule<unknown>; params: Readonly<Record<string, string>> } | null {
+  for (const page of PAGES) {
+    const params = page.match(path)
+    if (params !== null) return { page, params }
+  }
+  return null
+}
+
+/** @returns the page's data, or the problem that keeps it from them; @throws what is a defect of ours */
+export async function loadVisit(visit: Visit, api: Api | null, isLive: boolean): Promise<Loaded> {
+  const found = findPage(visit.path)
+  const language = languageOfVisit(visit.search)
+  if (found === null)
+    return {
+      kind: 'problem',
+      problem: { status: 404, code: 'not_found', title: '', detail: TEXTS[language].notFound },
+    }
+  if (api === null) return { kind: 'locked' }
+  try {
+    return { kind: 'data', data: await found.page.load({ visit, api, language, isLive }, found.params) }
+  } catch (error) {
+    if (error instanceof ApiFailure) return { kind: 'problem', problem: error.problem }
+    throw error
+  }
+}
+
+export function titleOf(visit: Visit, loaded: Loaded): string {
+  const language = languageOfVisit(visit.search)
+  const found = findPage(visit.path)
+  const title =
+    loaded.kind === 'data' && found !== null
+      ? found.page.title(loaded.data, TEXTS[language], language)
+      : TEXTS[language].title
+  return `${title} · sus-data`
+}
+
+export function App({ site, loaded }: { readonly site: Site; readonly loaded: Loaded }) {
+  const found = findPage(site.visit.path)
+  return (
+    <SiteContext.Provider value={site}>
+      <Layout synthetic={loaded.kind === 'data' && found?.page.isSynthetic(loaded.data) === true}>
+        <Content found={found?.page ?? null} loaded={loaded} />
+      </Layout>
+    </SiteContext.Provider>
+  )
+}
+
+function Content({ found, loaded }: { readonly found: PageModule<unknown> | null; readonly loaded: Loaded }) {
+  const { t } = useSite()
+  if (loaded.kind === 'locked')
+    return (
+      <>
+        <h1>{t.title}</h1>
+        <p class="lead">{t.tagline}</p>
+        <KeyForm />
+      </>
+    )
+  if (loaded.kind === 'problem' || found === null)
+    return (
+      <>
+        <h1>{t.title}</h1>
+        {loaded.kind === 'problem' ? <ProblemNotice problem={loaded.problem} /> : null}
+      </>
+    )
+  const PageView = found.View as FunctionComponent<{ data: unknown }>
+  return <PageView data={loaded.data} />
+}

@@ -1,0 +1,52 @@
+/** The HTML document of a visit, drawn by the server. The browser takes over what is in #page, and reads its data from #data. */
+import { render } from 'preact-render-to-string'
+import { App, titleOf } from './app.tsx'
+import type { Loaded } from './page.ts'
+import { languageOfVisit, type Site, type Visit } from './parts/site.tsx'
+import { TEXTS } from './texts.ts'
+
+export interface Assets {
+  /** Paths of the script and the style sheet; a script that was not built is ''. */
+  readonly script: string
+  readonly style: string
+}
+
+/** What the browser starts from. */
+export interface Start {
+  readonly loaded: Loaded
+  readonly access: Site['access']
+}
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+
+export function renderDocument(
+  visit: Visit,
+  origin: string,
+  loaded: Loaded,
+  access: Site['access'],
+  assets: Assets,
+): string {
+  const language = languageOfVisit(visit.search)
+  const start: Start = { loaded, access }
+  const site: Site = { visit, origin, language, access, isLive: false }
+  const script = assets.script === '' ? '' : `<script type="module" src="${assets.script}"></script>`
+  return `<!doctype html>
+<html lang="${language === 'pt' ? 'pt-BR' : 'en'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${escapeHtml(TEXTS[language].tagline)}">
+<title>${escapeHtml(titleOf(visit, loaded))}</title>
+<link rel="stylesheet" href="${assets.style}">
+<link rel="icon" href="data:,">
+${script}
+</head>
+<body>
+<div id="page">${render(<App site={site} loaded={loaded} />)}</div>
+<script type="application/json" id="data">${JSON.stringify(start).replaceAll('<', '\\u003c')}</script>
+</body>
+</html>
+`
+}

@@ -1,0 +1,214 @@
+/** What the page of a question loads: catalog, members and months for its form, the answer, a cell's records, what changed. */
+import {
+  type Api,
+  ApiFailure,
+  type Catalog,
+  type LineageAnswer,
+  type Member,
+  type Problem,
+  type QueryAnswer,
+  type ReleaseInfo,
+} from '../api.ts'
+import type { LoadContext } from '../page.ts'
+import type { CellRecords, Comparison } from '../parts/panels.tsx'
+import type { FormData } from '../parts/question-form.tsx'
+import { metricOf } from '../parts/table.tsx'
+import {
+  bodyOf,
+  type CellAddress,
+  keyOf,
+  PAGE_ROWS,
+  pageBodyOf,
+  type Question,
+  readQuestion,
+} from '../question.ts'
+
+export interface ExploreData extends FormData {
+  readonly question: Question
+  readonly answer: QueryAnswer | null
+  readonly records: CellRecords | null
+  readonly comparison: Comparison | null
+  /** Why the question has no answer. */
+  readonly problem: Problem | null
+  readonly synthetic: boolean
+}
+
+/** Dimensions with so few members that all of them are offered. */
+const MEMBERS_MAX = 250
+const FEW = new Set([
+  'state',
+  'region',
+  'facility_type',
+  'management_type',
+  'bed_category',
+  'bed_type',
+  'equipment_category',
+  'specialized_service',
+  'service_characteristic',
+  'provider_kind',
+  'health_macroregion',
+  'sex',
+  'age_group',
+])
+
+const problemOf = (error: unknown): Problem => {
+  if (error instanceof ApiFailure) return error.problem
+  throw error
+}
+
+export async function loadCatalog(api: Api): Promise<Catalog> {
+  const { data } = await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')
+  // What pages show of it: the rest would make every page larger.
+  return {
+    version: data.version,
+    metrics: data.metrics.map((metric) => ({
+      code: metric.code,
+      label: metric.label,
+      label_en: metric.label_en,
+      description: metric.description,
+      unit: metric.unit,
+      decimals: metric.decimals,
+      kind: metric.kind,
+      formula: metric.formula,
+      ...(metric.denominator === undefined ? {} : { denominator: metric.denominator }),
+      datasets: metric.datasets,
+      dimensions: metric.dimensions,
+    })),
+    dimensions: data.dimensions.map(({ code, label, label_en, operators }) => ({
+      code,
+      label,
+      label_en,
+      operators,
+    })),
+  }
+}
+
+async function loadForm(api: Api, question: Question): Promise<FormData & { readonly synthetic: boolean }> {
+  const pin = question.release === '' ? '' : `&expected_release_id=${encodeURIComponent(question.release)}`
+  const valuesOf = (dimension: string, more: string) =>
+    api.get<{ readonly data: readonly Member[]; readonly meta: { readonly synthetic?: boolean } }>(
+      `/v1/analytics/dimensions/${dimension}/values?${more}${pin}`,
+    )
+  const [catalog, months, releases] = await Promise.all([
+    loadCatalog(api),
+    valuesOf('reference_period', 'limit=250'),
+    api.get<{ readonly data: readonly ReleaseInfo[] }>('/v1/releases').catch((error) => {
+      problemOf(error)
+      return { data: [] }
+    }),
+  ])
+  const known = new Set(catalog.dimensions.map(({ code }) => code))
+  const wanted = Object.keys(question.filters).filter((dimension) => known.has(dimension))
+  const members: Record<string, { isWhole: boolean; list: readonly Member[] }> = {}
+  await Promise.all(
+    [...new Set([...wanted, ...[...FEW].filter((dimension) => known.has(dimension))])].map(
+      async (dimension) => {
+        try {
+          if (FEW.has(dimension)) {
+            const { data } = await valuesOf(dimension, `limit=${MEMBERS_MAX}`)
+            members[dimension] = { isWhole: true, list: data.filter(({ code }) => code !== null) }
+            return
+          }
+          const codes = question.filters[dimension] ?? []
+          const found = await Promise.all(
+            codes
+              .slice(0, 12)
+              .map((code) => valuesOf(dimension, `search=${encodeURIComponent(code)}&limit=1`)),
+          )
+          members[dimension] = { isWhole: false, list: found.flatMap(({ data }) => data) }
+        } catch (error) {
+          // A dimension that this release has not loaded is offered without members.
+          problemOf(error)
+        }
+      },
+    ),
+  )
+  return {
+    catalog,
+    periods: months.data.map(({ code }) => String(code)).sort((left, right) => (left < right ? 1 : -1)),
+    releases: releases.data,
+    members,
+    synthetic: months.meta.synthetic === true,
+  }
+}
+
+/** A cell of a total is one of fewer groups. */
+const groupsOf = ({ key }: CellAddress, groupBy: readonly string[]): readonly string[] =>
+  groupBy.filter((dimension) => dimension in key)
+
+/** The records of both sides of a ratio, or of a sum. */
+async function loadRecords(
+  api: Api,
+  question: Question,
+  catalog: Catalog,
+  release: string,
+): Promise<CellRecords | null> {
+  const { cell } = question
+  const metric = cell === null ? undefined : metricOf(catalog, cell.metric)
+  if (cell === null || metric === undefined) return null
+  const sides = metric.kind === 'ratio' ? (['numerator', 'denominator'] as const) : [null]
+  const { metrics, group_by, filters, over_period, population_basis } = bodyOf(question)
+  const answers = await Promise.all(
+    sides.map((side) =>
+      api.post<LineageAnswer>('/v1/analytics/lineage', {
+        metrics,
+        group_by: groupsOf(cell, group_by),
+        filters,
+        ...(over_period === undefined ? {} : { over_period }),
+        ...(population_basis === undefined ? {} : { population_basis }),
+        key: keyOf(cell.key),
+        metric: cell.metric,
+        ...(side === null ? {} : { side }),
+        limit: 20,
+        expected_release_id: release,
+      }),
+    ),
+  )
+  return { sides: answers.map((answer, index) => ({ side: sides[index] ?? null, answer })) }
+}
+
+export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise<ExploreData> {
+  const question = readQuestion(visit.search)
+  const { synthetic, ...form } = await loadForm(api, question)
+  const nothing = {
+    question,
+    ...form,
+    answer: null,
+    records: null,
+    comparison: null,
+    problem: null,
+    synthetic,
+  }
+  if (question.metrics.length === 0) return nothing
+  let answer: QueryAnswer
+  try {
+    answer = await api.post<QueryAnswer>(
+      '/v1/analytics/query',
+      // The server sends one page: what draws all of them runs in the browser.
+      isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: PAGE_ROWS },
+    )
+  } catch (error) {
+    return { ...nothing, problem: problemOf(error) }
+  }
+  let records: CellRecords | null = null
+  let comparison: Comparison | null = null
+  let problem: Problem | null = null
+  const release = answer.meta.release_id
+  try {
+    records = await loadRecords(api, question, form.catalog, release)
+    if (question.since !== '' && question.since !== release) {
+      const { metrics, group_by, filters } = bodyOf(question)
+      comparison = await api.post<Comparison>('/v1/analytics/compare', {
+        metrics,
+        group_by,
+        filters,
+        old_release_id: question.since,
+        new_release_id: release,
+        limit: PAGE_ROWS,
+      })
+    }
+  } catch (error) {
+    problem = problemOf(error)
+  }
+  return { ...nothing, answer, records, comparison, problem, synthetic: answer.meta.synthetic === true }
+}

@@ -1,0 +1,267 @@
+/** The page of a facility: its record, beds, equipment and services, each value with the published cell it comes from. */
+
+import { type Api, ApiFailure, type Source } from '../api.ts'
+import { formatNumber } from '../numbers.ts'
+import type { LoadContext, PageModule } from '../page.ts'
+import { SourceOf } from '../parts/panels.tsx'
+import { Scroll } from '../parts/scroll.tsx'
+import { PlaceLink, useSite } from '../parts/site.tsx'
+
+type Value = string | number | boolean | null | { readonly [name: string]: Value }
+type Record_ = Readonly<Record<string, Value>>
+
+interface Entry {
+  readonly attribute: string
+  readonly value: Value
+  readonly raw_value: string | null
+  readonly rule: string
+  readonly source: Source | null
+}
+
+interface FacilityData {
+  readonly record: Record_
+  readonly entries: readonly Entry[]
+  readonly tables: readonly {
+    readonly name: 'beds' | 'equipment' | 'services'
+    readonly records: readonly Record_[]
+    readonly totals: Readonly<Record<string, number | null>>
+  }[]
+  /** Provenance of one record of a table, asked for by the address. */
+  readonly shown: { readonly title: string; readonly entries: readonly Entry[] } | null
+  readonly synthetic: boolean
+}
+
+const TABLES = {
+  beds: {
+    path: 'bed-capacity',
+    key: ['bed_type_code'],
+    columns: ['bed_type_name', 'bed_category_name', 'beds_existing', 'beds_sus', 'beds_non_sus'],
+  },
+  equipment: {
+    path: 'equipment-inventory',
+    key: ['category_code', 'equipment_code'],
+    columns: ['equipment_name', 'category_name', 'quantity_existing', 'quantity_in_use', 'quantity_sus'],
+  },
+  services: {
+    path: 'specialized-services',
+    key: ['service_code', 'classification_code'],
+    columns: [
+      'service_name',
+      'classification_name',
+      'characteristic_code',
+      'provider_kind',
+      'offers_any_sus',
+    ],
+  },
+} as const
+type TableName = keyof typeof TABLES
+
+const orNull = <Answer,>(promise: Promise<Answer>): Promise<Answer | null> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return null
+    throw error
+  })
+
+async function loadShown(api: Api, cnes: string, wanted: string): Promise<FacilityData['shown']> {
+  const [name = '', ...key] = wanted.split('/')
+  if (!(name in TABLES) || key.some((code) => !/^\w{1,6}$/.test(code))) return null
+  const answer = await orNull(
+    api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(
+      `/v1/facilities/${cnes}/${TABLES[name as TableName].path}/${key.join('/')}/provenance`,
+    ),
+  )
+  return answer === null ? null : { title: wanted, entries: answer.data.entries }
+}
+
+async function load(
+  { api, visit }: LoadContext,
+  { cnes = '' }: Readonly<Record<string, string>>,
+): Promise<FacilityData> {
+  const record = await api.get<{ readonly data: Record_; readonly meta: { readonly synthetic?: boolean } }>(
+    `/v1/facilities/${cnes}`,
+  )
+  const [provenance, shown, ...tables] = await Promise.all([
+    orNull(
+      api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(`/v1/facilities/${cnes}/provenance`),
+    ),
+    loadShown(api, cnes, new URLSearchParams(visit.search).get('of') ?? ''),
+    ...(Object.keys(TABLES) as TableName[]).map((name) =>
+      orNull(
+        api.get<{
+          readonly data: {
+            readonly records: readonly Record_[]
+            readonly totals?: Record<string, number | null>
+          }
+        }>(`/v1/facilities/${cnes}/${TABLES[name].path}`),
+      ).then((answer) =>
+        answer === null ? null : { name, records: answer.data.records, totals: answer.data.totals ?? {} },
+      ),
+    ),
+  ])
+  return {
+    record: record.data,
+    entries: provenance?.data.entries ?? [],
+    tables: tables.filter((table) => table !== null),
+    shown,
+    synthetic: record.meta.synthetic === true,
+  }
+}
+
+const textOf = (value: Value | undefined, t: { yes: string; no: string; noData: string }): string => {
+  if (value === null || value === undefined) return t.noData
+  if (typeof value === 'boolean') return value ? t.yes : t.no
+  if (typeof value === 'object')
+    return Object.values(value)
+      .filter((part) => part !== null)
+      .join(', ')
+  return String(value)
+}
+
+const nameOf = (record: Record_): string => String(record.trade_name ?? record.legal_name ?? record.cnes_code)
+
+function View({ data }: { readonly data: FacilityData }) {
+  const { t, language, href, visit } = useSite()
+  const { record, tables, shown } = data
+  const params = (of: string): string => href(visit.path, `?of=${of}`)
+  return (
+    <>
+      <h1>
+        {nameOf(record)} <small>CNES {String(record.cnes_code)}</small>
+      </h1>
+      <p class="lead">
+        {textOf(record.facility_type_name, t)},{' '}
+        <PlaceLink level="municipality" code={String(record.municipality_ibge_code)}>
+          {textOf(record.municipality_name, t)}
+        </PlaceLink>
+        ,{' '}
+        <PlaceLink level="state" code={String(record.uf)}>
+          {textOf(record.uf, t)}
+        </PlaceLink>
+      </p>
+      {record.is_active === false ? <p class="notice">{t.closedFacility}</p> : null}
+      {shown === null ? null : (
+        <section class="panel" id="lineage" aria-labelledby="shown-title">
+          <p class="close">
+            <a href={href(visit.path)}>{t.close}</a>
+          </p>
+          <h2 id="shown-title">
+            {t.lineage}: {shown.title}
+          </h2>
+          <Entries entries={shown.entries} label={shown.title} />
+        </section>
+      )}
+      {tables.map(({ name, records, totals }) => (
+        <section key={name}>
+          <h2 id={`table-${name}`}>{t[name]}</h2>
+          {records.length === 0 ? (
+            <p>{t.none}</p>
+          ) : (
+            <Scroll label={t[name]}>
+              <table>
+                <thead>
+                  <tr>
+                    {TABLES[name].columns.map((column) => (
+                      <th key={column} scope="col" class={isQuantity(column) ? 'number' : undefined}>
+                        {t.columns[column] ?? column}
+                      </th>
+                    ))}
+                    <th scope="col">{t.source}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {records.map((row) => {
+                    const key = TABLES[name].key.map((column) => String(row[column]))
+                    return (
+                      <tr key={key.join()}>
+                        {TABLES[name].columns.map((column, index) => {
+                          const value = row[column]
+                          const text =
+                            typeof value === 'number' ? formatNumber(value, 0, language) : textOf(value, t)
+                          return index === 0 ? (
+                            <th key={column} scope="row">
+                              {text}
+                            </th>
+                          ) : (
+                            <td key={column} class={isQuantity(column) ? 'number' : undefined}>
+                              {text}
+                            </td>
+                          )
+                        })}
+                        <td>
+                          <a href={`${params([name, ...key].join('/'))}#lineage`}>{t.lineage}</a>
+                        </td>
+                      </tr>
+                    )
+                  })}
+                </tbody>
+              </table>
+            </Scroll>
+          )}
+          {Object.keys(totals).length === 0 ? null : (
+            <p>
+              {Object.entries(totals)
+                .map(
+                  ([total, value]) =>
+                    `${t.columns[total] ?? total}: ${value === null ? t.noData : formatNumber(value, 0, language)}`,
+                )
+                .join('; ')}
+            </p>
+          )}
+        </section>
+      ))}
+      <section aria-labelledby="details">
+        <h2 id="details">{t.details}</h2>
+        <Entries entries={data.entries} label={t.details} />
+      </section>
+    </>
+  )
+}
+
+const isQuantity = (column: string): boolean => /^(beds|quantity)_/.test(column)
+
+function Entries({ entries, label }: { readonly entries: readonly Entry[]; readonly label: string }) {
+  const { t } = useSite()
+  return (
+    <Scroll label={label}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.attribute}</th>
+            <th scope="col">{t.value}</th>
+            <th scope="col">{t.source}</th>
+            <th scope="col">{t.rule}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry, index) => (
+            <tr key={`${entry.attribute}${index}`}>
+              <th scope="row">
+                <code>{entry.attribute}</code>
+              </th>
+              <td>{textOf(entry.value, t)}</td>
+              <td>
+                {entry.source === null ? (
+                  '–'
+                ) : (
+                  <SourceOf source={{ ...entry.source, raw_value: entry.raw_value }} />
+                )}
+              </td>
+              <td>{entry.rule}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
+}
+
+export const FACILITY: PageModule<FacilityData> = {
+  match: (path) => {
+    const [, cnes = ''] = /^\/explorer\/facilities\/(\d{7})\/?$/.exec(path) ?? []
+    return cnes === '' ? null : { cnes }
+  },
+  load,
+  title: ({ record }) => nameOf(record),
+  isSynthetic: ({ synthetic }) => synthetic,
+  View,
+}

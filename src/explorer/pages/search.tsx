@@ -1,0 +1,116 @@
+/** Places and facilities found by words in any order, with accents or without, or by the beginning of a code. */
+import { type Api, ApiFailure, type Member } from '../api.ts'
+import type { LoadContext, PageModule } from '../page.ts'
+import { PlaceLink, useSite } from '../parts/site.tsx'
+
+interface Found {
+  readonly text: string
+  readonly places: readonly { readonly level: string; readonly member: Member }[]
+  readonly facilities: readonly {
+    readonly cnes_code: string
+    readonly trade_name: string | null
+    readonly legal_name: string | null
+    readonly municipality_name: string | null
+    readonly uf: string | null
+    readonly facility_type_name: string | null
+  }[]
+  readonly synthetic: boolean
+}
+
+const LEVELS = ['state', 'municipality', 'health_region', 'health_macroregion']
+const TEXT_MIN = 2
+
+/** What a key may not read, or a release has not loaded, is left out of what is found. */
+const orNothing = <Value,>(promise: Promise<Value>, nothing: Value): Promise<Value> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return nothing
+    throw error
+  })
+
+async function findPlaces(api: Api, level: string, text: string): Promise<Found['places']> {
+  const query = new URLSearchParams({ search: text, limit: '10' })
+  const { data } = await orNothing(
+    api.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${level}/values?${query}`),
+    { data: [] },
+  )
+  return data.filter(({ code }) => code !== null).map((member) => ({ level, member }))
+}
+
+async function load({ visit, api }: LoadContext): Promise<Found> {
+  const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, 100)
+  if (text.length < TEXT_MIN) return { text, places: [], facilities: [], synthetic: false }
+  const query = new URLSearchParams({ search: text, limit: '25' })
+  const [places, facilities] = await Promise.all([
+    Promise.all(LEVELS.map((level) => findPlaces(api, level, text))),
+    orNothing(
+      api.get<{ readonly data: Found['facilities']; readonly meta: { readonly synthetic?: boolean } }>(
+        `/v1/facilities?${query}`,
+      ),
+      { data: [], meta: {} },
+    ),
+  ])
+  return {
+    text,
+    places: places.flat(),
+    facilities: facilities.data,
+    synthetic: facilities.meta.synthetic === true,
+  }
+}
+
+function View({ data }: { readonly data: Found }) {
+  const { t, href } = useSite()
+  const isEmpty = data.places.length === 0 && data.facilities.length === 0
+  return (
+    <>
+      <h1>
+        {t.search}: {data.text}
+      </h1>
+      <p class="hint">{t.searchHint}</p>
+      {isEmpty && data.text.length >= TEXT_MIN ? <p role="status">{t.nothingFound}</p> : null}
+      {data.places.length === 0 ? null : (
+        <section>
+          <h2>{t.found.places}</h2>
+          <ul class="results-list">
+            {data.places.map(({ level, member }) => (
+              <li key={`${level}${member.code}`}>
+                <PlaceLink level={level} code={String(member.code)}>
+                  {member.name ?? member.code}
+                </PlaceLink>{' '}
+                <span class="hint">
+                  {t.levels[level]} {member.code}
+                  {member.parent?.code == null || level === 'state' ? '' : `, ${member.parent.code}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {data.facilities.length === 0 ? null : (
+        <section>
+          <h2>{t.found.facilities}</h2>
+          <ul class="results-list">
+            {data.facilities.map((facility) => (
+              <li key={facility.cnes_code}>
+                <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>
+                  {facility.trade_name ?? facility.legal_name ?? facility.cnes_code}
+                </a>{' '}
+                <span class="hint">
+                  CNES {facility.cnes_code}, {facility.facility_type_name}, {facility.municipality_name}{' '}
+                  {facility.uf}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  )
+}
+
+export const SEARCH: PageModule<Found> = {
+  match: (path) => (/^\/explorer\/search\/?$/.test(path) ? {} : null),
+  load,
+  title: ({ text }, texts) => `${texts.search}: ${text}`,
+  isSynthetic: ({ synthetic }) => synthetic,
+  View,
+}

@@ -1,0 +1,154 @@
+/** What stands around every page: skip link, header with search, the key, the notice of invented data, footer. */
+import type { ComponentChildren } from 'preact'
+import type { Problem } from '../api.ts'
+import { addressOf, useSite } from './site.tsx'
+
+export function Layout(props: { readonly synthetic: boolean; readonly children: ComponentChildren }) {
+  const { t, href, visit, language, isLive } = useSite()
+  const other = new URLSearchParams(visit.search)
+  other.delete('lang')
+  const rest = other.size === 0 ? '' : `?${other}`
+  return (
+    <>
+      <a class="skip" href="#content">
+        {t.skip}
+      </a>
+      <header class="site">
+        <div class="bar">
+          <a class="brand" href={href('/explorer')}>
+            <strong>sus-data</strong>
+          </a>
+          <nav aria-label={t.title}>
+            <a href={href('/explorer')}>{t.explore}</a>
+            <a href={href('/explorer/releases')}>{t.releases}</a>
+            <a href="/docs" data-external>
+              {t.apiDocs}
+            </a>
+          </nav>
+          <SearchBox />
+          <div class="tools">
+            <a
+              href={addressOf(visit.path, rest, language === 'pt' ? 'en' : 'pt')}
+              hreflang={language === 'pt' ? 'en' : 'pt-BR'}
+              lang={language === 'pt' ? 'en' : 'pt-BR'}
+              data-external
+            >
+              {t.otherLanguage}
+            </a>
+            {isLive ? (
+              <button type="button" data-theme-switch aria-label={t.theme} title={t.theme}>
+                <span aria-hidden="true">◐</span>
+              </button>
+            ) : null}
+          </div>
+        </div>
+        {props.synthetic ? <p class="synthetic">{t.synthetic}</p> : null}
+      </header>
+      <main id="content" tabIndex={-1}>
+        {props.children}
+      </main>
+      <footer class="site">
+        <p>{t.tagline}</p>
+        <KeyForm />
+      </footer>
+    </>
+  )
+}
+
+function SearchBox() {
+  const { t, language, visit } = useSite()
+  const text = visit.path === '/explorer/search' ? (new URLSearchParams(visit.search).get('text') ?? '') : ''
+  return (
+    <search class="search">
+      <form action="/explorer/search" data-go>
+        {language === 'en' ? <input type="hidden" name="lang" value="en" /> : null}
+        <label class="hidden" for="search-text">
+          {t.searchLabel}
+        </label>
+        <input
+          id="search-text"
+          type="search"
+          name="text"
+          defaultValue={text}
+          placeholder={t.searchLabel}
+          title={t.searchHint}
+          autocomplete="off"
+          maxLength={100}
+        />
+        <button type="submit">{t.search}</button>
+      </form>
+    </search>
+  )
+}
+
+/** The visitor's own key: it goes into the tab's memory, never into an address. */
+export function KeyForm() {
+  const { t, access, isLive, useKey } = useSite()
+  if (!isLive) return access === 'none' ? <p class="notice">{t.keyNeedsScript}</p> : null
+  if (access === 'key')
+    return (
+      <p>
+        {t.keyInUse}{' '}
+        <button type="button" onClick={() => useKey?.('')}>
+          {t.forgetKey}
+        </button>
+      </p>
+    )
+  return (
+    <form
+      class="key"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const field = event.currentTarget.elements.namedItem('key')
+        if (field instanceof HTMLInputElement && field.value.trim() !== '') useKey?.(field.value.trim())
+      }}
+    >
+      {access === 'none' ? <p class="notice">{t.keyNeeded}</p> : null}
+      <label for="key">{t.key}</label>
+      <input id="key" name="key" type="password" autocomplete="off" spellcheck={false} required />
+      <button type="submit">{t.useKey}</button>
+      <p class="hint">{t.keyHint}</p>
+    </form>
+  )
+}
+
+/** A refusal of the API in words, with the way out that there is. */
+export function ProblemNotice({ problem }: { readonly problem: Problem }) {
+  const { t, visit, isLive, language } = useSite()
+  const params = new URLSearchParams(visit.search)
+  const isPinned = problem.code === 'release_mismatch' && params.has('release')
+  params.delete('release')
+  params.delete('cell')
+  const words =
+    problem.status === 0 ? t.offline : (t.problems[problem.code] ?? problem.detail ?? problem.title)
+  return (
+    <section class="problem" role="alert">
+      <h2>{t.problem}</h2>
+      <p>{words}</p>
+      {(problem.errors ?? []).map(({ pointer, parameter, message, allowed }) => (
+        <p key={`${pointer}${parameter}${message}`}>
+          <code>{pointer ?? parameter}</code> {message}
+          {allowed === undefined || allowed.length > 20 ? '' : `: ${allowed.join(', ')}`}
+        </p>
+      ))}
+      {isPinned ? (
+        <p>
+          <a href={`${visit.path}?${params}`}>{t.unpin}</a>
+        </p>
+      ) : null}
+      {problem.status === 401 || problem.status === 403 ? <KeyForm /> : null}
+      {problem.status === 0 || problem.status === 429 || problem.status >= 500 ? (
+        <p>
+          <a
+            class="button"
+            href={visit.path + visit.search}
+            data-retry={isLive ? true : undefined}
+            lang={language === 'pt' ? 'pt-BR' : 'en'}
+          >
+            {t.retry}
+          </a>
+        </p>
+      ) : null}
+    </section>
+  )
+}

@@ -1,0 +1,263 @@
+/**
+ * A map of an answer by place: quantile classes, places without data hatched, zoom and keyboard. It is drawn in the browser
+ * alone; the table of the page has the same numbers. Shapes, classes and neighbours: map-shapes.ts.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Topology } from 'topojson-specification'
+import type { Api, Catalog, QueryAnswer } from '../api.ts'
+import { ApiFailure, codeOf } from '../api.ts'
+import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from '../map-shapes.ts'
+import { formatNumber, unitText } from '../numbers.ts'
+import type { Question } from '../question.ts'
+import { useQuestionHref, useSite } from './site.tsx'
+import { labelOf, metricOf } from './table.tsx'
+
+/** Levels that have outlines; each is a dimension, too. */
+export const MAP_LEVELS: readonly string[] = [
+  'municipality',
+  'health_region',
+  'health_macroregion',
+  'state',
+  'region',
+]
+const WIDTH = 720
+const ZOOM_STEP = 1.6
+const ZOOM_MAX = 40
+
+const loaded = new Map<string, Promise<PlaceShape[]>>()
+
+/** Outlines of a level, of some states or of the country; each is loaded once. */
+function loadShapes(api: Api, level: string, ufs: readonly string[], release: string): Promise<PlaceShape[]> {
+  const load = (uf: string): Promise<PlaceShape[]> => {
+    const query = new URLSearchParams({
+      format: 'topojson',
+      ...(uf === '' ? {} : { uf }),
+      ...(release === '' ? {} : { expected_release_id: release }),
+    })
+    const path = `/v1/geo/outlines/${level}?${query}`
+    let shapes = loaded.get(path)
+    if (shapes === undefined) {
+      shapes = api
+        .get<Topology | { readonly data: Topology }>(path)
+        .then((answer) => featuresOf('objects' in answer ? answer : answer.data))
+      loaded.set(path, shapes)
+      shapes.catch(() => loaded.delete(path))
+    }
+    return shapes
+  }
+  // Few states are loaded one by one; from many on, the country is no larger.
+  const wanted = ufs.length === 0 || ufs.length > 4 ? [''] : ufs
+  return Promise.all(wanted.map(load)).then((parts) => parts.flat())
+}
+
+export function PlaceMap(props: {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly answer: QueryAnswer
+}) {
+  const { question, catalog, answer } = props
+  const { t, language, api, go } = useSite()
+  const questionHref = useQuestionHref()
+  const [level = ''] = question.groupBy
+  const [code = ''] = question.metrics
+  const metric = metricOf(catalog, code)
+  const [shapes, setShapes] = useState<readonly PlaceShape[] | null>(null)
+  const [failure, setFailure] = useState('')
+  const [active, setActive] = useState(-1)
+  const [zoom, setZoom] = useState({ scale: 1, x: 0, y: 0 })
+  const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null)
+  const states = (question.filters.state ?? []).join()
+  useEffect(() => {
+    let isCurrent = true
+    setShapes(null)
+    setFailure('')
+    if (api === undefined) return
+    loadShapes(api, level, states === '' ? [] : states.split(','), question.release).then(
+      (found) => {
+        if (isCurrent) setShapes(found)
+      },
+      (error: unknown) => {
+        const problem = error instanceof ApiFailure ? error.problem : null
+        if (isCurrent)
+          setFailure(
+            problem === null || problem.status === 404 ? t.mapMissing : problem.detail || t.mapMissing,
+          )
+      },
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [api, level, states, question.release])
+
+  const values = useMemo(
+    () =>
+      new Map(answer.data.map((row) => [codeOf(row.dimensions[level]), row.metrics[code] ?? null] as const)),
+    [answer, level, code],
+  )
+  // Places that the answer does not have are not asked about: they are not drawn.
+  const layout = useMemo(
+    () =>
+      shapes === null
+        ? null
+        : layShapes(
+            shapes.filter(({ properties }) => values.has(properties.code)),
+            WIDTH,
+          ),
+    [shapes, values],
+  )
+  const bounds = useMemo(() => classBounds([...values.values()].filter((value) => value !== null)), [values])
+  const paths = useMemo(() => {
+    const classes: string[][] = bounds.map(() => [])
+    const missing: string[] = []
+    for (const place of layout?.places ?? []) {
+      const value = values.get(place.code) ?? null
+      if (value === null) missing.push(place.path)
+      else classes[classOf(value, bounds)]?.push(place.path)
+    }
+    return { classes: classes.map((list) => list.join('')), missing: missing.join('') }
+  }, [layout, values, bounds])
+
+  if (failure !== '') return <p class="notice">{failure}</p>
+  if (layout === null) return <p class="notice">{t.loading}</p>
+  const { places, width, height } = layout
+  const here = places[active]
+  const show = (value: number | null | undefined): string =>
+    value === null || value === undefined ? t.noData : formatNumber(value, metric?.decimals ?? 0, language)
+  const zoomBy = (factor: number, x = width / 2, y = height / 2): void =>
+    setZoom((old) => {
+      const scale = Math.min(ZOOM_MAX, Math.max(1, old.scale * factor))
+      const ratio = scale / old.scale
+      return keepInside({ scale, x: x - (x - old.x) * ratio, y: y - (y - old.y) * ratio })
+    })
+  const keepInside = ({ scale, x, y }: typeof zoom): typeof zoom => ({
+    scale,
+    x: Math.min(0, Math.max(width * (1 - scale), x)),
+    y: Math.min(0, Math.max(height * (1 - scale), y)),
+  })
+  /** A point of the screen in the drawing's own units, before zoom. */
+  const pointOf = (event: MouseEvent): [number, number] => {
+    const frame = (event.currentTarget as Element).getBoundingClientRect()
+    const x = ((event.clientX - frame.left) / frame.width) * width
+    const y = ((event.clientY - frame.top) / frame.height) * height
+    return [(x - zoom.x) / zoom.scale, (y - zoom.y) / zoom.scale]
+  }
+  const open = (index: number): void => {
+    const place = places[index]
+    if (place !== undefined && (values.get(place.code) ?? null) !== null)
+      go?.(`${questionHref({ ...question, cell: { metric: code, key: { [level]: place.code } } })}#lineage`)
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === '+' || event.key === '=') zoomBy(ZOOM_STEP, here?.centre[0], here?.centre[1])
+    else if (event.key === '-') zoomBy(1 / ZOOM_STEP)
+    else if (event.key === '0') setZoom({ scale: 1, x: 0, y: 0 })
+    else if (event.key === 'Enter' && active >= 0) open(active)
+    else if (event.key.startsWith('Arrow')) setActive(active < 0 ? 0 : neighbourOf(places, active, event.key))
+    else return
+    event.preventDefault()
+  }
+  const label = labelOf(metric, language)
+  return (
+    <figure class="map">
+      <figcaption>
+        {label} ({unitText(metric?.unit, language)})
+      </figcaption>
+      <div class="frame">
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk from place to place.
+          tabIndex={0}
+          role="application"
+          aria-label={`${t.views.map}: ${label}. ${t.mapHelp}`}
+          onKeyDown={onKey}
+          onWheel={(event) => {
+            if (!event.ctrlKey && !event.metaKey) return
+            event.preventDefault()
+            zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP)
+          }}
+          onPointerDown={(event) => {
+            drag.current = { x: event.clientX, y: event.clientY, moved: false }
+          }}
+          onPointerUp={(event) => {
+            const wasMoved = drag.current?.moved === true
+            drag.current = null
+            if (!wasMoved) open(layout.find(...pointOf(event)))
+          }}
+          onPointerLeave={() => {
+            drag.current = null
+          }}
+          onPointerMove={(event) => {
+            const begun = drag.current
+            if (begun === null) return setActive(layout.find(...pointOf(event)))
+            const frame = event.currentTarget.getBoundingClientRect()
+            const [x, y] = [event.clientX - begun.x, event.clientY - begun.y]
+            if (!begun.moved && Math.abs(x) + Math.abs(y) < 4) return
+            drag.current = { x: event.clientX, y: event.clientY, moved: true }
+            const unit = width / frame.width
+            setZoom((old) => keepInside({ ...old, x: old.x + x * unit, y: old.y + y * unit }))
+          }}
+        >
+          <defs>
+            <pattern
+              id="hatched"
+              width="6"
+              height="6"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
+              <rect width="6" height="6" class="hatch-ground" />
+              <line x1="0" y1="0" x2="0" y2="6" class="hatch" />
+            </pattern>
+          </defs>
+          <g transform={`translate(${zoom.x} ${zoom.y}) scale(${zoom.scale})`}>
+            {paths.classes.map((path, index) => (
+              <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
+            ))}
+            <path d={paths.missing} class="place missing" fill="url(#hatched)" />
+            {here === undefined ? null : <path d={here.path} class="active" />}
+          </g>
+        </svg>
+        <div class="zoom">
+          <button type="button" onClick={() => zoomBy(ZOOM_STEP)} aria-label={t.zoomIn}>
+            +
+          </button>
+          <button type="button" onClick={() => zoomBy(1 / ZOOM_STEP)} aria-label={t.zoomOut}>
+            −
+          </button>
+          <button type="button" onClick={() => setZoom({ scale: 1, x: 0, y: 0 })} aria-label={t.zoomAll}>
+            ⤢
+          </button>
+        </div>
+      </div>
+      <p class="reading" role="status" aria-live="polite">
+        {here === undefined ? t.mapHelp : `${here.name}: ${show(values.get(here.code))}`}
+      </p>
+      <ul class="legend" aria-label={t.mapLegend}>
+        {bounds.map((bound, index) => {
+          const from =
+            index === 0
+              ? Math.min(...[...values.values()].filter((value) => value !== null))
+              : bounds[index - 1]
+          return (
+            <li key={bound}>
+              <svg viewBox="0 0 20 12" aria-hidden="true">
+                <rect width="20" height="12" class={`class-${index} of-${bounds.length}`} />
+              </svg>{' '}
+              {index === 0 && from === bound
+                ? show(bound)
+                : `${index === 0 ? '' : '> '}${show(from)} – ${show(bound)}`}
+            </li>
+          )
+        })}
+        {paths.missing === '' ? null : (
+          <li>
+            <svg viewBox="0 0 20 12" aria-hidden="true">
+              <rect width="20" height="12" fill="url(#hatched)" />
+            </svg>{' '}
+            {t.noData}
+          </li>
+        )}
+      </ul>
+      {layout.isClipped ? <p class="hint">{t.farIslands}</p> : null}
+    </figure>
+  )
+}

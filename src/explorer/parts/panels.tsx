@@ -1,0 +1,371 @@
+/** What stands behind an answer: the records of a cell, how to verify and to cite it, what changed since another release. */
+
+import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
+import { formatMonth, formatNumber, unitText } from '../numbers.ts'
+import { bodyOf, change, type Question, writeCell } from '../question.ts'
+import { shortId } from './question-form.tsx'
+import { Scroll } from './scroll.tsx'
+import { Download, useQuestionHref, useSite } from './site.tsx'
+import { labelOf, metricOf } from './table.tsx'
+
+export interface CellRecords {
+  readonly sides: readonly {
+    readonly side: 'numerator' | 'denominator' | null
+    readonly answer: LineageAnswer
+  }[]
+}
+
+export function LineagePanel(props: {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly records: CellRecords
+}) {
+  const { question, catalog, records } = props
+  const { t, language, href } = useSite()
+  const questionHref = useQuestionHref()
+  const { cell } = question
+  if (cell === null) return null
+  const metric = metricOf(catalog, cell.metric)
+  const decimals = metric?.decimals ?? 0
+  const [first] = records.sides
+  return (
+    <section class="panel" id="lineage" aria-labelledby="lineage-title">
+      <p class="close">
+        <a href={questionHref({ ...question, cell: null })}>{t.close}</a>
+      </p>
+      <h2 id="lineage-title">{t.lineage}</h2>
+      <dl>
+        <dt>{labelOf(metric, language)}</dt>
+        <dd class="big">
+          {first?.answer.meta.value == null
+            ? t.noData
+            : formatNumber(first.answer.meta.value, decimals, language)}{' '}
+          <small>{unitText(metric?.unit, language)}</small>
+        </dd>
+        {Object.entries(cell.key).map(([dimension, code]) => (
+          <div key={dimension}>
+            <dt>
+              {labelOf(
+                catalog.dimensions.find((other) => other.code === dimension),
+                language,
+              )}
+            </dt>
+            <dd>{dimension === 'reference_period' ? formatMonth(code, language) : code}</dd>
+          </div>
+        ))}
+        <dt>{t.formula}</dt>
+        <dd>
+          <code>{metric?.formula}</code>
+        </dd>
+      </dl>
+      {records.sides.map(({ side, answer }) => (
+        <div key={side}>
+          <h3>
+            {side === null ? t.sum : t[side]}: {formatNumber(answer.meta.total, 0, language)}
+          </h3>
+          <p>{t.records(formatNumber(answer.pagination.total_rows, 0, language))}</p>
+          <Scroll label={side === null ? t.sum : t[side]}>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">{t.record}</th>
+                  <th scope="col" class="number">
+                    {t.contribution}
+                  </th>
+                  <th scope="col">{t.publishedIn}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {answer.data.map((record) => (
+                  <tr key={JSON.stringify([record.key, record.reference_period])}>
+                    <th scope="row">
+                      {Object.entries(record.key).map(([name, value]) => (
+                        <div key={name}>
+                          {name === 'cnes_code' ? (
+                            <a href={href(`/explorer/facilities/${value}`)}>CNES {value}</a>
+                          ) : (
+                            `${name} ${value}`
+                          )}
+                        </div>
+                      ))}
+                    </th>
+                    <td class="number">{formatNumber(record.contribution, 0, language)}</td>
+                    <td>
+                      {record.sources.map((source) => (
+                        <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
+                      ))}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        </div>
+      ))}
+      {first?.answer.meta.notes.map((note) => (
+        <p class="notice" key={note}>
+          {note}
+        </p>
+      ))}
+      <p>
+        <code class="wide">{`POST /v1/analytics/lineage ${writeCell(cell)}`}</code>
+      </p>
+    </section>
+  )
+}
+
+/** File, row, column, published cell and digest: what anyone who holds the file can check. */
+export function SourceOf({ source }: { readonly source: Source }) {
+  const { t } = useSite()
+  return (
+    <div class="source">
+      <span>
+        {source.publisher}, <code>{source.file}</code>
+        {source.archive === undefined ? '' : ` (${source.archive})`}
+      </span>{' '}
+      <span>
+        {t.line} {source.row}, {t.column} <code>{source.column}</code>
+      </span>
+      {source.raw_value === undefined || source.raw_value === null ? null : (
+        <span>
+          , {t.cell} <code>“{source.raw_value}”</code>
+        </span>
+      )}
+      <details>
+        <summary>SHA-256</summary>
+        <code class="wide">{source.sha256}</code>
+      </details>
+    </div>
+  )
+}
+
+/** The date a citation names; an answer is the same whenever it is read. */
+const accessDate = (): string => new Date().toISOString().slice(0, 10)
+
+function citations(
+  question: Question,
+  answer: QueryAnswer,
+  title: string,
+  address: string,
+): { abnt: string; bibtex: string } {
+  const { release_id, fingerprint } = answer.meta
+  const [year, month, day] = accessDate().split('-')
+  const months = [
+    'jan.',
+    'fev.',
+    'mar.',
+    'abr.',
+    'maio',
+    'jun.',
+    'jul.',
+    'ago.',
+    'set.',
+    'out.',
+    'nov.',
+    'dez.',
+  ]
+  const date = `${Number(day)} ${months[Number(month) - 1]} ${year}`
+  const period = answer.meta.reference_period ?? (question.from || question.to)
+  return {
+    abnt: `BRASIL. Ministério da Saúde. DATASUS. ${title}${period === '' ? '' : `, ${period}`}. sus-data, versão dos dados ${release_id}, impressão digital ${fingerprint}. Disponível em: ${address}. Acesso em: ${date}.`,
+    bibtex: `@misc{susdata_${fingerprint.slice(0, 12)},
+  author = {{Brasil. Ministério da Saúde. DATASUS}},
+  title = {${title}},
+  year = {${period.slice(0, 4) || year}},
+  note = {sus-data, release ${release_id}, fingerprint ${fingerprint}},
+  url = {${address}},
+  urldate = {${accessDate()}}
+}`,
+  }
+}
+
+/** The same query in the languages people work in, pinned to the release of the answer. */
+function snippets(question: Question, answer: QueryAnswer, origin: string): Record<string, string> {
+  const body = JSON.stringify({
+    ...bodyOf(question),
+    limit: 10_000,
+    expected_release_id: answer.meta.release_id,
+  })
+  const url = `${origin}/v1/analytics/query`
+  return {
+    curl: `curl -s '${url}' -H "Authorization: Bearer $SUS_KEY" \\\n  -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
+    Python: `import os, requests\nanswer = requests.post("${url}", data=r'''${body}''',\n    headers={"Authorization": "Bearer " + os.environ["SUS_KEY"], "content-type": "application/json"})\nanswer.raise_for_status()\nrows = answer.json()["data"]`,
+    R: `library(httr2)\nrows <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(r"(${body})", "application/json") |>\n  req_perform() |> resp_body_json() |> _$data`,
+    TypeScript: `const key = '…'\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data } = await response.json()`,
+  }
+}
+
+export function VerifyPanel(props: {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly answer: QueryAnswer
+}) {
+  const { question, catalog, answer } = props
+  const { t, language, origin } = useSite()
+  const questionHref = useQuestionHref()
+  const title = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
+  const pinned = { ...question, release: answer.meta.release_id, cell: null }
+  const address = `${origin}${questionHref(pinned)}`
+  const { abnt, bibtex } = citations(question, answer, title, address)
+  const report = { q: JSON.stringify({ ...bodyOf(pinned), title: title.slice(0, 120) }) }
+  return (
+    <section class="verify" aria-labelledby="verify-title">
+      <h2 id="verify-title">{t.verify}</h2>
+      <p class="downloads">
+        {['xlsx', 'csv', 'json', 'parquet'].map((format) => (
+          <Download key={format} path="/v1/analytics/export" params={{ format, ...report }}>
+            {t.download} {format.toUpperCase()}
+          </Download>
+        ))}
+        {question.release === '' ? (
+          <a class="button" href={questionHref(pinned)}>
+            {t.pin}
+          </a>
+        ) : (
+          <a class="button" href={questionHref(change(question, { release: '' }))}>
+            {t.unpin}
+          </a>
+        )}
+      </p>
+      <p class="hint">{t.thisAddress}</p>
+      <dl>
+        <dt>{t.release}</dt>
+        <dd>
+          <code class="wide">{answer.meta.release_id}</code>
+        </dd>
+        <dt>{t.fingerprint}</dt>
+        <dd>
+          <code class="wide">{answer.meta.fingerprint}</code>
+        </dd>
+        <dt>{t.rowsDigest}</dt>
+        <dd>
+          <code class="wide">{answer.meta.rows_sha256}</code>
+        </dd>
+      </dl>
+      <p>{t.verifyHow}</p>
+      <Code text="npx sus-data verify-report sus-data-*.xlsx" label="verify-report" />
+      <details>
+        <summary>{t.citation}, BibTeX</summary>
+        <Code text={abnt} label={t.citation} />
+        <Code text={bibtex} label="BibTeX" />
+      </details>
+      <details>
+        <summary>{t.asCode}</summary>
+        {Object.entries(snippets(question, answer, origin)).map(([name, text]) => (
+          <div key={name}>
+            <h3>{name}</h3>
+            <Code text={text} label={name} />
+          </div>
+        ))}
+      </details>
+    </section>
+  )
+}
+
+function Code({ text, label }: { readonly text: string; readonly label: string }) {
+  const { t, isLive } = useSite()
+  return (
+    <div class="code">
+      <Scroll label={label}>
+        <pre>
+          <code>{text}</code>
+        </pre>
+      </Scroll>
+      {isLive ? (
+        <button type="button" data-copy={text} aria-label={`${t.copy}: ${label}`}>
+          {t.copy}
+        </button>
+      ) : null}
+    </div>
+  )
+}
+
+/** An answer of /v1/analytics/compare, as far as it is shown. */
+export interface Comparison {
+  readonly data: readonly {
+    readonly label: string
+    readonly metrics: Readonly<
+      Record<
+        string,
+        {
+          readonly old: number | null
+          readonly new: number | null
+          readonly delta: number | null
+          readonly causes: readonly {
+            readonly cause: string
+            readonly side: string
+            readonly records: number
+          }[]
+        }
+      >
+    >
+  }[]
+}
+
+export function ChangesPanel(props: {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly comparison: Comparison
+}) {
+  const { question, catalog, comparison } = props
+  const { t, language } = useSite()
+  return (
+    <section class="changes">
+      <h2 id="changes-title">
+        {t.since} {shortId(question.since)}
+      </h2>
+      {comparison.data.length === 0 ? <p>{t.unchanged}</p> : null}
+      {comparison.data.length === 0 ? null : (
+        <Scroll label={t.since}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.groupBy}</th>
+                <th scope="col">{t.metrics}</th>
+                <th scope="col" class="number">
+                  {t.old}
+                </th>
+                <th scope="col" class="number">
+                  {t.new}
+                </th>
+                <th scope="col" class="number">
+                  {t.difference}
+                </th>
+                <th scope="col">{t.reason}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {comparison.data.flatMap((row) =>
+                Object.entries(row.metrics).map(([code, value]) => {
+                  const metric = metricOf(catalog, code)
+                  const show = (number: number | null | undefined): string =>
+                    number === null || number === undefined
+                      ? t.noData
+                      : formatNumber(number, metric?.decimals ?? 0, language)
+                  return (
+                    <tr key={`${row.label}${code}`}>
+                      <th scope="row">{row.label}</th>
+                      <td>{labelOf(metric, language)}</td>
+                      <td class="number">{show(value.old)}</td>
+                      <td class="number">{show(value.new)}</td>
+                      <td class="number">{show(value.delta)}</td>
+                      <td>
+                        {value.causes
+                          .filter(({ records }) => records > 0)
+                          .map(
+                            ({ cause, records }) =>
+                              `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
+                          )
+                          .join(', ')}
+                      </td>
+                    </tr>
+                  )
+                }),
+              )}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,265 @@
+/** The rows of an answer as a table: sorted by a click on a head, every number a link to where it comes from. */
+
+import type { Catalog, Metric, QueryAnswer, QueryRow } from '../api.ts'
+import { codeOf, nameOf } from '../api.ts'
+import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
+import { type CellAddress, change, type Question } from '../question.ts'
+import { Scroll } from './scroll.tsx'
+import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
+
+/** Dimensions that have a page of their own. */
+const PLACES = new Set(['municipality', 'state', 'health_region', 'health_macroregion', 'region'])
+
+export const labelOf = (
+  entry: { readonly label: string; readonly label_en: string } | undefined,
+  language: Language,
+): string => (language === 'pt' ? entry?.label : entry?.label_en) ?? ''
+
+export const metricOf = (catalog: Catalog, code: string): Metric | undefined =>
+  catalog.metrics.find((metric) => metric.code === code)
+
+interface Column {
+  /** Name of the value in an answer's row. */
+  readonly name: string
+  readonly metric: Metric | undefined
+  readonly label: string
+  readonly decimals: number
+  readonly isSigned: boolean
+  /** The value itself, whose records can be looked at. */
+  readonly isOwn: boolean
+}
+
+/** Columns of the metrics; with a change, what was before and what it is now by difference and percent. */
+export function columnsOf(
+  question: Question,
+  catalog: Catalog,
+  language: Language,
+  t: { base: string; changeColumn: string; changePercent: string },
+): Column[] {
+  return question.metrics.flatMap((code) => {
+    const metric = metricOf(catalog, code)
+    const decimals = metric?.decimals ?? 0
+    const label = labelOf(metric, language) || code
+    const own: Column = { name: code, metric, label, decimals, isSigned: false, isOwn: true }
+    if (question.change === '') return [own]
+    return [
+      own,
+      { ...own, name: `${code}__base`, label: `${label}, ${t.base}`, isOwn: false },
+      { ...own, name: `${code}__change`, label: `${label}, ${t.changeColumn}`, isSigned: true, isOwn: false },
+      {
+        ...own,
+        name: `${code}__change_percent`,
+        label: `${label}, ${t.changePercent}`,
+        decimals: 2,
+        isSigned: true,
+        isOwn: false,
+      },
+    ]
+  })
+}
+
+/** The group of a row: what its cells' records are found by. */
+export const keyOfRow = (row: QueryRow, groupBy: readonly string[]): Record<string, string> =>
+  Object.fromEntries(groupBy.map((dimension) => [dimension, codeOf(row.dimensions[dimension])]))
+
+export function ResultTable(props: {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly answer: QueryAnswer
+  /** The rows shown: one page of those of the answer. */
+  readonly rows: readonly QueryRow[]
+}) {
+  const { question, catalog, answer, rows } = props
+  const { t, language } = useSite()
+  const columns = columnsOf(question, catalog, language, t)
+  const dimensions = question.groupBy
+  const caption = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
+  return (
+    <Scroll label={caption}>
+      <table class="results">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {dimensions.length === 0 ? <th scope="col">{t.total}</th> : null}
+            {dimensions.map((code) => (
+              <Head
+                key={code}
+                question={question}
+                field={code}
+                label={labelOf(
+                  catalog.dimensions.find((dimension) => dimension.code === code),
+                  language,
+                )}
+              />
+            ))}
+            {columns.map((column) =>
+              column.isOwn ? (
+                <Head
+                  key={column.name}
+                  question={question}
+                  field={column.name}
+                  label={column.label}
+                  unit={unitText(column.metric?.unit, language)}
+                  isNumber
+                />
+              ) : (
+                <th key={column.name} scope="col" class="number">
+                  {column.label}
+                </th>
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row
+              key={JSON.stringify(row.dimensions)}
+              row={row}
+              groupBy={dimensions}
+              {...{ question, columns }}
+            />
+          ))}
+        </tbody>
+        {(answer.totals ?? []).map(({ group_by, data }) => (
+          <tbody key={group_by.join()} class="totals">
+            {data.map((row) => (
+              <Row
+                key={JSON.stringify(row.dimensions)}
+                row={row}
+                groupBy={group_by}
+                isTotal
+                {...{ question, columns }}
+              />
+            ))}
+          </tbody>
+        ))}
+      </table>
+    </Scroll>
+  )
+}
+
+function Head(props: {
+  readonly question: Question
+  readonly field: string
+  readonly label: string
+  readonly unit?: string | undefined
+  readonly isNumber?: boolean
+}) {
+  const { question, field, label, unit, isNumber = false } = props
+  const questionHref = useQuestionHref()
+  const { t } = useSite()
+  const isDown = question.order === `-${field}`
+  const isUp = question.order === field
+  // Numbers begin with the largest, names with A.
+  const next = isNumber ? (isDown ? field : isUp ? '' : `-${field}`) : isUp ? `-${field}` : field
+  return (
+    <th
+      scope="col"
+      class={isNumber ? 'number' : undefined}
+      aria-sort={isDown ? 'descending' : isUp ? 'ascending' : undefined}
+    >
+      <a href={questionHref(change(question, { order: next }))} title={`${t.order}: ${label}`}>
+        {label}
+        <span aria-hidden="true">{isDown ? ' ▼' : isUp ? ' ▲' : ''}</span>
+      </a>
+      {unit === undefined ? null : <span class="unit">{unit}</span>}
+    </th>
+  )
+}
+
+function Row(props: {
+  readonly question: Question
+  readonly columns: readonly Column[]
+  readonly row: QueryRow
+  readonly groupBy: readonly string[]
+  readonly isTotal?: boolean
+}) {
+  const { question, columns, row, groupBy, isTotal = false } = props
+  const { t, language } = useSite()
+  const key = keyOfRow(row, groupBy)
+  const label = groupBy.length === 0 ? t.total : ''
+  return (
+    <tr>
+      {question.groupBy.length === 0 ? <th scope="row">{label}</th> : null}
+      {question.groupBy.map((dimension, index) => {
+        const isThere = groupBy.includes(dimension)
+        const code = key[dimension] ?? ''
+        const name = nameOf(row.dimensions[dimension])
+        const shown = !isThere
+          ? isTotal && (index === 0 || groupBy.includes(question.groupBy[index - 1] ?? ''))
+            ? t.total
+            : ''
+          : dimension === 'reference_period'
+            ? formatMonth(code, language)
+            : name || code || '–'
+        const member = row.dimensions[dimension]
+        const uf =
+          typeof member === 'object' && member !== null && dimension !== 'state' ? member.uf : undefined
+        const content =
+          isThere && PLACES.has(dimension) && code !== '' ? (
+            <PlaceLink level={dimension} code={code}>
+              {shown}
+            </PlaceLink>
+          ) : (
+            shown
+          )
+        const more = uf === undefined ? null : <span class="uf"> {uf}</span>
+        return index === 0 ? (
+          <th key={dimension} scope="row">
+            {content}
+            {more}
+          </th>
+        ) : (
+          <td key={dimension}>
+            {content}
+            {more}
+          </td>
+        )
+      })}
+      {columns.map((column) => (
+        <Value
+          key={column.name}
+          column={column}
+          value={row.metrics[column.name] ?? null}
+          question={question}
+          cell={{ metric: column.name, key }}
+          row={row.label || t.total}
+        />
+      ))}
+    </tr>
+  )
+}
+
+function Value(props: {
+  readonly column: Column
+  readonly value: number | null
+  readonly question: Question
+  readonly cell: CellAddress
+  readonly row: string
+}) {
+  const { column, value, question, cell, row } = props
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  if (value === null)
+    return (
+      <td class="number missing">
+        <abbr title={t.noDataLong}>{t.noData}</abbr>
+      </td>
+    )
+  const text = formatNumber(value, column.decimals, language)
+  const signed = column.isSigned && value > 0 ? `+${text}` : text
+  if (!column.isOwn) return <td class="number">{signed}</td>
+  const isOpen = question.cell !== null && JSON.stringify(question.cell) === JSON.stringify(cell)
+  return (
+    <td class="number">
+      <a
+        class="cell"
+        href={`${questionHref({ ...question, cell })}#lineage`}
+        aria-current={isOpen ? 'true' : undefined}
+        title={`${t.lineage}: ${row}`}
+      >
+        {signed}
+      </a>
+    </td>
+  )
+}
