@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import { AppError, both, ERRORS } from './errors.ts'
 import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/authorise.ts'
 import { docsPages } from './http/docs.ts'
+import { createExplorer, EXPLORER_PATHS, rewriteExplorerUrl } from './http/explorer.ts'
 import { oneAtATime } from './http/in-order.ts'
 import { createAccessLog, traceOf } from './http/log.ts'
 import { isLocal, type Metrics } from './http/metrics.ts'
@@ -41,6 +42,8 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly corsOrigins: readonly string[]
   /** Answers of one turn of the event loop are written together; by default they are. */
   readonly writesTogether?: boolean
+  /** The key that the explorer's pages use on the server's side; none by default. */
+  readonly explorerKey?: string | null
   readonly logger: Logger | null
 }
 
@@ -57,6 +60,7 @@ function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): st
 }
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const explorerKey = parts.explorerKey ?? null
   const app = Fastify({
     // The line of a request is written below, where its answer has left.
     logger: false,
@@ -85,6 +89,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
+    rewriteUrl: (request) => rewriteExplorerUrl(request, explorerKey),
     genReqId: requestIdOf,
     frameworkErrors: (error, request, reply) => fail(request as FastifyRequest, reply as FastifyReply, error),
   })
@@ -250,6 +255,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     mountPage(path, () =>
       content(type, read(), { 'content-security-policy': policy, 'cache-control': 'no-cache' }),
     )
+  const explore = createExplorer((request) => app.inject(request), explorerKey)
+  for (const path of EXPLORER_PATHS)
+    mountPage(path, async ({ url, headers }) => {
+      const page = await explore(url, headers)
+      if (page === null) throw new AppError('route_not_found')
+      return page
+    })
   if (parts.servesMetrics)
     mountPage('/metrics', async ({ ip, headers }) => {
       if (!isLocal(ip, headers)) throw new AppError('route_not_found')

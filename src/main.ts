@@ -160,6 +160,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
     writesTogether: settings.writeTogether,
+    explorerKey: settings.explorerKey,
     limiter: shared ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,

@@ -114,6 +114,15 @@ export const SETTINGS = {
     allowed: 'none, *, or origins such as https://example.org separated by commas',
     parse: parseOrigins,
   }),
+  explorerKey: setting({
+    name: 'SUS_EXPLORER_KEY',
+    default: 'none',
+    help: "Key that the explorer's pages use on the server's side, so that visitors without a key see what it may read.",
+    allowed: 'none, or a key as sus-data keys create shows it',
+    isSecret: true,
+    parse: (text) =>
+      text === 'none' ? null : /^sus_[a-zA-Z0-9]{8}_\w{40,80}$/.test(text) ? text : undefined,
+  }),
   writeTogether: setting({
     name: 'SUS_WRITE_TOGETHER',
     default: 'true',

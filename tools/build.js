@@ -45,3 +45,14 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
+await build({
+  absWorkingDir: root,
+  entryPoints: { browser: 'src/explorer/browser.tsx', styles: 'src/explorer/styles.css' },
+  outdir: 'dist/explorer',
+  entryNames: '[name]-[hash]',
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: ['es2022'],
+  logLevel: 'warning',
+})

@@ -1,8 +1,8 @@
 /**
  * `npm start`: serves. Without a promoted release it first makes the national demonstration, imports, verifies and promotes
- * it, and prints a key and two lines to paste. A second start finds all that and serves at once.
+ * it, and prints the explorer's address, a key and two lines to paste. A second start finds all that and serves at once.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKey } from '../../src/keys/keys.ts'
@@ -24,16 +24,33 @@ export const command: Command = {
       throw new UsageError(`--scale is "${scale}", but must be small or national`)
     const settings = readSettings()
     let secret: string | null = null
+    const keyFile = join(settings.releasesDir, EXPLORER_KEY_FILE)
     if ((await readPointer(settings.releasesDir)) === null) {
       await makeDemonstration(settings, scale)
-      if (!existsSync(settings.keysFile))
+      if (!existsSync(settings.keysFile)) {
         secret = createKey(settings.keysFile, { name: 'demonstration', capabilities: CAPABILITIES }).secret
+        const explorer = createKey(settings.keysFile, { name: 'explorer', capabilities: CAPABILITIES })
+        writeFileSync(keyFile, `${explorer.secret}\n`, { mode: 0o600 })
+      }
     }
-    await serveUntilStopped(settings, (address) => {
+    const explorerKey = settings.explorerKey ?? readExplorerKey(keyFile)
+    await serveUntilStopped({ ...settings, explorerKey }, (address) => {
+      process.stderr.write(`\nExplorer: ${address}/\n`)
       if (secret !== null) process.stderr.write(welcome(address, secret))
     })
     return 0
   },
+}
+
+/** In the folder of releases: the key of the demonstration's explorer, so that a second start shows it, too. */
+const EXPLORER_KEY_FILE = 'explorer-key'
+
+function readExplorerKey(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return null
+  }
 }
 
 /** Steps of making and importing one demonstration month: what the bar counts. */

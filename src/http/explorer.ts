@@ -1,0 +1,150 @@
+/**
+ * The explorer's pages: drawn by src/explorer over the answers of this very server, with the operator's key where there is one.
+ * In: how to ask the API in-process. Out: pages and assets to mount. What a visitor's browser asks without a key of its own goes
+ * under /explorer/api/ and gets the operator's key here, so that the key itself never leaves the server.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Api, ApiFailure, type Problem } from '../explorer/api.ts'
+import { loadVisit } from '../explorer/app.tsx'
+import { type Assets, renderDocument } from '../explorer/document.tsx'
+import { languageOfVisit } from '../explorer/parts/site.tsx'
+import { bodyOf, readQuestion } from '../explorer/question.ts'
+import type { ApiResponse } from './send.ts'
+
+const API_PREFIX = '/explorer/api'
+/** Formats that the address of a question may ask for. */
+const FORMATS = ['xlsx', 'csv', 'json', 'parquet', 'arrow']
+/** Paths of the pages, as Fastify writes them. */
+export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
+
+/** Nothing is loaded from elsewhere, framed, or run but the one script. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A request of the API as the framework takes it in-process. */
+export type Inject = (request: {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly payload?: string
+}) => Promise<{ readonly statusCode: number; readonly payload: string }>
+
+/** @returns the path without the explorer's prefix, having put the operator's key where the visitor has none */
+export function rewriteExplorerUrl(request: IncomingMessage, key: string | null): string {
+  const url = request.url ?? '/'
+  if (!url.startsWith(`${API_PREFIX}/v1/`)) return url
+  if (key !== null && request.headers.authorization === undefined)
+    request.headers.authorization = `Bearer ${key}`
+  return url.slice(API_PREFIX.length)
+}
+
+function apiOf(inject: Inject, key: string, language: string): Api {
+  const call = async (request: Parameters<Inject>[0]): Promise<unknown> => {
+    const { statusCode, payload } = await inject({
+      ...request,
+      headers: { ...request.headers, authorization: `Bearer ${key}`, 'accept-language': language },
+    })
+    const body: unknown = JSON.parse(payload)
+    if (statusCode >= 400) throw new ApiFailure(body as Problem)
+    return body
+  }
+  return {
+    get: <Answer>(url: string) => call({ method: 'GET', url, headers: {} }) as Promise<Answer>,
+    post: <Answer>(url: string, body: unknown) =>
+      call({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/json' },
+        payload: JSON.stringify(body),
+      }) as Promise<Answer>,
+  }
+}
+
+/** What the visitor's browser calls this server; a proxy in front says by which protocol. '' where that is no address. */
+function originOf(headers: IncomingHttpHeaders): string {
+  const protocol = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
+  const origin = `${protocol}://${headers.host ?? ''}`
+  return URL.canParse(origin) && new URL(origin).origin === origin ? origin : ''
+}
+
+interface Asset {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+/** What the build made for the browser: names hold the digest of their bytes. None where nothing was built. */
+function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<string, Asset> } {
+  const files = new Map<string, Asset>()
+  const names = { script: '', style: '' }
+  for (const folder of ['./explorer/', '../explorer/', '../../dist/explorer/']) {
+    const path = fileURLToPath(new URL(folder, import.meta.url))
+    let entries: string[]
+    try {
+      entries = readdirSync(path)
+    } catch {
+      continue
+    }
+    for (const name of entries.filter((entry) => /^[\w]+-[A-Z0-9]{8}\.(js|css)$/.test(entry))) {
+      const isScript = name.endsWith('.js')
+      const address = `/explorer/assets/${name}`
+      files.set(address, {
+        type: isScript ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
+        bytes: readFileSync(join(path, name)),
+      })
+      names[isScript ? 'script' : 'style'] = address
+    }
+    if (files.size > 0) break
+  }
+  return { names, files }
+}
+
+/** @param key the operator's, null where there is none @returns what answers a page's or an asset's address; null: there is none */
+export function createExplorer(
+  inject: Inject,
+  key: string | null,
+): (address: string, headers: IncomingHttpHeaders) => Promise<ApiResponse | null> {
+  const { names, files } = readAssets()
+  return async (address, headers) => {
+    const { pathname: path, search } = new URL(address, 'http://localhost')
+    const asset = files.get(path)
+    if (asset !== undefined)
+      return {
+        status: 200,
+        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+        body: { kind: 'content', type: asset.type, content: asset.bytes },
+      }
+    if (path.startsWith('/explorer/assets/')) return null
+    const format = FORMATS.find((name) => name === new URLSearchParams(search).get('format'))
+    if (format !== undefined) {
+      const query = new URLSearchParams({ format, q: JSON.stringify(bodyOf(readQuestion(search))) })
+      return {
+        status: 307,
+        headers: { location: `${API_PREFIX}/v1/analytics/export?${query}`, 'cache-control': 'no-store' },
+        body: { kind: 'none' },
+      }
+    }
+    const visit = { path, search }
+    const api = key === null ? null : apiOf(inject, key, languageOfVisit(search))
+    const loaded = await loadVisit(visit, api, false)
+    return {
+      status: loaded.kind === 'problem' ? loaded.problem.status : 200,
+      headers: { 'content-security-policy': POLICY, 'cache-control': 'no-cache' },
+      body: {
+        kind: 'content',
+        type: 'text/html; charset=utf-8',
+        content: renderDocument(visit, originOf(headers), loaded, key === null ? 'none' : 'explorer', names),
+      },
+    }
+  }
+}

@@ -1,0 +1,176 @@
+/** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
+import t from 'tap'
+import { startExplorer } from '../fixtures/explorer-server.ts'
+
+const server = await startExplorer({ periods: 2 })
+t.teardown(() => server.close())
+
+interface Answer {
+  readonly status: number
+  readonly html: string
+  readonly headers: Headers
+}
+async function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(server.address + path, { redirect: 'manual', headers })
+  return { status: response.status, html: await response.text(), headers: response.headers }
+}
+const ask = async (body: unknown, path = '/v1/analytics/query') => {
+  const response = await fetch(server.address + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+  return (await response.json()) as any
+}
+/** Text of a page as it is read: without marks. */
+const textOf = (html: string): string =>
+  html
+    .replace(/<script.*?<\/script>/gs, '')
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\s+/g, ' ')
+const shown = (value: number, decimals: number): string =>
+  new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
+    value,
+  )
+
+t.test('a question’s page has every number of its answer, without a script', async (t) => {
+  const { status, html } = await get(
+    '/explorer?m=beds_existing_per_100k,bed_capacity_sus&by=municipality&in.state=RR',
+  )
+  t.equal(status, 200)
+  const { data } = await ask({
+    metrics: ['beds_existing_per_100k', 'bed_capacity_sus'],
+    group_by: ['municipality'],
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+  })
+  t.equal(data.length, 15)
+  const text = textOf(html)
+  for (const { label, metrics } of data) {
+    t.ok(text.includes(label.split(' (')[0]), label)
+    if (metrics.beds_existing_per_100k !== null)
+      t.ok(text.includes(shown(metrics.beds_existing_per_100k, 2)), `${metrics.beds_existing_per_100k}`)
+    t.ok(text.includes(shown(metrics.bed_capacity_sus, 0)))
+  }
+  const young = textOf(
+    (await get('/explorer?m=beds_existing_per_100k&by=municipality&in.municipality=5101837')).html,
+  )
+  t.match(
+    young,
+    /Boa Esperança do Norte MT sem dado/,
+    'younger than the census: no denominator, which is not 0',
+  )
+  t.match(text, /Demonstração: dados inventados/)
+})
+
+t.test('nothing is loaded from elsewhere or run in place', async (t) => {
+  const { html, headers } = await get('/explorer?m=bed_capacity_existing&by=state')
+  const policy = headers.get('content-security-policy') ?? ''
+  t.match(policy, /default-src 'none'/)
+  t.notMatch(policy, /unsafe/)
+  t.notMatch(html, /<[^>]+ (style|on\w+)=/, 'no styles or handlers in place')
+  for (const [, address = ''] of html.matchAll(/(?:src|href)="([^"]*)"/g))
+    t.match(address, /^(\/|#|data:,)/, address)
+  for (const [, address = ''] of html.matchAll(/(?:src|href)="(\/explorer\/assets\/[^"]*)"/g)) {
+    const asset = await get(address)
+    t.equal(asset.status, 200)
+    t.match(asset.headers.get('cache-control'), /immutable/)
+  }
+  t.equal((await get('/explorer/assets/browser-00000000.js')).status, 404)
+})
+
+t.test('what comes from an address is shown as text', async (t) => {
+  const { html } = await get(`/explorer/search?text=${encodeURIComponent('<script>alert(1)</script>')}`)
+  t.notMatch(html, /<script>alert/)
+  const unknown = await get('/explorer?m=no_such_metric')
+  t.equal(unknown.status, 200, 'the page is there; the question has no answer')
+  t.match(textOf(unknown.html), /Não foi possível responder/)
+})
+
+t.test('a cell leads to its published rows', async (t) => {
+  const { html } = await get(
+    '/explorer?m=beds_existing_per_100k&by=state&cell=beds_existing_per_100k;state:RR',
+  )
+  const lineage = await ask(
+    {
+      metrics: ['beds_existing_per_100k'],
+      group_by: ['state'],
+      key: { state: 'RR' },
+      metric: 'beds_existing_per_100k',
+      limit: 20,
+    },
+    '/v1/analytics/lineage',
+  )
+  const text = textOf(html)
+  t.match(text, /De onde vem este número/)
+  for (const { sources } of lineage.data)
+    for (const { file, row, column, sha256 } of sources)
+      for (const part of [file, `linha ${row}`, column, sha256]) t.ok(text.includes(part), part)
+  t.ok(text.includes(`Numerador: ${shown(lineage.meta.total, 0)}`))
+  t.match(text, /Denominador: /)
+})
+
+t.test('a place, a facility, a search, the releases', async (t) => {
+  const place = textOf((await get('/explorer/places/municipality/1400100')).html)
+  t.match(place, /Boa Vista/)
+  t.match(place, /Roraima/)
+  t.match(place, /Brasil/)
+  const [, cnes = ''] =
+    /\/explorer\/facilities\/(\d{7})/.exec((await get('/explorer/places/municipality/1400100')).html) ?? []
+  const facility = textOf((await get(`/explorer/facilities/${cnes}`)).html)
+  t.ok(facility.includes(`CNES ${cnes}`))
+  t.match(facility, /tbEstabelecimento\d{6}\.csv/, 'each value with its file')
+  const found = await get('/explorer/search?text=vista%20boa')
+  t.equal(found.status, 200)
+  const releases = textOf((await get(`/explorer/releases/${server.release.result.cnes}`)).html)
+  t.match(releases, /Cobertura: o que foi coletado/)
+  t.match(releases, /tbEstabelecimento\d{6}\.csv/)
+  t.equal((await get('/explorer/places/planet/1')).status, 404)
+  t.equal((await get('/explorer/facilities/0000000')).status, 404)
+})
+
+t.test('both languages', async (t) => {
+  const { html } = await get('/explorer?m=bed_capacity_existing&by=state&lang=en')
+  t.match(html, /<html lang="en">/)
+  t.match(textOf(html), /Existing beds/)
+  t.match(html, /lang=en/, 'links keep it')
+  t.match((await get('/')).html, /<html lang="pt-BR">/)
+})
+
+t.test('the same address in another format', async (t) => {
+  const page = await get('/explorer?m=bed_capacity_existing&by=state&format=csv')
+  t.equal(page.status, 307)
+  const file = await fetch(server.address + page.headers.get('location'))
+  t.equal(file.status, 200)
+  const lines = (await file.text()).trim().split(/\r?\n/)
+  t.equal(lines.length, 1 + 1 + 27, 'its manifest, a header and 27 states')
+  const workbook = await fetch(`${server.address}/explorer?m=bed_capacity_existing&by=state&format=xlsx`)
+  t.match(workbook.headers.get('content-type'), /spreadsheetml/)
+  t.match(workbook.headers.get('x-report-fingerprint'), /^[0-9a-f]{64}$/)
+})
+
+t.test('the operator’s key stays on the server’s side, and a visitor’s key wins', async (t) => {
+  const { status } = await get('/explorer/api/v1/states')
+  t.equal(status, 200)
+  t.equal((await get('/v1/states')).status, 401, 'the API itself is as closed as before')
+  t.equal((await get('/explorer/api/v1/states', { authorization: 'Bearer wrong' })).status, 401)
+  t.equal((await get('/explorer/api/ready')).status, 404, 'the API alone')
+})
+
+t.test('without a key pages say what to do', async (t) => {
+  const closed = await startExplorer({ release: server.release, hasKey: false })
+  t.teardown(() => closed.close())
+  const response = await fetch(`${closed.address}/explorer?m=bed_capacity_existing`)
+  t.equal(response.status, 200)
+  t.match(textOf(await response.text()), /SUS_EXPLORER_KEY/)
+  t.equal((await fetch(`${closed.address}/explorer/api/v1/states`)).status, 401)
+})
+
+t.test('a rate that is used up is said in words', async (t) => {
+  const slow = await startExplorer({ release: server.release, rate: 3 })
+  t.teardown(() => slow.close())
+  const response = await fetch(`${slow.address}/explorer?m=bed_capacity_existing`)
+  t.equal(response.status, 429)
+  t.match(textOf(await response.text()), /Muitos pedidos/)
+})
