@@ -15,6 +15,7 @@ t.test('nothing set: every default', async (t) => {
     keysFile: resolve('releases/keys.json'),
     signingKeyFile: resolve('releases/signing-key.pem'),
     corsOrigins: [],
+    explorerKey: null,
     writeTogether: true,
     metricsPort: null,
     releasesOpen: 4,
