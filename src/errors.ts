@@ -121,6 +121,13 @@ export const ERRORS = {
     hint: 'Use um dos métodos do cabeçalho Allow.',
     hint_en: 'Use one of the methods in the Allow header.',
   },
+  not_acceptable: {
+    status: 406,
+    title: 'Formato não oferecido',
+    title_en: 'Format not offered',
+    hint: 'Envie em Accept um dos formatos de offered, ou nenhum.',
+    hint_en: 'Send one of the formats of offered in Accept, or none.',
+  },
   request_timeout: {
     status: 408,
     title: 'Pedido lento demais',

@@ -36,10 +36,18 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
     ),
   lists: async () =>
     table(
-      ['list', 'limit', 'at most', 'filters'],
+      ['list', 'limit', 'at most', 'filters', 'sort'],
       ROUTES.flatMap((route) =>
         route.kind === 'list'
-          ? [[code(route.path), route.limit.default, route.limit.max, codes(route.filters)]]
+          ? [
+              [
+                code(route.path),
+                route.limit.default,
+                route.limit.max,
+                codes(route.filters),
+                codes(route.dataset.sorts ?? []),
+              ],
+            ]
           : [],
       ),
     ),

@@ -54,7 +54,7 @@ export function admit(
 }
 
 /** @throws AppError 'forbidden' naming the capability that lacks */
-export function requireCapability({ capability }: Route, key: Key | null): void {
+export function requireCapability({ capability }: Pick<Route, 'capability'>, key: Key | null): void {
   if (capability === null || capability === 'any' || key?.capabilities.includes(capability) === true) return
   throw new AppError('forbidden', {
     detail: both(`A chave não tem a permissão ${capability}.`, `The key lacks the capability ${capability}.`),

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../model/datasets.ts'
+import { requestCost } from './formats.ts'
 import { type Params, queryReader } from './parameters.ts'
 import { type ApiParts, type ApiRequest, respond } from './request.ts'
 import { costOf, fastifyPath, methodOf, type Route, releaseAreaOf, releaseHeaderOf } from './route.ts'
@@ -15,6 +16,8 @@ export interface MountedRoute {
   readonly route: Route
   readonly isGet: boolean
   readonly readQuery: (query: object) => Params
+  /** As readQuery, for GeoJSON, which has a limit of its own. */
+  readonly readFeatures: (query: object) => Params
   readonly area: Area | 'analytics' | null
   readonly releaseHeader: string
   /** Equal requests have equal answers, which may be cached. */
@@ -37,6 +40,7 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: ApiParts, 
     route,
     isGet: methodOf(route) === 'GET',
     readQuery: queryReader(route),
+    readFeatures: queryReader(route, 'geojson'),
     area: releaseAreaOf(route),
     releaseHeader: releaseHeaderOf(route),
     isCacheable: route.kind !== 'custom' || route.isCacheable === true,
@@ -47,7 +51,13 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: ApiParts, 
   app.route({
     method: methodOf(route),
     url,
-    onRequest: (request, _reply, done) => output.enter(request, url, cost, done),
+    onRequest: (request, _reply, done) =>
+      output.enter(
+        request,
+        url,
+        cost === null ? null : requestCost(route, cost, request.headers, request.query as object),
+        done,
+      ),
     handler: (request, reply) => {
       reply.hijack()
       try {

@@ -6,13 +6,14 @@
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../model/cnes/lineage.ts'
-import type { Dataset } from '../model/datasets.ts'
+import { DATASETS, type Dataset } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Lineage } from '../model/types.ts'
-import { codeSchema } from '../query/filters.ts'
+import { BESIDE } from './facility-beside.ts'
+import { CSV_NAME, GEOJSON_NAME, typesOf } from './formats.ts'
 import { ANSWERS, type Json, jsonSchema, orNull, PAGES } from './openapi-answers.ts'
-import { querySchemas } from './parameters.ts'
-import { methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
+import { pathParameters, queryParameters } from './openapi-parameters.ts'
+import { type ListRoute, methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
 
 const TEXT: Json = { type: ['string', 'null'] }
 const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
@@ -33,30 +34,6 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
 
 /** Answers that are files, not envelopes. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
-
-/** Parameters whose meaning is not a field's. */
-const PARAMETERS: Readonly<Record<string, string>> = {
-  limit: 'Rows of a page.',
-  cursor: 'next_cursor of the page before, unchanged, with the same parameters.',
-  count: 'true adds pagination.total.',
-  search:
-    'Words or parts of words of a name, in any order, without regard to case and accents; or the beginning of a code.',
-  status: 'active facilities (the default), inactive ones, or all.',
-  reference_period: 'YYYY-MM, or all where a list takes it; the newest month without it.',
-  expected_release_id: 'The release to answer from; 409 when it is not here.',
-  state: 'Two-letter abbreviation of the state.',
-  municipality: 'IBGE code, 6 or 7 digits.',
-  health_region_code: 'Health region of the municipality, 5 digits.',
-  health_macroregion_code: 'Health macro-region of the municipality, 4 digits.',
-  release_id: 'Id of a release, as GET /v1/releases lists it.',
-  path: 'Path of a file as the manifest lists it, or manifest.json.',
-  dimensionCode: 'Code of a dimension of the catalog.',
-  offset: 'Rows passed over.',
-  filters: 'JSON array of filters as in a query: the records counted are those that pass them.',
-  counts: 'true adds the records of each member in each dataset (facts).',
-  q: 'JSON of the report’s request, as the body of POST /v1/analytics/export.',
-  format: 'Format of the file; json by default.',
-}
 
 /** @param routes the table of routes */
 export function describeApi(routes: readonly Route[]): Json {
@@ -133,12 +110,43 @@ function operation(route: Route): Json {
 /** The envelope, and the content types a route answers with beside it (a file has no envelope). */
 function answerContent(route: Route): Json {
   const schema = { $ref: `#/components/schemas/${route.response}` }
-  const files = route.kind === 'custom' ? (route.produces ?? []) : []
+  const files = route.kind === 'custom' ? (route.produces ?? []) : typesOf(route).slice(1)
   const isFile = FILE_RESPONSES.has(route.response)
   return {
     ...(isFile ? {} : { 'application/json': { schema } }),
-    ...Object.fromEntries(files.map((type) => [type.split(';')[0] ?? type, isFile ? { schema } : {}])),
+    ...Object.fromEntries(
+      files.map((type) => [type.split(';')[0] ?? type, isFile ? { schema } : (LIST_SCHEMAS[type] ?? {})]),
+    ),
   }
+}
+
+/** A list in its other forms: its columns are its fields, its features are its rows. */
+const LIST_SCHEMAS: Readonly<Record<string, Json>> = {
+  [CSV_NAME]: { schema: { type: 'string' } },
+  [GEOJSON_NAME]: {
+    schema: {
+      type: 'object',
+      required: ['type', 'features', 'pagination', 'meta'],
+      properties: {
+        type: { const: 'FeatureCollection' },
+        features: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['type', 'id', 'geometry', 'properties'],
+            properties: {
+              type: { const: 'Feature' },
+              id: { type: 'string' },
+              geometry: { type: ['object', 'null'] },
+              properties: { type: 'object' },
+            },
+          },
+        },
+        pagination: { $ref: '#/components/schemas/Pagination' },
+        meta: { type: 'object' },
+      },
+    },
+  },
 }
 
 /** The schema that checks the body, with the codes a client may send. */
@@ -160,50 +168,6 @@ const TAGS: Readonly<Record<Capability, string>> = {
 }
 const tagOf = ({ capability }: Route): string =>
   capability === null ? 'Health' : capability === 'any' ? 'Releases' : TAGS[capability]
-
-const pathParameters = ({ path }: Route): Json[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    description: describeParameter(name),
-  }))
-
-function queryParameters(route: Route): Json[] {
-  return Object.entries(querySchemas(route)).map(([name, schema]) => {
-    const json = jsonSchema(schema, { io: 'input', unrepresentable: 'any' })
-    const defaults = route.kind === 'list' ? { ...route.defaults, limit: String(route.limit.default) } : {}
-    const value = (defaults as Record<string, string>)[name]
-    return {
-      name,
-      in: 'query',
-      required: !schema.safeParse(undefined).success,
-      description: describeParameter(name),
-      ...schemaOf(route, name, json, value),
-    }
-  })
-}
-
-/** Schema of a query parameter, of one that takes several codes as they are written: RR,AC. */
-function schemaOf(route: Route, name: string, json: Json, value: string | undefined): Json {
-  const filter = route.kind === 'custom' ? undefined : route.dataset.filters?.[name]
-  const code = filter === undefined ? null : codeSchema(filter)
-  const shown = value === undefined ? {} : { default: code === null ? value : [value] }
-  if (code === null) return { schema: { ...json, ...shown } }
-  const items = jsonSchema(code, { io: 'input', unrepresentable: 'any' })
-  return { style: 'form', explode: false, schema: { type: 'array', minItems: 1, items, ...shown } }
-}
-
-const describeParameter = (name: string): string => {
-  const described = PARAMETERS[name]
-  if (described !== undefined) return described
-  try {
-    return fieldOf(name as FieldName).description
-  } catch {
-    return name
-  }
-}
 
 function releaseHeaders(route: Route): Json {
   const name = releaseHeaderOf(route)
@@ -228,6 +192,7 @@ function errorResponses(route: Route): Record<string, Json> {
           'query_timeout',
         ]
   if (route.path.includes('{')) codes.push('not_found')
+  if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   const responses: Record<string, Json> = {}
   for (const code of codes)
     responses[String(ERRORS[code].status)] = {
@@ -248,7 +213,7 @@ function responseSchema(route: Route): Json {
   const pages = { $ref: '#/components/schemas/Pagination' }
   switch (route.kind) {
     case 'list':
-      return envelope({ type: 'array', items: recordSchema(route.dataset, false) }, pages)
+      return envelope({ type: 'array', items: listedSchema(route) }, pages)
     case 'all':
       return envelope({ type: 'array', items: recordSchema(route.dataset, false) })
     case 'record':
@@ -313,6 +278,34 @@ function recordSchema(dataset: Dataset, isDetail: boolean): Json {
     required: names,
     properties: Object.fromEntries(names.map((name) => [name, describe(name)])),
   }
+}
+
+/** A row of a list, with what a request may have added to it. */
+function listedSchema(route: ListRoute): Json {
+  const record = recordSchema(route.dataset, false) as { readonly properties: Json }
+  const facility = {
+    ...recordSchema(DATASETS.facilities, true),
+    required: BESIDE,
+    additionalProperties: false,
+  }
+  const { properties } = facility as unknown as { readonly properties: Readonly<Record<string, Json>> }
+  const beside = Object.fromEntries(BESIDE.map((field) => [field, properties[field]]))
+  const added: Json = {
+    ...(route.includes === undefined
+      ? {}
+      : {
+          facility: {
+            ...facility,
+            type: ['object', 'null'],
+            description: 'With include=facility: the facility in the month of the row.',
+            properties: beside,
+          },
+        }),
+    ...(route.features === undefined
+      ? {}
+      : { distance_km: { type: 'number', description: 'With near: kilometres to the point. Unit: km.' } }),
+  }
+  return { ...record, properties: { ...record.properties, ...added } }
 }
 
 const PROBLEM: Json = {

@@ -3,9 +3,12 @@
  * whatever is not declared is refused by name.
  */
 import { z } from 'zod'
-import { AppError } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import { describeParameters, takes } from '../query/field-texts.ts'
 import { filterSchema } from '../query/filters.ts'
+import { sortSchema } from '../query/list-order.ts'
+import { PLACE_SCHEMAS } from '../query/places.ts'
+import type { ListFormat } from './formats.ts'
 import type { ListRoute, Route } from './route.ts'
 
 /** Texts of path and query, already valid for the route. */
@@ -27,7 +30,10 @@ export function wholeNumber(low: number, high: number) {
 }
 
 /** @returns every query parameter of a route, with its schema */
-export function querySchemas(route: Route): Record<string, z.ZodType<string | undefined>> {
+export function querySchemas(
+  route: Route,
+  format: ListFormat = 'json',
+): Record<string, z.ZodType<string | undefined>> {
   const schemas: Record<string, z.ZodType<string | undefined>> = {}
   if (route.kind === 'custom') {
     Object.assign(schemas, route.query)
@@ -42,7 +48,12 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
     schemas[name] = filterSchema(filter).optional()
   }
   if (route.kind === 'list') {
-    schemas.limit = wholeNumber(1, route.limit.max).optional()
+    if (route.dataset.sorts !== undefined) schemas.sort = sortSchema(route.dataset.sorts).optional()
+    if (route.includes !== undefined) schemas.include = z.literal(route.includes).optional()
+    if (route.features !== undefined)
+      for (const [name, schema] of Object.entries(PLACE_SCHEMAS)) schemas[name] = schema.optional()
+    const { max } = format === 'geojson' ? (route.features ?? route.limit) : route.limit
+    schemas.limit = wholeNumber(1, max).optional()
     schemas.cursor = z.string().min(1).max(1024).optional()
     schemas.count = z.enum(['true', 'false']).optional()
   }
@@ -55,8 +66,8 @@ export function querySchemas(route: Route): Record<string, z.ZodType<string | un
 }
 
 /** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
-export function queryReader(route: Route): (query: object) => Params {
-  const schemas = querySchemas(route)
+export function queryReader(route: Route, format: ListFormat = 'json'): (query: object) => Params {
+  const schemas = querySchemas(route, format)
   const schema = z.strictObject(schemas)
   const needsNone = schema.safeParse({}).success
   return (query) => {
@@ -64,12 +75,22 @@ export function queryReader(route: Route): (query: object) => Params {
     const parsed = schema.safeParse(query)
     if (!parsed.success)
       throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
-    return parsed.data as Params
+    const params = parsed.data as Params
+    if (params.radius_km !== undefined && params.near === undefined)
+      throw new AppError('invalid_request', { errors: [RADIUS_ALONE] })
+    return params
   }
 }
+const RADIUS_ALONE = {
+  parameter: 'radius_km',
+  message: both('só vale junto com near', 'goes with near only'),
+} as const
+
 /** Of a query without parameters. */
 export const NO_PARAMS: Params = {}
 
-/** Is a list restricted by anything but the place it begins at? */
+/** Is a list restricted or ordered by anything but the key it begins at, or is anything added to its rows? */
 export const isFiltered = (route: ListRoute, params: Params): boolean =>
-  route.filters.some((name) => params[name] !== undefined)
+  route.filters.some((name) => params[name] !== undefined) ||
+  OTHERS.some((name) => params[name] !== undefined)
+const OTHERS = ['sort', 'include', 'bbox', 'near'] as const

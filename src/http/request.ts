@@ -8,7 +8,6 @@
  * an ApiRequest, and `send.ts` writes the response value. What needs no waiting is answered without a promise.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import accepts from 'accepts'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
@@ -22,6 +21,7 @@ import { canonicalKeyOf, requestKeyOf } from './cache-key.ts'
 import { takesGzip } from './compression.ts'
 import { makeEnvelope } from './envelope.ts'
 import { setValidators } from './etag.ts'
+import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
@@ -75,6 +75,8 @@ interface Context {
   /** Null where the request is not one to be remembered. */
   readonly requestKey: string | null
   readonly params: Params
+  /** The form a list is wanted in. */
+  readonly format: ListFormat
   readonly body: unknown
   readonly pin: string | null
   readonly cursor: Cursor | null
@@ -133,12 +135,16 @@ export function respond(
         },
       ],
     })
-  const query = mounted.readQuery(request.query)
+  const format = formatOf(route, headers)
+  const query = (format === 'geojson' ? mounted.readFeatures : mounted.readQuery)(request.query)
+  // A facility's address is of the registry of facilities, whatever it stands beside.
+  if (query.include === 'facility') requireCapability({ capability: 'facilities.read' }, state.key)
   const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
   const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
-  const context = { mounted, request, parts, access, gzipWanted, requestKey, params, body, pin, cursor }
+  const found = { mounted, request, parts, access, gzipWanted, requestKey, params, body }
+  const context: Context = { ...found, format, pin, cursor }
   if (mounted.area === null) return run(context, null)
   const view = chooseRelease(parts.releases, pin, cursor)
   return view instanceof Promise
@@ -148,14 +154,17 @@ export function respond(
 
 /** The stages behind the choice of a release. */
 function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
-  const { mounted, request, parts, access, requestKey, params, pin } = context
+  const { mounted, request, parts, access, requestKey, params, format, pin } = context
   const { route, area } = mounted
   const { state, headers } = request
   const isPinned = pin !== null
   const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
   nameRelease(mounted, state, releaseId)
-  if (mounted.isGet && setValidators(request.url, headers['if-none-match'], access, state, isPinned))
+  // Each form of a list is other bytes, so it has another tag.
+  const resource = format === 'json' ? request.url : `${format} ${request.url}`
+  if (mounted.isGet && setValidators(resource, headers['if-none-match'], access, state, isPinned))
     return NOT_MODIFIED
+  if (format !== 'json') return run(context, view)
   const remember = (canonicalKey: string): void => {
     if (requestKey !== null) parts.cache.remember(requestKey, { canonicalKey, isPinned })
   }
@@ -246,7 +255,9 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
       range: headers.range,
     },
     signal: request.signal,
-    preferred: (types) => preferredType(headers, types),
+    url: request.url,
+    format: context.format,
+    preferred: (types) => preferredType(headers, types) ?? types[0] ?? '',
   })
 }
 
@@ -255,19 +266,11 @@ function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, relea
   state.releaseHeader = releaseHeader
 }
 
-const JSON_NAME = 'application/json'
-
 /** Is the answer the JSON envelope, not another format of the route? */
 const wantsEnvelope = ({ route }: MountedRoute, headers: IncomingHttpHeaders): boolean =>
   route.kind !== 'custom' ||
   route.produces === undefined ||
   preferredType(headers, [JSON_NAME, ...route.produces]) === JSON_NAME
-
-/** The type of a list the client likes best; the first when it does not care, or likes none. */
-function preferredType(headers: IncomingHttpHeaders, types: readonly string[]): string {
-  const found = accepts({ headers } as Parameters<typeof accepts>[0]).type([...types])
-  return typeof found === 'string' ? found : (types[0] ?? '')
-}
 
 /** No body of any route is deeper than a handful of levels; past that, walking it costs stack. */
 const BODY_DEPTH = 16

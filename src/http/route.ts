@@ -35,6 +35,10 @@ export interface ListRoute extends RouteBase {
   readonly filters: readonly string[]
   readonly limit: { readonly default: number; readonly max: number }
   readonly defaults?: Readonly<Record<string, string>>
+  /** Of facilities: it takes bbox and near, and these are its limits as GeoJSON. */
+  readonly features?: { readonly default: number; readonly max: number }
+  /** What rows may carry of others: `include=facility`, for keys that may read facilities. */
+  readonly includes?: 'facility'
   /** Path parameter that restricts the list: {parameter} → filter. A value the filter does not take is 404. */
   readonly pathFilter?: { readonly parameter: string; readonly filter: string }
 }

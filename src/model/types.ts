@@ -94,6 +94,8 @@ export interface Dataset {
   /** Stored, never shown: for filters, joins, provenance. */
   readonly internal?: readonly FieldName[]
   readonly filters?: Readonly<Record<string, Filter>>
+  /** Fields that its list may be sorted by, all of them shown. */
+  readonly sorts?: readonly FieldName[]
   readonly description: string
   /** Code lists only: rows a complete national month holds (specification 8). */
   readonly catalogSize?: number

@@ -4,8 +4,10 @@
  */
 import type { Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
-import { ident, join, type Sql, type SqlValue, sql, table } from '../sql.ts'
+import { EMPTY, ident, join, type Sql, type SqlValue, sql, table } from '../sql.ts'
 import { filterConditions, whereClause } from './filters.ts'
+import { orderTerms, type SortTerm } from './list-order.ts'
+import { type Place, placeConditions } from './places.ts'
 
 /** A period (YYYYMM), every period, or none for datasets without periods. */
 export type PeriodChoice = number | 'all' | null
@@ -15,6 +17,10 @@ export interface ListQuestion {
   /** Parameter name → text, defaults filled in. */
   readonly filters: Readonly<Record<string, string>>
   readonly period: PeriodChoice
+  /** What comes before the key in its order. */
+  readonly sort?: readonly SortTerm[]
+  /** Where its rows are; near a point they stand by distance, unless they are sorted. */
+  readonly place?: Place | null
 }
 
 /** Grain and order of a list: over all periods the month comes first. */
@@ -29,17 +35,81 @@ export function planList(
   question: ListQuestion,
   limit: number,
   after: readonly (string | number)[] | null,
+  more: readonly FieldName[] = [],
 ): Sql {
   const order = orderOf(question)
-  const conditions = filterConditions(question.dataset.filters ?? {}, question.filters)
+  const conditions = conditionsOf(question)
   if (after !== null) conditions.push(...afterKey(order, after))
   // The order is always shown: the cursor is made of it.
   const unshown = order.filter((column) => !question.dataset.fields.includes(column))
-  return sql`SELECT ${columns([...unshown, ...question.dataset.fields])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
+  return sql`SELECT ${columns([...unshown, ...question.dataset.fields, ...more])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
 }
 
-export function planCount(question: ListQuestion): Sql {
-  return sql`SELECT count(*) AS total FROM ${source(question)}${whereClause(filterConditions(question.dataset.filters ?? {}, question.filters))}`
+export const planCount = (question: ListQuestion): Sql =>
+  sql`SELECT count(*) AS total FROM ${source(question)}${whereClause(conditionsOf(question))}`
+
+const conditionsOf = ({ dataset, filters, place = null }: ListQuestion): Sql[] => [
+  ...filterConditions(dataset.filters ?? {}, filters),
+  ...(place === null ? [] : placeConditions(place)),
+]
+
+/** Which rows have the key of one of some rows of `keys`, a relation. */
+const haveKeys = (order: readonly FieldName[]): Sql =>
+  join(
+    order.map((column) => sql`listed.${ident(column)} = keys.${ident(column)}`),
+    ' AND ',
+  )
+
+/**
+ * A page of a list in an order of its own. Its rows are numbered in that order, so that the page goes on behind the number of
+ * the row that the page before ended with: nothing is compared with what a cursor says but keys.
+ * @param more columns beside those that lists show
+ */
+export function planSorted(
+  question: ListQuestion,
+  limit: number,
+  after: readonly (string | number)[] | null,
+  more: readonly FieldName[],
+): Sql {
+  const order = orderOf(question)
+  const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
+  const isLast = order.map((column, at) => sql`${ident(column)} = ${after?.[at] as SqlValue}`)
+  const behind =
+    after === null ? EMPTY : sql` WHERE place > (SELECT place FROM numbered WHERE ${join(isLast, ' AND ')})`
+  return sql`WITH numbered AS (SELECT ${columns(order)}, row_number() OVER (ORDER BY ${join(terms, ', ')}) AS place FROM ${source(question)}${whereClause(conditionsOf(question))}), keys AS (SELECT * FROM numbered${behind} ORDER BY place LIMIT ${limit + 1}) SELECT ${shownColumns(question, more)} FROM ${source(question)} AS listed JOIN keys ON ${haveKeys(order)} ORDER BY keys.place`
+}
+
+/** Keys and coordinates of the rows that may be near a point, in the order of the list but for their distance. */
+export function planPoints(question: ListQuestion): Sql {
+  const order = orderOf(question)
+  const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
+  return sql`SELECT ${columns([...order, 'latitude', 'longitude'])} FROM ${source(question)}${whereClause(conditionsOf(question))} ORDER BY ${join(terms, ', ')}`
+}
+
+/** The rows of some keys, in no order. @param keys at least one, each in the order of orderOf */
+export function planKeys(
+  question: ListQuestion,
+  keys: readonly (readonly (string | number)[])[],
+  more: readonly FieldName[],
+): Sql {
+  const order = orderOf(question)
+  const rows = keys.map(
+    (key) =>
+      sql`(${join(
+        key.map((value) => sql`${value}`),
+        ', ',
+      )})`,
+  )
+  return sql`SELECT ${shownColumns(question, more)} FROM ${source(question)} AS listed JOIN (VALUES ${join(rows, ', ')}) AS keys(${columns(order)}) ON ${haveKeys(order)}`
+}
+
+/** The order is always shown: the cursor is made of it. */
+const shownColumns = (question: ListQuestion, more: readonly FieldName[]): Sql => {
+  const unshown = orderOf(question).filter((column) => !question.dataset.fields.includes(column))
+  return join(
+    [...unshown, ...question.dataset.fields, ...more].map((column) => sql`listed.${ident(column)}`),
+    ', ',
+  )
 }
 
 /** Every field of the records with a key. @param key column → value */

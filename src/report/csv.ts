@@ -9,10 +9,10 @@ import type { Cell, Column } from './table.ts'
 /** First characters by which spreadsheets take a text for a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
-export const csvLine = (cells: readonly Cell[], columns: readonly Column[]): string =>
+export const csvLine = (cells: readonly Cell[], columns: readonly Pick<Column, 'type'>[]): string =>
   `${cells.map((cell, index) => csvCell(cell, columns[index]?.type !== 'text')).join(',')}\r\n`
 
-export const csvHeader = (columns: readonly Column[]): string =>
+export const csvHeader = (columns: readonly Pick<Column, 'name'>[]): string =>
   `${columns.map(({ name }) => name).join(',')}\r\n`
 
 function csvCell(cell: Cell, isNumber: boolean): string {

@@ -27,6 +27,7 @@ import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteS
 import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
 import { packLists } from './row-lists.ts'
 import { type SectionWriter, writeSections } from './sections.ts'
+import { writeCoordinates, writeSortIndexes } from './sort-index.ts'
 import { collectWords } from './text-index.ts'
 
 export interface BuiltFile {
@@ -106,6 +107,8 @@ export async function buildRowFile(
       listParts: partsBefore(dataset.fields.length),
       filters: writeFilters(writer, dataset, coded),
       text: words?.write(writer) ?? null,
+      sorts: await writeSortIndexes(source, dataset, writer),
+      coordinates: await writeCoordinates(source, dataset, writer),
     }
     return writer.finish(head)
   } catch (error) {

@@ -96,7 +96,10 @@ export async function readCoded(
   return columns.map(({ codes, values }) => ({ codes, values }))
 }
 
-async function* readChunks(connection: DuckDBConnection, statement: string): AsyncGenerator<DuckDBDataChunk> {
+export async function* readChunks(
+  connection: DuckDBConnection,
+  statement: string,
+): AsyncGenerator<DuckDBDataChunk> {
   const result = await connection.stream(statement)
   let chunk = await result.fetchChunk()
   for (; chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) yield chunk

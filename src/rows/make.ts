@@ -84,7 +84,7 @@ export async function prepareRows(
         const { dataset, file, path } = source
         const out = join(making, path)
         try {
-          const other = await linkKnown(known.get(`${dataset} ${file.sha256}`) ?? [], out)
+          const other = await linkKnown(known.get(`${path} ${file.sha256}`) ?? [], out)
           const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out }
           const { bytes, sha256 } = other ?? (await worker.run(job))
           if (other !== null) linked += 1
@@ -173,14 +173,14 @@ interface KnownFile {
   readonly entry: RowEntry
 }
 
-/** Row files of all releases by dataset and SHA-256 of their Parquet. */
+/** Row files of all releases by name, which holds dataset and month, and SHA-256 of their Parquet: their rows show the month. */
 async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile[]>> {
   const known = new Map<string, KnownFile[]>()
   for (const id of await readdir(derivedFolder(releasesDir)).catch(() => [])) {
     const entries = await readIndex(releasesDir, id)
     if (typeof entries === 'string') continue
     for (const entry of entries) {
-      const key = `${entry.source.split('/')[0]} ${entry.source_sha256}`
+      const key = `${entry.path} ${entry.source_sha256}`
       const file = join(rowFolder(releasesDir, id), entry.path)
       known.set(key, [...(known.get(key) ?? []), { file, entry }])
     }

@@ -14,6 +14,7 @@ import type { FilterIndexHead } from './filter-index.ts'
 import { isInteger, type KeyValue, type KeyWidths, keyText, widthOf } from './keys.ts'
 import { type ByteString, fromByteString, TEXT_END } from './phrases.ts'
 import { type Place, readHead, readNumbers, readPlace } from './sections.ts'
+import { readCoordinates, readSortIndex, type SortIndex, type SortIndexHead } from './sort-index.ts'
 import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.ts'
 
 export const BLOCK_ROWS = 16
@@ -45,6 +46,9 @@ export interface RowFileHead {
   readonly listParts: number
   readonly filters: readonly FilterIndexHead[]
   readonly text: TextIndexHead | null
+  readonly sorts: readonly SortIndexHead[]
+  /** Latitude and longitude of each row. */
+  readonly coordinates: Place | null
 }
 
 export interface RowFile {
@@ -55,6 +59,10 @@ export interface RowFile {
   /** Bytes of the file, and of memory while it is open. */
   readonly disk: number
   readonly memory: number
+  /** Ranks of the rows by a field; null where there are none. */
+  sortIndex(field: string): SortIndex | null
+  /** Latitude and longitude of each row, one behind the other; null where rows have none. In memory from the first use on. */
+  coordinates(): Float64Array | null
   /** First row whose key is not below the key that begins with a text; with `past`, the first behind all such keys. */
   bound(text: string, past: boolean): number
   keyText(values: readonly KeyValue[]): string | null
@@ -63,6 +71,8 @@ export interface RowFile {
   record(row: number): ByteString
   /** JSON array of rows as lists show them, ascending. @param begin what each row begins with */
   list(rows: readonly number[], begin?: ByteString): ByteString
+  /** The same rows one by one, in any order. */
+  each(rows: readonly number[], begin?: ByteString): ByteString[]
   close(): void
 }
 
@@ -183,18 +193,56 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
       return Number(end < 0 ? json.substring(at) : json.substring(at, end))
     })
 
+  let degrees: Float64Array | null = null
+  const held =
+    4 * blockEnds.length +
+    firstKeys.length +
+    (text?.bytes ?? 0) +
+    head.phrases.bytes[1] +
+    head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0)
+  /** Gives the JSON of rows as lists show them, ascending, but for the brace at its end. */
+  const visit = (
+    wanted: readonly number[],
+    begin: ByteString,
+    use: (json: ByteString, row: number) => void,
+  ): void => {
+    let [block, bytes] = [-1, '']
+    let [from, to] = [0, 0]
+    for (let index = 0; index < wanted.length; index += 1) {
+      const row = wanted[index] ?? 0
+      const next = Math.floor(row / BLOCK_ROWS)
+      if (next !== block) {
+        block = next
+        const [start, end] = [startOf(block), blockEnds[block] ?? 0]
+        if (start < from || end > to) {
+          // Blocks that stand close are read at once: a read costs more than the bytes between them.
+          let last = block
+          for (let other = index + 1; other < wanted.length; other += 1) {
+            const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
+            if (of > last + NEAR_BLOCKS || (blockEnds[of] ?? 0) - start > READ_BYTES) break
+            last = of
+          }
+          from = start
+          to = blockEnds[last] ?? 0
+          read(from, to)
+        }
+        bytes = buffer.toString('latin1', start - from, end - from)
+      }
+      const shown = decodeRow(bytes, row % BLOCK_ROWS, listParts)
+      // A row that is cut would be copied first.
+      use(begin === '{' ? shown : begin + shown.substring(1), row)
+    }
+  }
+
   return {
     head,
     file,
     filters,
     text,
     disk,
-    memory:
-      4 * blockEnds.length +
-      firstKeys.length +
-      (text?.bytes ?? 0) +
-      head.phrases.bytes[1] +
-      head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0),
+    get memory() {
+      return held + (degrees?.byteLength ?? 0)
+    },
     bound(wanted, past) {
       const isBefore = (key: string): boolean => {
         const begin = key.substring(0, wanted.length)
@@ -220,41 +268,34 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     keyText: (values) => keyText(dataset, widths, values),
     keyAt: (row) => keyOf(decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, keyParts)),
     record: (row) => `${decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, allParts)}}`,
+    sortIndex(field) {
+      const index = head.sorts.find((other) => other.field === field)
+      return index === undefined ? null : readSortIndex(file, index)
+    },
+    coordinates() {
+      if (head.coordinates !== null) degrees ??= readCoordinates(file, head.coordinates)
+      return degrees
+    },
+    each(wanted, begin = '{') {
+      const found = new Map<number, ByteString>()
+      // Neighbours are read together; a row that is wanted twice is read once.
+      visit(
+        [...new Set(wanted)].sort((left, right) => left - right),
+        begin,
+        (json, row) => found.set(row, `${json}}`),
+      )
+      return wanted.map((row) => found.get(row) ?? '')
+    },
     list(wanted, begin = '{') {
-      let json = '['
-      let [block, bytes] = [-1, '']
-      let [from, to] = [0, 0]
-      for (let index = 0; index < wanted.length; index += 1) {
-        const row = wanted[index] ?? 0
-        const next = Math.floor(row / BLOCK_ROWS)
-        if (next !== block) {
-          block = next
-          const [start, end] = [startOf(block), blockEnds[block] ?? 0]
-          if (start < from || end > to) {
-            // Blocks that stand close are read at once: a read costs more than the bytes between them.
-            let last = block
-            for (let other = index + 1; other < wanted.length; other += 1) {
-              const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
-              if (of > last + NEAR_BLOCKS || (blockEnds[of] ?? 0) - start > READ_BYTES) break
-              last = of
-            }
-            from = start
-            to = blockEnds[last] ?? 0
-            read(from, to)
-          }
-          bytes = buffer.toString('latin1', start - from, end - from)
-        }
-        const shown = decodeRow(bytes, row % BLOCK_ROWS, listParts)
-        // A row that is cut would be copied first.
-        const whole = begin === '{' ? shown : begin + shown.substring(1)
-        json += `${index === 0 ? '' : ','}${whole}}`
-      }
-      return `${json}]`
+      let json = ''
+      visit(wanted, begin, (row) => {
+        json += `${json === '' ? '[' : ','}${row}}`
+      })
+      return json === '' ? '[]' : `${json}]`
     },
     close: () => closeSync(file),
   }
 }
-
 function readStrings(file: number, { ends, bytes }: StringsPlace): ByteString[] {
   const all = readPlace(file, bytes).toString('latin1')
   let start = 0

@@ -134,7 +134,7 @@ export function lowerBound(numbers: Uint32Array, wanted: number): number {
 export function nextRows(set: RowSet, from: number, limit: number): number[] {
   const found: number[] = []
   if (limit > 0)
-    walk(set, from, (position) => {
+    visitRows(set, from, (position) => {
       found.push(position)
       return found.length < limit
     })
@@ -145,7 +145,7 @@ export function countOf(set: RowSet): number {
   const { rows, list, bits, check } = set
   let total = 0
   if (check !== null)
-    walk(set, 0, () => {
+    visitRows(set, 0, () => {
       total += 1
       return true
     })
@@ -161,7 +161,7 @@ export function countOf(set: RowSet): number {
 }
 
 /** @param visit is given each row of the set from `from` on, ascending, until it says false */
-function walk({ rows, list, bits, check }: RowSet, from: number, visit: Check): void {
+export function visitRows({ rows, list, bits, check }: RowSet, from: number, visit: Check): void {
   const goesOn: Check = check === null ? visit : (position) => !check(position) || visit(position)
   if (list !== null) {
     for (let at = lowerBound(list, from); at < list.length; at += 1) if (!goesOn(list[at] ?? 0)) return

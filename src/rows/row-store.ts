@@ -16,9 +16,11 @@ import { checkRowFiles, type RowProblem, type RowSource } from './derived.ts'
 import { openRowFile, type RowFile } from './row-file.ts'
 import { bytesOf, type RowSet } from './row-sets.ts'
 import { joinPeriods, openTable, type PeriodTable, type RowTable } from './row-table.ts'
+import { bytesOfSort, type SortIndex } from './sort-index.ts'
 
 export type { ByteString } from './phrases.ts'
-export type { PageQuery, RowPage, RowTable } from './row-table.ts'
+export { parseRow } from './row-file.ts'
+export type { PageQuery, RowItem, RowPage, RowTable } from './row-table.ts'
 
 export interface RowStore {
   /**
@@ -39,6 +41,9 @@ export interface RowStore {
 
 /** The rows that are open now are asked for with every page: they stay, whatever else may be cached. */
 const SET_BYTES_MIN = 16 << 20
+
+/** Orders that lists were last asked for in: five of the largest month. */
+const SORT_BYTES = 48 << 20
 
 /** Row files of one component release. */
 interface Component {
@@ -62,6 +67,8 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
     sizeCalculation: (set, name) => bytesOf(set) + 2 * name.length + 300,
   })
 
+  const sorts = new LRUCache<string, SortIndex>({ maxSize: SORT_BYTES, sizeCalculation: bytesOfSort })
+
   /** The table of one period; a file that cannot be read is a problem from now on. */
   const tableOf = (id: string, component: Component, dataset: DatasetName, period: number | null) => {
     const name = nameOf(dataset, period)
@@ -72,7 +79,7 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
       return null
     try {
       const file = openRowFile(datasetOf(dataset), join(component.folder, source.path))
-      const table = openTable(datasetOf(dataset), file, `${id}/${name}`, sets)
+      const table = openTable(datasetOf(dataset), file, `${id}/${name}`, sets, sorts)
       component.tables.set(name, { file, table })
       return table
     } catch (error) {
@@ -104,7 +111,8 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
     for (const [id, { tables }] of components)
       if (!used.has(id)) {
         components.delete(id)
-        for (const key of sets.keys()) if (key.startsWith(id)) sets.delete(key)
+        for (const cache of [sets, sorts])
+          for (const key of cache.keys()) if (key.startsWith(id)) cache.delete(key)
         for (const { file } of tables.values()) file.close()
       }
   }
@@ -142,7 +150,7 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
     problems: (view) =>
       manifestsOf(view).flatMap(({ release_id }) => components.get(release_id)?.problems ?? []),
     stats() {
-      let [memory, disk] = [sets.calculatedSize, 0]
+      let [memory, disk] = [sets.calculatedSize + sorts.calculatedSize, 0]
       for (const { tables } of components.values())
         for (const { file } of tables.values()) {
           memory += file.memory
@@ -154,6 +162,7 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
       views.clear()
       closeUnused()
       sets.clear()
+      sorts.clear()
     },
   }
 }

@@ -6,12 +6,16 @@ import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import { codesIn, placesIn, searchWords } from '../query/filters.ts'
+import type { SortTerm } from '../query/list-order.ts'
+import { chordFrom, distanceOf, type Place } from '../query/places.ts'
 import { formatPeriod } from '../release/view.ts'
 import { filterColumn, rowsMeeting } from './filter-index.ts'
 import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
 import { type ByteString, toByteString } from './phrases.ts'
 import { parseRow, type RowFile } from './row-file.ts'
+import { rowsByDistance, rowsIn } from './row-places.ts'
 import { collectRows, countOf, everyRow, intersect, nextRows, type RowSet } from './row-sets.ts'
+import { rowsInOrder, type SortIndex } from './sort-index.ts'
 
 export interface PageQuery {
   /** Parameter name → text, already valid. */
@@ -20,11 +24,29 @@ export interface PageQuery {
   readonly after: readonly KeyValue[] | null
   readonly limit: number
   readonly counts: boolean
+  /** What comes before the key in their order. */
+  readonly sort?: readonly SortTerm[]
+  /** Where they are; near a point they stand by distance, unless they are sorted. */
+  readonly place?: Place | null
+  /** The rows one by one, with where they are, instead of one JSON array. */
+  readonly isApart?: boolean
+}
+
+/** A row of a page by itself. */
+export interface RowItem {
+  /** JSON object. */
+  readonly json: ByteString
+  /** Latitude and longitude. */
+  readonly point: readonly [number, number] | null
+  /** Kilometres to the point that the page is near of. */
+  readonly distance: number | null
 }
 
 export interface RowPage {
-  /** JSON array. */
+  /** JSON array; empty where the rows are apart. */
   readonly json: ByteString
+  /** The rows, where they are wanted apart. */
+  readonly items: readonly RowItem[]
   readonly count: number
   /** Key of the last row where more follow. */
   readonly next: readonly KeyValue[] | null
@@ -54,15 +76,18 @@ export interface PeriodTable extends RowTable {
   /** First position behind a key, whether a row has it or not. */
   after(key: readonly KeyValue[]): number
   list(positions: readonly number[], begin?: ByteString): ByteString
+  /** Null where a row's coordinates are the engine's. */
+  items(positions: readonly number[], place: Place | null, begin?: ByteString): RowItem[] | null
   keyAt(position: number): KeyValue[]
 }
 
-/** @param sets rows by what they were found for; @param name what the file is called among them */
+/** @param sets rows by what they were found for; @param sorts by field; @param name what the file is called among them */
 export function openTable(
   dataset: Dataset,
   file: RowFile,
   name: string,
   sets: LRUCache<string, RowSet>,
+  sorts: LRUCache<string, SortIndex>,
 ): PeriodTable {
   const { rows } = file.head
   const odd = new Set(file.head.odd)
@@ -145,6 +170,46 @@ export function openTable(
       return intersect(rows, parts)
     })
   }
+  const selectIn = (filters: PageQuery['filters'], place: Place): RowSet | null => {
+    const degrees = file.coordinates()
+    const set = select(filters)
+    const text = JSON.stringify(place)
+    const there =
+      degrees === null || set === null ? null : cached([[['place', text]]], () => rowsIn(degrees, place))
+    if (set === null || there === null) return null
+    return cached([[['place', text]], Object.entries(filters)], () => intersect(rows, [there, set]))
+  }
+  const sortIndex = (field: string): SortIndex | null => {
+    const key = `${name}\n${field}`
+    const known = sorts.get(key)
+    if (known !== undefined) return known
+    const index = file.sortIndex(field)
+    if (index !== null) sorts.set(key, index)
+    return index
+  }
+  /** Rows in the order of terms or of distance, after a key; null where the file cannot tell. */
+  const inOrder = (set: RowSet, query: PageQuery): number[] | null => {
+    const { sort = [], place = null, after, limit, filters } = query
+    // The row that the page before ended with is there, or nothing can be said of what follows it.
+    const before = after === null ? null : table.find(after)
+    if (after !== null && before === null) return null
+    const terms = sort.flatMap(({ field, isDescending }) => {
+      const index = sortIndex(field)
+      return index === null ? [] : [{ index, isDescending }]
+    })
+    if (terms.length < sort.length) return null
+    if (terms.length > 0) return rowsInOrder(set, terms, before, limit + 1)
+    const near = place?.near ?? null
+    const degrees = file.coordinates()
+    if (near === null || degrees === null) return null
+    const groups = [[['distance', JSON.stringify(place)]], Object.entries(filters)] as const
+    const key = `${name}\n${JSON.stringify(groups)}`
+    const order = sets.get(key)?.list ?? rowsByDistance(degrees, set, near)
+    // Cached as the list of a set, which here is no set: its rows stand by distance.
+    sets.set(key, { rows, list: order, bits: null, check: null })
+    const start = before === null ? 0 : order.indexOf(before) + 1
+    return [...order.subarray(start, start + limit + 1)]
+  }
   const record = (position: number): ByteString | null => (odd.has(position) ? null : file.record(position))
   const table: PeriodTable = {
     rows,
@@ -175,14 +240,36 @@ export function openTable(
       }
       return found
     },
-    page({ filters, after, limit, counts }) {
-      const set = select(filters)
+    items(positions, place, begin) {
+      const degrees = file.coordinates()
+      const near = place?.near ?? null
+      const chord = near === null ? null : chordFrom(near)
+      if (degrees !== null && positions.some((position) => odd.has(position))) return null
+      return file.each(positions, begin).map((json, at): RowItem => {
+        const position = positions[at] ?? 0
+        const latitude = degrees?.[2 * position] ?? Number.NaN
+        const longitude = degrees?.[2 * position + 1] ?? Number.NaN
+        if (Number.isNaN(latitude)) return { json, point: null, distance: null }
+        const distance = chord === null ? null : distanceOf(chord(latitude, longitude))
+        return { json, point: [latitude, longitude], distance }
+      })
+    },
+    page(query) {
+      const { filters, after, limit, counts, sort = [], place = null, isApart = false } = query
+      const set = place === null ? select(filters) : selectIn(filters, place)
       if (set === null) return null
-      const positions = nextRows(set, after === null ? 0 : table.after(after), limit + 1)
+      const isOrdered = sort.length > 0 || place?.near != null
+      const positions = isOrdered
+        ? inOrder(set, query)
+        : nextRows(set, after === null ? 0 : table.after(after), limit + 1)
+      if (positions === null) return null
       const isLast = positions.length <= limit
       const shown = isLast ? positions : positions.slice(0, limit)
+      const apart = isApart || isOrdered ? table.items(shown, place) : []
+      if (apart === null) return null
       return {
-        json: file.list(shown),
+        json: isApart ? '' : isOrdered ? `[${apart.map(({ json }) => json).join(',')}]` : file.list(shown),
+        items: apart,
         count: shown.length,
         next: isLast ? null : file.keyAt(shown.at(-1) ?? 0),
         total: counts ? countOf(set) : null,
@@ -228,7 +315,10 @@ export function joinPeriods(
       }
       return all
     },
-    page({ filters, after, limit, counts }) {
+    page({ filters, after, limit, counts, sort = [], place = null, isApart = false }) {
+      // Ranks are those of one month.
+      if (sort.length > 0 || place !== null) return null
+      const items: RowItem[] = []
       const [from = 0, ...key] = after ?? []
       const pages: ByteString[] = []
       let [count, total] = [0, 0]
@@ -247,11 +337,21 @@ export function joinPeriods(
         const shown = isMore ? positions.slice(0, limit - count) : positions
         if (shown.length === 0) continue
         const begin = isShown ? '{' : `{"reference_period":"${formatPeriod(period)}",`
-        pages.push(table.list(shown, begin).slice(1, -1))
+        if (isApart) {
+          const apart = table.items(shown, null, begin)
+          if (apart === null) return null
+          items.push(...apart)
+        } else pages.push(table.list(shown, begin).slice(1, -1))
         count += shown.length
         last = [period, ...table.keyAt(shown.at(-1) ?? 0)]
       }
-      return { json: `[${pages.join(',')}]`, count, next: isMore ? last : null, total: counts ? total : null }
+      return {
+        json: isApart ? '' : `[${pages.join(',')}]`,
+        items,
+        count,
+        next: isMore ? last : null,
+        total: counts ? total : null,
+      }
     },
   }
 }

@@ -191,6 +191,19 @@ t.test(
       )
       if (route.dataset.periodic)
         options.push(['all', '2026-04', '2026-05'].map((value) => ['reference_period', value] as const))
+      const sorts = (route.dataset.sorts ?? []).flatMap((field) => [field, `-${field}`])
+      options.push(sorts.map((value) => ['sort', value] as const))
+      options.push(
+        sorts.map(
+          (value) =>
+            ['sort', `${value},${sorts.find((other) => !other.endsWith(value.replace('-', '')))}`] as const,
+        ),
+      )
+      if (route.includes !== undefined) options.push([['include', route.includes]])
+      if (route.features !== undefined) {
+        options.push(['-70,-11,-60,3', '-48.5,-30,-40,-10'].map((value) => ['bbox', value] as const))
+        options.push(['-10,-60', '-20.5,-50.25'].map((value) => ['near', value] as const))
+      }
       const singles = options.flat().map((option) => [option])
       const pairs = Array.from({ length: cases(60, 10) }, (_, index) => {
         const [left, right] = [1, 2].map((turn) => {

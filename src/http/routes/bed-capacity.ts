@@ -10,6 +10,7 @@ export const BED_CAPACITY: readonly Route[] = [
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_capacity,
     filters: Object.keys(DATASETS.bed_capacity.filters),
+    includes: 'facility',
     defaults: { status: 'active' },
     limit: { default: 25, max: 100 },
     response: 'BedCapacityListResponse',

@@ -10,6 +10,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_inventory,
     filters: Object.keys(DATASETS.equipment_inventory.filters),
+    includes: 'facility',
     defaults: { status: 'active' },
     limit: { default: 50, max: 200 },
     response: 'EquipmentInventoryListResponse',

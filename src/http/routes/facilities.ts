@@ -12,6 +12,7 @@ export const FACILITIES: readonly Route[] = [
     filters: Object.keys(DATASETS.facilities.filters),
     defaults: { status: 'active' },
     limit: { default: 50, max: 250 },
+    features: { default: 1000, max: 10_000 },
     response: 'FacilityListResponse',
   },
   {

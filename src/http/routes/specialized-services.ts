@@ -10,6 +10,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_services,
     filters: Object.keys(DATASETS.specialized_services.filters),
+    includes: 'facility',
     defaults: { status: 'active' },
     limit: { default: 50, max: 200 },
     response: 'SpecializedServiceOfferingsListResponse',

@@ -13,6 +13,7 @@ const FACILITY_CONTEXT = [
   'municipality_name',
 ] as const
 const FACILITY_ATTRIBUTES = ['facility_type_code', 'management_type', 'legal_nature_code'] as const
+const OF_FACILITY_SORTS = ['facility_name', 'uf', 'municipality_name'] as const
 
 const cnesCode: Filter = equals({ digits: 7 })
 const municipality: Filter = { kind: 'municipality', column: 'municipality_ibge_code' }
@@ -107,6 +108,7 @@ export const DATASETS = {
       search: { kind: 'search', codes: 'cnes_code', text: 'search_text' },
       status,
     },
+    sorts: ['trade_name', 'legal_name', 'uf', 'municipality_name', 'facility_type_code'],
     description: 'Health facilities of the national registry, open and closed.',
   },
   facility_types: namedCodes('facility_types', 'facility_type', 'Types of facility.'),
@@ -196,6 +198,7 @@ export const DATASETS = {
       has_sus_capacity: { kind: 'positive', column: 'beds_sus' },
       status,
     },
+    sorts: [...OF_FACILITY_SORTS, 'bed_type_code', 'beds_existing', 'beds_sus', 'beds_non_sus'],
     description:
       'Registered beds, one row per facility and bed type; published rows of one key are added up.',
   },
@@ -230,6 +233,13 @@ export const DATASETS = {
       has_sus_quantity: { kind: 'positive', column: 'quantity_sus' },
       status,
     },
+    sorts: [
+      ...OF_FACILITY_SORTS,
+      'equipment_type_key',
+      'quantity_existing',
+      'quantity_in_use',
+      'quantity_sus',
+    ],
     description:
       'Equipment, one row per facility and equipment type; published rows of one key are added up.',
   },
@@ -270,6 +280,7 @@ export const DATASETS = {
       offers_any_sus: declared('offers_any_sus', { boolean: true }),
       status,
     },
+    sorts: [...OF_FACILITY_SORTS, 'classification_key'],
     description: 'Offerings of specialised services: one row per facility, service and classification.',
   },
 } as const satisfies Record<string, Dataset>

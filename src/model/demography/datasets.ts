@@ -25,6 +25,7 @@ export const DATASETS = {
       reference_year: equals({ year: true }),
       population_type: equals({ list: POPULATION_TYPES }),
     },
+    sorts: ['municipality_name', 'uf', 'reference_year', 'population'],
     description: 'Resident population of municipalities: censuses and yearly estimates.',
   },
   population_by_age: {
@@ -50,6 +51,7 @@ export const DATASETS = {
       sex: equals({ list: Object.keys(SEXES) }),
       age_group: equals({ list: AGE_GROUPS }),
     },
+    sorts: ['municipality_name', 'uf', 'reference_year', 'sex', 'age_group', 'population'],
     description:
       'Resident population of municipalities by sex and age group, 1 July: estimates of the Ministry of Health (POPSBR), another source than censuses and the estimates of IBGE.',
   },

@@ -42,6 +42,7 @@ export const DATASETS = {
       health_region_code: equals({ digits: 5 }),
       health_macroregion_code: equals({ digits: 4 }),
     },
+    sorts: ['name', 'uf'],
     description:
       'Municipalities, administrative regions of the Federal District, and the ignored municipality of each state.',
   },
@@ -63,6 +64,7 @@ export const DATASETS = {
       uf: equals({ uf: true }),
       search: { kind: 'search', codes: 'health_region_code', text: 'search_text' },
     },
+    sorts: ['health_region_name', 'uf', 'municipality_count'],
     description: 'Health regions that have municipalities, by one edition of the territorial base.',
   },
   health_macroregions: {
@@ -82,6 +84,7 @@ export const DATASETS = {
       uf: equals({ uf: true }),
       search: { kind: 'search', codes: 'health_macroregion_code', text: 'search_text' },
     },
+    sorts: ['health_macroregion_name', 'uf', 'municipality_count'],
     description: 'Health macro-regions that have municipalities, by one edition of the territorial base.',
   },
 } as const satisfies Record<string, Dataset>

@@ -1,0 +1,39 @@
+/**
+ * Which rows lie in a box or near a point, and how far away. In: the coordinates of all rows. Out: sets of rows, and rows by
+ * distance. The coordinates are looked at one by one, which takes a few milliseconds for the country.
+ */
+import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '../query/places.ts'
+import { collectRows, type RowSet, visitRows } from './row-sets.ts'
+
+/** @param degrees latitude and longitude of each row, one behind the other; NaN where there is none */
+export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
+  const rows = degrees.length / 2
+  const found = collectRows(rows)
+  const reach = near === null ? 0 : reachOf(near)
+  const chord = near === null ? null : chordFrom(near)
+  const around = near === null ? 0 : degreesOf(near)
+  const low = Math.max(box?.south ?? -90, near === null ? -90 : near.latitude - around)
+  const high = Math.min(box?.north ?? 90, near === null ? 90 : near.latitude + around)
+  for (let row = 0; row < rows; row += 1) {
+    const latitude = degrees[2 * row] as number
+    // Not a number is in no box.
+    if (!(latitude >= low && latitude <= high)) continue
+    const longitude = degrees[2 * row + 1] as number
+    if (box !== null && !isInBox(box, latitude, longitude)) continue
+    if (chord === null || chord(latitude, longitude) <= reach) found.add(row)
+  }
+  return found.finish()
+}
+
+/** @returns the rows of a set, the nearest first; those of one distance ascending */
+export function rowsByDistance(degrees: Float64Array, set: RowSet, near: Near): Uint32Array {
+  const chord = chordFrom(near)
+  const found: { row: number; distance: number }[] = []
+  visitRows(set, 0, (row) => {
+    const distance = chord(degrees[2 * row] as number, degrees[2 * row + 1] as number)
+    found.push({ row, distance })
+    return true
+  })
+  found.sort((left, right) => left.distance - right.distance || left.row - right.row)
+  return Uint32Array.from(found, ({ row }) => row)
+}
