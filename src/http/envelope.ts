@@ -1,5 +1,5 @@
 /**
- * A result → the JSON envelope, `{"data": …, "pagination": …, "meta": {"version", "request_id", …}}`, cut where the
+ * A result → the JSON envelope, `{"data": …, "totals"?: …, "pagination": …, "meta": {"version", "request_id", …}}`, cut where the
  * request's id goes: everything else of it is the same for equal requests, so that it can be cached and compressed once.
  *
  * Texts here are byte strings: UTF-8 bytes as a JavaScript string whose code units are bytes. Such strings are put together
@@ -32,9 +32,11 @@ export function makeEnvelope(
   const data = 'json' in result ? result.json : toByteString(JSON.stringify(result.data))
   const pagination =
     result.pagination === undefined ? '' : `,"pagination":${JSON.stringify(result.pagination)}`
+  const totals =
+    'json' in result || result.totals === undefined ? '' : `,"totals":${JSON.stringify(result.totals)}`
   const more = JSON.stringify({ ...meta, ...result.meta })
   return {
-    before: `{"data":${data}${toByteString(pagination)},"meta":{"version":"${VERSION}","request_id":"`,
+    before: `{"data":${data}${toByteString(totals)}${toByteString(pagination)},"meta":{"version":"${VERSION}","request_id":"`,
     after: `"${more === '{}' ? '' : `,${toByteString(more.slice(1, -1))}`}}}`,
     rows: result.rows ?? null,
   }

@@ -71,6 +71,53 @@ const SOURCE = object({
 })
 const SIDE: Json = { type: 'string', enum: ['numerator', 'less', 'denominator'] }
 
+const QUERY_ROWS = list(
+  object({
+    label: text('Names of the members; Total do escopo selecionado where nothing is grouped.'),
+    'rank?': orNull(integer('Place by the first field of order_by, where a rank is asked for.')),
+    dimensions: DIMENSIONS,
+    metrics: dictionary(
+      NUMBER,
+      'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__base, __change, __change_percent, __share.',
+    ),
+  }),
+)
+const COMPARED_ROWS = list(
+  object({
+    label: text('Names of the members.'),
+    dimensions: DIMENSIONS,
+    metrics: dictionary(
+      object({
+        old: NUMBER,
+        new: NUMBER,
+        delta: NUMBER,
+        causes: list(
+          object({
+            side: SIDE,
+            cause: { type: 'string', enum: CAUSES },
+            records: integer('Records.'),
+            delta: integer('What they add to the side.'),
+          }),
+        ),
+      }),
+      'Old, new and why, by metric.',
+    ),
+  }),
+)
+
+/** Response name → schema of `totals`, which stand beside the data where they are asked for. */
+export const TOTALS: Readonly<Record<string, Json>> = Object.fromEntries(
+  Object.entries({ AnalyticsQueryResponse: QUERY_ROWS, AnalyticsCompareResponse: COMPARED_ROWS }).map(
+    ([name, rows]) => [
+      name,
+      list(
+        object({ group_by: list({ type: 'string', enum: DIMENSION_CODES }), data: rows }),
+        'Rows of each level of totals, every value computed again at its level.',
+      ),
+    ],
+  ),
+)
+
 /** Response name → schema of `data`. */
 export const ANSWERS: Readonly<Record<string, Json>> = {
   HealthResponse: object({ status: { const: 'ok' } }),
@@ -161,13 +208,7 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
       ),
     }),
   ),
-  AnalyticsQueryResponse: list(
-    object({
-      label: text('Names of the members; Total do escopo selecionado where nothing is grouped.'),
-      dimensions: DIMENSIONS,
-      metrics: dictionary(NUMBER, 'Value of each metric, in its unit and decimals (see the catalog).'),
-    }),
-  ),
+  AnalyticsQueryResponse: QUERY_ROWS,
   AnalyticsExplainResponse: object({
     query: QUERY,
     sql: text('The statement, over views named dataset__YYYYMM.'),
@@ -193,28 +234,7 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
       sources: list(SOURCE, 'Published rows of the record.'),
     }),
   ),
-  AnalyticsCompareResponse: list(
-    object({
-      label: text('Names of the members.'),
-      dimensions: DIMENSIONS,
-      metrics: dictionary(
-        object({
-          old: NUMBER,
-          new: NUMBER,
-          delta: NUMBER,
-          causes: list(
-            object({
-              side: SIDE,
-              cause: { type: 'string', enum: CAUSES },
-              records: integer('Records.'),
-              delta: integer('What they add to the side.'),
-            }),
-          ),
-        }),
-        'Old, new and why, by metric.',
-      ),
-    }),
-  ),
+  AnalyticsCompareResponse: COMPARED_ROWS,
 }
 
 /** Response name → schema of `pagination`, of answers whose pages are counted by rows. */

@@ -32,7 +32,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   offset: 'Rows passed over.',
   filters: 'JSON array of filters as in a query: the records counted are those that pass them.',
   counts: 'true adds the records of each member in each dataset (facts).',
-  q: 'JSON of the report’s request, as the body of POST /v1/analytics/export.',
+  q: 'JSON of the request, as the body of the POST of the same path.',
   format: 'Format of the file; json by default.',
 }
 

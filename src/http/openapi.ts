@@ -11,7 +11,7 @@ import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Lineage } from '../model/types.ts'
 import { BESIDE } from './facility-beside.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from './formats.ts'
-import { ANSWERS, type Json, jsonSchema, orNull, PAGES } from './openapi-answers.ts'
+import { ANSWERS, type Json, jsonSchema, orNull, PAGES, TOTALS } from './openapi-answers.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
 import { type ListRoute, methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
 
@@ -204,11 +204,16 @@ function errorResponses(route: Route): Record<string, Json> {
 
 function responseSchema(route: Route): Json {
   const meta = { $ref: '#/components/schemas/Meta' }
-  const envelope = (data: Json, pagination?: Json): Json => ({
+  const envelope = (data: Json, pagination?: Json, totals?: Json): Json => ({
     type: 'object',
     additionalProperties: false,
     required: ['data', 'meta', ...(pagination === undefined ? [] : ['pagination'])],
-    properties: { data, ...(pagination === undefined ? {} : { pagination }), meta },
+    properties: {
+      data,
+      ...(totals === undefined ? {} : { totals }),
+      ...(pagination === undefined ? {} : { pagination }),
+      meta,
+    },
   })
   const pages = { $ref: '#/components/schemas/Pagination' }
   switch (route.kind) {
@@ -242,7 +247,7 @@ function responseSchema(route: Route): Json {
     case 'custom':
       return FILE_RESPONSES.has(route.response)
         ? { type: 'string', format: 'binary', description: 'The file.' }
-        : envelope(ANSWERS[route.response] ?? {}, PAGES[route.response])
+        : envelope(ANSWERS[route.response] ?? {}, PAGES[route.response], TOTALS[route.response])
   }
 }
 

@@ -118,7 +118,10 @@ export function respond(
   if (recalled !== null && parts.releases.findOpen(recalled.response.view.id) === recalled.response.view) {
     const { response, isPinned } = recalled
     nameRelease(mounted, state, response.releaseId)
-    if (mounted.isGet && setValidators(request.url, headers['if-none-match'], access, state, isPinned))
+    if (
+      mounted.isGet &&
+      setValidators(addressOf(mounted, request), headers['if-none-match'], access, state, isPinned)
+    )
       return NOT_MODIFIED
     return fromCache(parts, state, response)
   }
@@ -161,7 +164,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
   nameRelease(mounted, state, releaseId)
   // Each form of a list is other bytes, so it has another tag.
-  const resource = format === 'json' ? request.url : `${format} ${request.url}`
+  const resource = format === 'json' ? addressOf(mounted, request) : `${format} ${request.url}`
   if (mounted.isGet && setValidators(resource, headers['if-none-match'], access, state, isPinned))
     return NOT_MODIFIED
   if (format !== 'json') return run(context, view)
@@ -264,6 +267,13 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
 function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, releaseId: string): void {
   state.releaseId = releaseId
   state.releaseHeader = releaseHeader
+}
+
+/** What a tag is of: the address, and the content type where the client chooses one. */
+function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest): string {
+  if (route.kind !== 'custom' || route.produces === undefined) return url
+  const type = preferredType(headers, [JSON_NAME, ...route.produces])
+  return type === JSON_NAME ? url : `${url}\n${type}`
 }
 
 /** Is the answer the JSON envelope, not another format of the route? */

@@ -113,6 +113,8 @@ interface EnvelopeParts {
 /** Data to be put into the JSON envelope. */
 export interface DataResult extends EnvelopeParts {
   readonly data: JsonValue
+  /** Levels of totals of an analytics answer. */
+  readonly totals?: JsonValue
 }
 
 /** The same where the data are JSON already. */

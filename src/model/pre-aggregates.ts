@@ -26,6 +26,7 @@ const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
   'management_type',
   'legal_nature',
 ])
+export const isOfTheFacility = (code: DimensionCode): boolean => OF_THE_FACILITY.has(code)
 /** The dimension that, with the facility, is the whole key of a record. */
 const OF_THE_RECORD: Readonly<Partial<Record<CnesFacts, DimensionCode>>> = {
   bed_capacity: 'bed_type',

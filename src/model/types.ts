@@ -142,7 +142,8 @@ export type Condition =
   | { readonly flag: string }
   | { readonly anyFlag: readonly [string, string] }
   | { readonly outsourced: true }
-  | { readonly populationType: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION' }
+  /** Of a year, or of the one the release declares. */
+  | { readonly populationType: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'; readonly year?: number }
 
 /** What is added up or counted over the rows of one dataset. */
 export interface Measure {

@@ -22,7 +22,6 @@ import {
   isPerCapita,
   type Measure,
   type MetricCode,
-  measuresOf,
   metricOf,
 } from '../model/metrics.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
@@ -34,6 +33,9 @@ import {
   latestPeriod,
   type ReleaseView,
 } from '../release/view.ts'
+import { allPeriods, periodsMeeting, toOneValue } from './periods.ts'
+import { type MetricSides, sidesOf } from './population-basis.ts'
+import type { BasePlan, PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 import { type PopulationYears, populationYears } from './resident-relations.ts'
 import { checkTerritory, territoryNotes } from './territory.ts'
@@ -55,6 +57,8 @@ export interface DatasetPlan {
   readonly source: PreAggregateName | null
   /** Years of the population, by type. */
   readonly years: PopulationYears | null
+  /** Relation of the statement whose groups add up to these exactly; null: the rows are read. */
+  readonly addedUpFrom: string | null
 }
 
 /** A measure of a dataset's plan, by its number there. */
@@ -68,6 +72,8 @@ export interface MetricPlan {
   readonly numerator: MeasurePlace
   readonly less: MeasurePlace | null
   readonly denominator: MeasurePlace | null
+  /** Where the denominator is that of the month's year: each month's; `denominator` is that of the newest. */
+  readonly denominators: readonly { readonly period: number; readonly place: MeasurePlace | null }[] | null
   readonly scale: number
   readonly decimals: number
   /** The requested territory is not wholly collected: a rate over it would be wrong, so it is null. */
@@ -75,6 +81,8 @@ export interface MetricPlan {
 }
 
 export interface AggregatePlan {
+  /** Begins the names of its relations in a statement; '' for the rows of the query itself. */
+  readonly name: string
   readonly query: AnalyticsQuery
   readonly datasets: readonly DatasetPlan[]
   readonly metrics: readonly MetricPlan[]
@@ -88,6 +96,12 @@ export interface AggregatePlan {
   readonly facilityPeriod: number | null
   readonly referencePeriod: string | null
   readonly notes: readonly string[]
+  /** What is computed beside and under the rows; see query-plan.ts. */
+  readonly totals: readonly AggregatePlan[]
+  /** The same groups in the months they are compared with. */
+  readonly base: BasePlan | null
+  /** The level whose values are 100 percent. */
+  readonly whole: AggregatePlan | null
 }
 
 /** @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive' */
@@ -95,16 +109,21 @@ export function planAggregate(
   query: AnalyticsQuery,
   view: ReleaseView,
   capabilities: readonly Capability[],
+  context: PlanContext = {},
 ): AggregatePlan {
   checkAccess(query, capabilities)
   checkDimensions(query)
   checkTerritory(query, view)
   const notes: string[] = territoryNotes(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
-  const measures = collectMeasures(query)
   const grouped = query.group_by.includes('reference_period')
   const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const anchors = choosePeriods(query, view, [...measures.keys()], notes)
+  const factDatasets = [...new Set(query.metrics.flatMap(factDatasetsOf))]
+  const anchors = context.periods ?? choosePeriods(query, view, factDatasets, notes)
+  const sides = new Map(
+    query.metrics.map((code) => [code, sidesOf(code, query, anchors, populationYears(view), context)]),
+  )
+  const measures = collectMeasures([...sides.values()])
   const datasets = [...measures].map(([dataset, own]): DatasetPlan => {
     const periods = anchors.get(dataset) ?? []
     const keys = query.group_by.filter(
@@ -124,6 +143,7 @@ export function planAggregate(
       covered: coveredStates(dataset, periods, view),
       source: null,
       years: isPopulation(dataset) ? populationYears(view) : null,
+      addedUpFrom: null,
     }
   })
   const scope = scopeStates(placeFilters)
@@ -140,7 +160,8 @@ export function planAggregate(
   }
   const metrics = query.metrics.map((code): MetricPlan => {
     const metric = metricOf(code)
-    const sides = measuresOf(code)
+    const { numerator, less, denominator, denominators, notes: basis } = sides.get(code) as MetricSides
+    notes.push(...basis)
     const locate = (measure: Measure): MeasurePlace => ({
       dataset: measure.dataset,
       measure: (measures.get(measure.dataset) ?? []).findIndex((other) => sameMeasure(other, measure)),
@@ -151,9 +172,14 @@ export function planAggregate(
       notes.push(`${code}: null, because the territory asked for is not wholly collected; filter by state.`)
     return {
       code,
-      numerator: locate(sides.numerator),
-      less: sides.less === null ? null : locate(sides.less),
-      denominator: sides.denominator === null ? null : locate(sides.denominator),
+      numerator: locate(numerator),
+      less: less === null ? null : locate(less),
+      denominator: denominator === null ? null : locate(denominator),
+      denominators:
+        denominators?.map(({ period, measure }) => ({
+          period,
+          place: measure === null ? null : locate(measure),
+        })) ?? null,
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       decimals: metric.kind === 'ratio' ? metric.decimals : 0,
       isUndefined: partial,
@@ -161,6 +187,7 @@ export function planAggregate(
   })
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   return {
+    name: context.name ?? '',
     query,
     datasets,
     metrics,
@@ -176,6 +203,9 @@ export function planAggregate(
     facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
     referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
     notes,
+    totals: [],
+    base: null,
+    whole: null,
   }
 }
 
@@ -246,10 +276,10 @@ export function allowedDimensions(code: MetricCode): DimensionCode[] {
 
 const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
 
-function collectMeasures(query: AnalyticsQuery): Map<FactDataset, Measure[]> {
+function collectMeasures(sides: readonly MetricSides[]): Map<FactDataset, Measure[]> {
   const measures = new Map<FactDataset, Measure[]>()
-  for (const code of query.metrics)
-    for (const measure of Object.values(measuresOf(code))) {
+  for (const { numerator, less, denominator, denominators } of sides)
+    for (const measure of [numerator, less, denominator, ...(denominators ?? []).map((own) => own.measure)]) {
       if (measure === null) continue
       const own = measures.get(measure.dataset) ?? []
       if (!own.some((other) => sameMeasure(other, measure))) measures.set(measure.dataset, [...own, measure])
@@ -284,61 +314,7 @@ function choosePeriods(
     return chosen
   }
   for (const dataset of facts) chosen.set(dataset, periodsMeeting(filters, collectedPeriods(view, dataset)))
-  if (grouped) return chosen
-  const all = allPeriods([...chosen.values()])
-  if (all.length <= 1) return chosen
-  if (query.over_period === null)
-    throw new AppError('semi_additive', {
-      detail: both(
-        `A consulta escolhe ${all.length} competências sem agrupar por elas.`,
-        `The query selects ${all.length} reference periods without grouping by them.`,
-      ),
-      errors: [
-        {
-          pointer: '/over_period',
-          message: both(
-            'deve dizer como várias competências viram um valor',
-            'must say how several periods become one value',
-          ),
-          allowed: ['last', 'first', 'avg', 'max'],
-        },
-      ],
-      extra: { periods: all.map(formatPeriod) },
-    })
-  if (query.over_period === 'avg' || query.over_period === 'max') return chosen
-  // One anchor for all groups and datasets: a hospital that closed before it does not count.
-  const anchor = query.over_period === 'last' ? all.at(-1) : all[0]
-  return new Map([...chosen].map(([dataset, periods]) => [dataset, periods.filter((own) => own === anchor)]))
-}
-
-/** @returns the periods of several lists, each once, ascending */
-export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
-  [...new Set(lists.flat())].sort((left, right) => left - right)
-
-/** @returns the months that pass filters on reference_period */
-export const periodsMeeting = (filters: readonly QueryFilter[], periods: readonly number[]): number[] =>
-  periods.filter((period) => filters.every((filter) => meetsPeriod(filter, period)))
-
-function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
-  const [first = 0, second = 0] = values as readonly number[]
-  switch (operator) {
-    case 'EQ':
-    case 'IN':
-      return values.includes(period)
-    case 'NEQ':
-    case 'NOT_IN':
-      return !values.includes(period)
-    case 'GT':
-      return period > first
-    case 'GTE':
-      return period >= first
-    case 'LT':
-      return period < first
-    case 'LTE':
-      return period <= first
-    case 'BETWEEN':
-      return period >= first && period <= second
-  }
+  return grouped ? chosen : toOneValue(chosen, query.over_period)
 }
 
 function coveredStates(

@@ -11,14 +11,17 @@ import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
 import { DIMENSION_CODES, type DimensionCode, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, DatasetPlan, MetricPlan } from './aggregate.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
+import { shownValues } from './dialect/duckdb/measured.ts'
 import type { GroupKey } from './dialect/duckdb/page.ts'
 import { printContributions, printSources, recordKeyOf } from './dialect/duckdb/records.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
 import { type ProvenanceSource, sourceOf } from './provenance.ts'
-import { bodySchema, parseBody, refuse, resolveQuery, resolveValue } from './request.ts'
+import { aloneOf, type BasePlan } from './query-plan.ts'
+import { refuse } from './refusals.ts'
+import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
 import {
   type AnswerParts,
   componentsOf,
@@ -32,12 +35,18 @@ const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
 /** Body of a lineage request: a query, the group's key, and which side of which metric. */
-export const lineageSchema = bodySchema.omit({ order_by: true }).extend({
+export const lineageSchema = bodySchema.omit({ order_by: true, rank: true }).extend({
   key: z
     .record(z.string().max(100), z.union([z.string().max(100), z.number().int(), z.null()]))
     .default({})
-    .describe('Code of the member of each grouped dimension, as the answer shows it.'),
-  metric: z.string().max(100).optional().describe('Which metric of the query; its only one by default.'),
+    .describe(
+      'Code of the member of each grouped dimension, as the answer shows it; of a total, of those of its level.',
+    ),
+  metric: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('Which metric of the query, or its base (<metric>__base); its only one by default.'),
   side: z.enum(SIDES).default('numerator').describe('Which side of a ratio.'),
   limit: z.number().int().min(1).max(1000).default(100),
 })
@@ -45,11 +54,19 @@ export const lineageSchema = bodySchema.omit({ order_by: true }).extend({
 /** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
 export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const { key, metric, side, ...rest } = parseBody(lineageSchema, body)
-  const query = resolveQuery({ ...rest, order_by: [] })
-  const { plan } = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
-  const chosen = chooseMetric(plan, metric)
-  const group = resolveKey(plan, key)
-  const place = chosen[side]
+  const query = resolveQuery({ ...rest, order_by: [], rank: false })
+  const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
+  const level = chooseLevel(prepared.plan, key)
+  const { base } = level
+  const [code, part] = readCode(metric)
+  const isBase = part === 'base' && base !== null
+  // The base of a value is the value of the same group in the month it is compared with.
+  const plan = aloneOf(isBase ? base.plan : level)
+  const chosen = chooseMetric(plan, part === null || isBase ? code : metric)
+  const shown = resolveKey(plan, key)
+  const group = isBase ? baseKey(base, shown) : shown
+  const cell = await readCell(level, isBase ? `${chosen.code}__base` : chosen.code, shown, parts)
+  const place = sideOf(chosen, side, group)
   if (place === null)
     throw refuse(
       'invalid_request',
@@ -61,7 +78,6 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   const measure = dataset?.measures[place.measure]
   if (dataset === undefined || measure === undefined)
     throw new TypeError('the plan lacks a measure of its own')
-  const cell = await readCell(plan, chosen, group, parts)
   const own = narrowPeriods(dataset, group)
   const rows = hasRows(own)
     ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
@@ -76,7 +92,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
       components: componentsOf(parts.view),
-      metric: chosen.code,
+      metric: isBase ? `${chosen.code}__base` : chosen.code,
       side,
       key: group as Readonly<Record<string, JsonValue>>,
       value: cell,
@@ -87,6 +103,31 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       notes: plan.notes,
     },
   }
+}
+
+/** The level whose cell it is: that of the rows, or the level of totals that the key's dimensions are. */
+function chooseLevel(plan: AggregatePlan, key: Readonly<Record<string, unknown>>): AggregatePlan {
+  const isOf = ({ query: { group_by } }: AggregatePlan): boolean =>
+    group_by.length === Object.keys(key).length && group_by.every((code) => Object.hasOwn(key, code))
+  return isOf(plan) ? plan : (plan.totals.find(isOf) ?? plan)
+}
+
+/** beds__base → beds and base */
+function readCode(name: string | undefined): readonly [string | undefined, string | null] {
+  const [code, part = null] = name?.split('__') ?? []
+  return [code, part]
+}
+
+/** The key of the same group in the month that is compared with. */
+function baseKey({ months }: BasePlan, key: GroupKey): GroupKey {
+  const month = months.find(({ period }) => period === key.reference_period)
+  return month === undefined ? key : { ...key, reference_period: month.base }
+}
+
+/** Where a side of a cell is measured: a denominator may be that of the month's own year. */
+function sideOf(metric: MetricPlan, side: Side, key: GroupKey): MeasurePlace | null {
+  if (side !== 'denominator' || metric.denominators === null) return metric[side]
+  return metric.denominators.find(({ period }) => period === key.reference_period)?.place ?? null
 }
 
 function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan {
@@ -140,18 +181,20 @@ function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
 
 /** The cell as the answer to the query shows it. @throws AppError 'not_found' where the query has no such group */
 async function readCell(
-  plan: AggregatePlan,
-  metric: MetricPlan,
+  level: AggregatePlan,
+  code: string,
   key: GroupKey,
   parts: AnswerParts,
 ): Promise<JsonValue> {
+  const plan = { ...aloneOf(level), base: level.base }
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
   const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined)
     throw new AppError('not_found', {
       detail: both('A consulta não tem grupo com esta chave.', 'The query has no group with this key.'),
     })
-  const value = row[`value_${plan.metrics.indexOf(metric)}`] ?? null
+  const column = shownValues(plan).find((shown) => shown.code === code)?.column ?? ''
+  const value = row[column] ?? null
   return value === null ? null : Number(value)
 }
 

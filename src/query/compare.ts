@@ -10,8 +10,8 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import type { ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, MetricPlan } from './aggregate.ts'
+import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import type { AggregatePlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
@@ -28,20 +28,24 @@ import {
   printQuery,
 } from './result.ts'
 
+/** What a comparison has no use for: its rows are differences, in the order of their keys. */
+const NOT_COMPARED = { order_by: [], having: [], rank: false }
 /** Groups of one query that are compared; the differences themselves are paged. */
 const GROUPS_MAX = 200_000
 
-export const compareSchema = bodySchema.omit({ order_by: true, expected_release_id: true }).extend({
-  old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),
-  new_release_id: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('The analytics release after; the one in service by default.'),
-  only_changed: z.boolean().default(true).describe('false: rows without a difference too.'),
-  over_period: z.enum(['last', 'first']).nullish(),
-})
+export const compareSchema = bodySchema
+  .omit({ order_by: true, expected_release_id: true, change: true, having: true, share_of: true, rank: true })
+  .extend({
+    old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),
+    new_release_id: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('The analytics release after; the one in service by default.'),
+    only_changed: z.boolean().default(true).describe('false: rows without a difference too.'),
+    over_period: z.enum(['last', 'first']).nullish(),
+  })
 
 export interface CompareParts extends AnswerParts {
   /** The release before; `view` is the one after. */
@@ -51,15 +55,24 @@ export interface CompareParts extends AnswerParts {
 /** @throws AppError as the query; 'too_many_rows' */
 export async function compareReleases(body: unknown, parts: CompareParts): Promise<PagedAnswer> {
   const { old_release_id: _old, new_release_id: _new, only_changed, ...rest } = parseBody(compareSchema, body)
-  const query = { ...resolveQuery({ ...rest, order_by: [] }), limit: GROUPS_MAX, offset: 0 }
+  const query = { ...resolveQuery({ ...rest, ...NOT_COMPARED }), limit: GROUPS_MAX, offset: 0 }
   const after = await askSide(query, parts)
   const before = await askSide(query, { ...parts, view: parts.before })
-  const causes = await findCauses(before.prepared.plan, after.prepared.plan, parts)
-  const rows = mergeRows(before, after, causes, parts.language)
-  const shown = only_changed ? rows.filter(({ changed }) => changed) : rows
+  const [rows = [], ...totals] = await compareLevels(before, after, parts)
+  const keep = (all: readonly ComparedRow[]): readonly ComparedRow[] =>
+    only_changed ? all.filter(({ changed }) => changed) : all
+  const shown = keep(rows)
   const page = shown.slice(rest.offset, rest.offset + rest.limit).map(({ value }) => value)
   return {
     data: page,
+    ...(totals.length === 0
+      ? {}
+      : {
+          totals: totals.map((all, index) => ({
+            group_by: after.levels[index + 1]?.plan.query.group_by ?? [],
+            data: keep(all).map(({ value }) => value),
+          })),
+        }),
     pagination: describePage(rest, page.length, shown.length),
     meta: {
       catalog_version: CATALOG_VERSION,
@@ -78,15 +91,36 @@ const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => 
   reference_period: plan.referencePeriod,
 })
 
+/** The rows of a query, or of a level of its totals. */
 interface Answered {
-  readonly prepared: PreparedQuery
+  readonly plan: AggregatePlan
   readonly rows: readonly Row[]
 }
+interface AnsweredSide {
+  readonly prepared: PreparedQuery
+  /** The rows of the query, then those of each level of totals. */
+  readonly levels: readonly Answered[]
+}
 
-async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<Answered> {
+/** Rows of every level with their differences. */
+async function compareLevels(
+  before: AnsweredSide,
+  after: AnsweredSide,
+  parts: CompareParts,
+): Promise<ComparedRow[][]> {
+  const compared: ComparedRow[][] = []
+  for (const [index, fresh] of after.levels.entries()) {
+    const old = before.levels[index] ?? { plan: fresh.plan, rows: [] }
+    const causes = await findCauses(old.plan, fresh.plan, parts)
+    compared.push(mergeRows(old, fresh, causes, parts.language))
+  }
+  return compared
+}
+
+async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<AnsweredSide> {
   const prepared = await prepareQuery(query, parts)
   const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, optionsOf(parts))
-  const total = Number(rows[0]?.total_rows ?? 0)
+  const total = Number(rows[0]?.table_rows ?? 0)
   if (total > GROUPS_MAX)
     throw new AppError('too_many_rows', {
       detail: both(
@@ -95,7 +129,14 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
       ),
       extra: { rows: total, allowed: GROUPS_MAX },
     })
-  return { prepared, rows: rows.filter(({ in_page }) => in_page !== null) }
+  const { plan } = prepared
+  return {
+    prepared,
+    levels: [plan, ...plan.totals].map((own, level) => ({
+      plan: own,
+      rows: rows.filter((row) => row.in_page !== null && (row.level ?? 0) === level),
+    })),
+  }
 }
 
 type CauseEntry = Readonly<{ cause: Cause; records: number; delta: number }>
@@ -143,18 +184,14 @@ function mergeRows(
   causes: ReadonlyMap<string, CausesByGroup>,
   language: 'pt' | 'en',
 ): ComparedRow[] {
-  const { plan } = after.prepared
+  const { plan } = after
   const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
   const old = new Map(before.rows.map((row) => [keyOf(row), row]))
   const fresh = new Map(after.rows.map((row) => [keyOf(row), row]))
   const keys = [...new Set([...fresh.keys(), ...old.keys()])]
   return keys.map((key) => {
     const [oldRow, newRow] = [old.get(key), fresh.get(key)]
-    const described = describeRow(
-      newRow ?? oldRow ?? {},
-      newRow === undefined ? before.prepared.plan : plan,
-      language,
-    )
+    const described = describeRow(newRow ?? oldRow ?? {}, newRow === undefined ? before.plan : plan, language)
     const metrics: Record<string, JsonValue> = {}
     let changed = false
     plan.metrics.forEach((metric, index) => {
@@ -186,6 +223,18 @@ function subtract(left: string, right: string, decimals: number): number {
   return Number(whole(left) - whole(right)) / 10 ** decimals
 }
 
+/** Where a side is measured: a denominator may be that of the row's own year. */
+function placeOf(
+  metric: MetricPlan,
+  side: 'numerator' | 'less' | 'denominator',
+  row: Row,
+): MeasurePlace | null {
+  if (side !== 'denominator' || metric.denominators === null) return metric[side]
+  return (
+    metric.denominators.find(({ period }) => formatPeriod(period) === row.reference_period)?.place ?? null
+  )
+}
+
 function causesOf(
   metric: MetricPlan,
   plan: AggregatePlan,
@@ -193,7 +242,7 @@ function causesOf(
   causes: ReadonlyMap<string, CausesByGroup>,
 ): (CauseEntry & { side: string })[] {
   return (['numerator', 'less', 'denominator'] as const).flatMap((side) => {
-    const place = metric[side]
+    const place = placeOf(metric, side, row)
     if (place === null) return []
     const keys = plan.datasets.find(({ dataset }) => dataset === place.dataset)?.keys ?? []
     const entries = causes.get(`${place.dataset} ${place.measure}`)?.get(groupText(keys, row)) ?? []

@@ -15,6 +15,7 @@ import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
+import { allPeriods } from './periods.ts'
 import { parseQuery } from './request.ts'
 import { type AnswerParts, componentsOf, type PagedAnswer, prepareQuery } from './result.ts'
 
@@ -28,7 +29,7 @@ export async function explainQuery(
   const { text, values } = print(printAggregate(plan), (dataset, period) =>
     period === null ? `"${dataset}"` : `"${dataset}__${period}"`,
   )
-  const reads = plan.datasets.map((dataset) => describeRead(dataset, view))
+  const reads = readsOf(plan, view)
   return {
     data: {
       query: normalised,
@@ -36,7 +37,7 @@ export async function explainQuery(
       parameters: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
       reads,
       rows_read: reads.reduce((sum, { rows }) => sum + rows, 0),
-      estimated_rows: estimateRows(plan, view),
+      estimated_rows: [plan, ...plan.totals].reduce((sum, own) => sum + estimateRows(own, view), 0),
     },
     meta: {
       reference_period: plan.referencePeriod,
@@ -45,6 +46,19 @@ export async function explainQuery(
       notes: plan.notes,
     },
   }
+}
+
+/** What the rows, the totals and what is beside them read, each dataset once; a level that is added up reads nothing. */
+function readsOf(plan: AggregatePlan, view: ReleaseView): Read[] {
+  const plans = [plan, ...plan.totals, ...(plan.whole === null ? [] : [plan.whole])]
+  const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))
+  const read = new Map<string, DatasetPlan>()
+  for (const dataset of [...plans, ...bases].flatMap(({ datasets }) => datasets)) {
+    const known = read.get(dataset.dataset) ?? dataset
+    if (dataset.addedUpFrom === null || !read.has(dataset.dataset))
+      read.set(dataset.dataset, { ...known, periods: allPeriods([known.periods, dataset.periods]) })
+  }
+  return [...read.values()].map((dataset) => describeRead(dataset, view))
 }
 
 interface Read {

@@ -14,12 +14,14 @@ import {
 } from '../model/pre-aggregates.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
+import { mapPlans } from './query-plan.ts'
 
 /** @returns the plan with the smallest source of each dataset */
-export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan => ({
-  ...plan,
-  datasets: plan.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
-})
+export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan =>
+  mapPlans(plan, (own) => ({
+    ...own,
+    datasets: own.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
+  }))
 
 function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
   const [smallest] = PRE_AGGREGATE_NAMES.filter((name) => covers(name, plan, view)).sort(

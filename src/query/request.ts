@@ -5,7 +5,7 @@
  * queries are equal values. Every refusal names the place, what is wrong and what is allowed.
  */
 import { z } from 'zod'
-import { AppError, both, type Text } from '../errors.ts'
+import { AppError, both } from '../errors.ts'
 import {
   DIMENSION_CODES,
   type DimensionCode,
@@ -17,6 +17,8 @@ import {
 import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeBody, takes } from './field-texts.ts'
+import { optionFields, type QueryOptions, resolveOptions, valueCodes } from './query-options.ts'
+import { refuse } from './refusals.ts'
 
 export type FilterValue = string | number
 
@@ -27,12 +29,13 @@ export interface QueryFilter {
   readonly values: readonly FilterValue[]
 }
 
-export interface AnalyticsQuery {
+export interface AnalyticsQuery extends QueryOptions {
   readonly metrics: readonly MetricCode[]
   readonly group_by: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
   readonly order_by: readonly {
-    readonly field: MetricCode | DimensionCode
+    /** A grouped dimension, or a value of a row. */
+    readonly field: string
     readonly direction: 'asc' | 'desc'
   }[]
   readonly over_period: 'last' | 'first' | 'avg' | 'max' | null
@@ -79,18 +82,20 @@ export const bodySchema = z.strictObject({
   order_by: z
     .array(z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') }))
     .max(26)
-    .default([]),
+    .default([])
+    .describe('Each may be a text, too: its field, with - before it from the largest on.'),
   limit: z.number().int().min(1).max(10_000).default(100),
   offset: z.number().int().min(0).max(1_000_000).default(0),
   expected_release_id: z.string().max(200).nullish(),
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
+  ...optionFields,
 })
 
 const filtersSchema = bodySchema.shape.filters
 
 /** @returns filters on their own, as the query has them; @throws AppError as parseQuery */
 export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
-  const parsed = filtersSchema.safeParse(value)
+  const parsed = filtersSchema.safeParse(withOperators(value))
   if (!parsed.success)
     throw new AppError('invalid_request', {
       errors: describeBody(parsed.error, filtersSchema, value).map(({ pointer, message, ...detail }) => ({
@@ -156,21 +161,60 @@ export function parseReport(body: unknown): { query: AnalyticsQuery; title: stri
 
 /** @returns a body of a schema made of the query's; @throws AppError 'invalid_request' */
 export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
-  const parsed = schema.safeParse(body)
+  const parsed = schema.safeParse(readLeniently(body))
   if (!parsed.success)
     throw new AppError('invalid_request', { errors: describeBody(parsed.error, schema, body) })
   return parsed.data
 }
+
+/** A body as it is meant: operators may be in lower case, an order a text. */
+const readLeniently = (body: unknown): unknown =>
+  typeof body !== 'object' || body === null || Array.isArray(body)
+    ? body
+    : Object.fromEntries(
+        Object.entries(body).map(([name, value]) => [
+          name,
+          name === 'filters' || name === 'having'
+            ? withOperators(value)
+            : name === 'order_by'
+              ? withOrders(value)
+              : value,
+        ]),
+      )
+
+const withOrders = (orders: unknown): unknown =>
+  Array.isArray(orders)
+    ? orders.map((order: unknown) =>
+        typeof order !== 'string'
+          ? order
+          : order.startsWith('-')
+            ? { field: order.slice(1), direction: 'desc' }
+            : { field: order },
+      )
+    : orders
+
+const withOperators = (filters: unknown): unknown =>
+  Array.isArray(filters)
+    ? filters.map((filter: unknown) =>
+        typeof filter === 'object' &&
+        filter !== null &&
+        'operator' in filter &&
+        typeof filter.operator === 'string'
+          ? { ...filter, operator: filter.operator.toUpperCase() }
+          : filter,
+      )
+    : filters
 
 /** Fields of a body → a normalised query. @throws AppError as parseQuery */
 export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
   const filters = resolveFilters(data.filters)
+  const overPeriod = data.over_period ?? null
+  const options = resolveOptions(data, { metrics, group_by: groupBy, over_period: overPeriod })
+  const orderable = [...valueCodes({ metrics, ...options }), ...groupBy]
   const orderBy = data.order_by.map(({ field, direction }, index) => {
-    const allowed = [...metrics, ...groupBy]
-    const found = allowed.find((code) => code === field)
-    if (found === undefined)
+    if (!orderable.includes(field))
       throw refuse(
         'invalid_request',
         `/order_by/${index}/field`,
@@ -178,18 +222,30 @@ export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
           'não é métrica nem dimensão agrupada da consulta',
           'is not a metric or grouped dimension of the query',
         ),
-        allowed,
+        orderable,
       )
-    return { field: found, direction }
+    return { field, direction }
   })
+  const [first] = orderBy
+  if (options.rank && (first === undefined || groupBy.some((code) => code === first.field)))
+    throw refuse(
+      'invalid_request',
+      '/rank',
+      both(
+        'precisa de um order_by que comece por uma métrica',
+        'needs an order_by that begins with a metric',
+      ),
+      metrics,
+    )
   return {
     metrics: METRIC_CODES.filter((code) => metrics.includes(code)),
     group_by: groupBy,
     filters,
     order_by: uniqueBy(orderBy, ({ field }) => field),
-    over_period: data.over_period ?? null,
+    over_period: overPeriod,
     limit: data.limit,
     offset: data.offset,
+    ...options,
   }
 }
 
@@ -261,7 +317,7 @@ function resolveFilter(
 export function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
   const text = String(value)
   if (dimension === 'state') {
-    const state = STATES.find(({ uf, ibge_code }) => uf === text || String(ibge_code) === text)
+    const state = STATES.find(({ uf, ibge_code }) => uf === text.toUpperCase() || String(ibge_code) === text)
     if (state !== undefined) return state.uf
     const allowed = STATES.map(({ uf }) => uf)
     throw refuse('invalid_request', pointer, both('não é um estado', 'is not a state'), allowed)
@@ -277,7 +333,7 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
     return Number(text)
   }
   if (dimension === 'reference_period') {
-    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text))
+    if (!/^\d{4}-?(0[1-9]|1[0-2])$/.test(text))
       throw refuse('invalid_request', pointer, both('deve ser AAAA-MM', 'must be YYYY-MM'))
     return Number(text.replace('-', ''))
   }
@@ -299,14 +355,6 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
 /** Operators whose value is an array. */
 export const takesList = (operator: Operator): boolean =>
   operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
-
-export const refuse = (
-  code: 'invalid_request' | 'unknown_metric' | 'unknown_dimension',
-  pointer: string,
-  message: Text,
-  allowed?: readonly (string | number)[],
-): AppError =>
-  new AppError(code, { errors: [{ pointer, message, ...(allowed === undefined ? {} : { allowed }) }] })
 
 /** The five names nearest to a misspelt one, by edit distance. */
 function nearest(name: string, names: readonly string[]): string[] {

@@ -57,6 +57,16 @@ export const populationOf = (years: PopulationYears): Sql =>
 export const populationByAgeOf = (year: number): Sql =>
   resident(`population by age ${year}`, populationByAgeDefinition(year))
 
+/** @returns the estimates of some years by municipality: one row each, a column a year (see estimateColumn) */
+export function estimatesOf(years: readonly number[]): Sql {
+  const columns = years.map(
+    (year) =>
+      sql`CAST(sum(population) FILTER (reference_year = ${whole(year)}) AS BIGINT) AS ${ident(estimateColumn(year))}`,
+  )
+  return sql`(SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' GROUP BY 1)`
+}
+export const estimateColumn = (year: number): string => `estimated_population_${year}`
+
 /** @returns facts of active facilities in a month */
 export const factsOf = (dataset: CnesFacts, period: number): Sql =>
   resident(`facts ${dataset} ${period}`, factsDefinition(dataset, period))

@@ -5,16 +5,20 @@
  * covers every row of the query, so it is computed where the rows are, not over the page.
  */
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
+import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
-import { type AggregatePlan, planAggregate } from './aggregate.ts'
+import type { AggregatePlan } from './aggregate.ts'
+import { shownValues } from './dialect/duckdb/measured.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
+import { normaliseOptions } from './query-options.ts'
+import { planQuery, TOTALS_ROWS_MAX } from './query-plan.ts'
 import { type AnalyticsQuery, normaliseFilters, parseQuery, type QueryFilter, takesList } from './request.ts'
 
 export { readPin } from './request.ts'
@@ -32,6 +36,8 @@ export interface AnswerParts {
 /** A page of an answer of any kind. */
 export interface PagedAnswer {
   readonly data: readonly JsonValue[]
+  /** Of a query that asks for them. */
+  readonly totals?: readonly JsonValue[]
   readonly pagination: JsonValue
   readonly meta: Readonly<Record<string, JsonValue>>
 }
@@ -55,8 +61,20 @@ export interface PreparedQuery {
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
   const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
   const query = { ...parsed, filters }
-  const plan = planAggregate(query, parts.view, parts.capabilities)
+  const years = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
+  const plan = planQuery(query, parts.view, parts.capabilities, years)
   return { query, plan, normalised: normaliseQuery(query) }
+}
+
+/** @returns years of the release's estimates, ascending */
+async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
+  if (parts.view.components.demography === null) return []
+  const rows = await parts.engine.run(
+    sql`SELECT DISTINCT reference_year FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' ORDER BY reference_year`,
+    parts.view,
+    optionsOf(parts),
+  )
+  return rows.map(({ reference_year }) => Number(reference_year))
 }
 
 /** @returns the statement of a query: each dataset is read from the smallest relation that has all it needs */
@@ -72,6 +90,8 @@ export const optionsOf = ({ signal, owner }: AnswerParts): RunOptions => ({
 /** What is true of all rows of an answer, whatever the page. */
 export interface AnswerSummary {
   readonly total: number
+  /** Rows of a table of the answer: those of the totals, too. */
+  readonly tableRows: number
   readonly rowsSha256: string
   readonly fingerprint: string
   readonly notes: readonly string[]
@@ -89,6 +109,7 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   })
   return {
     total,
+    tableRows: Number(row?.table_rows ?? 0),
     rowsSha256,
     fingerprint: fingerprintOf(view.id, normalised, rowsSha256),
     notes: [...plan.notes, ...missing, ...basisNotes(plan, view), ...negativeBedNotes(plan, view)],
@@ -100,28 +121,44 @@ export interface PageAnswer {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
   readonly rows: readonly Row[]
+  /** Rows of each level of totals, in the order of the plan. */
+  readonly totals: readonly (readonly Row[])[]
 }
 
-/** @throws AppError as parseQuery and planAggregate; 'query_timeout' */
+/** @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows' */
 export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
   const prepared = await prepareQuery(parseQuery(body), parts)
   const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, {
     ...optionsOf(parts),
     once: summaryColumns(prepared.plan),
   })
+  const summary = summarise(rows[0], prepared, parts.view)
+  const totalRows = summary.tableRows - summary.total
+  if (totalRows > TOTALS_ROWS_MAX)
+    throw new AppError('too_many_rows', {
+      detail: both(
+        `Os totais têm ${totalRows} linhas; ao lado de uma página cabem ${TOTALS_ROWS_MAX}. Uma exportação comporta mais.`,
+        `The totals have ${totalRows} rows; ${TOTALS_ROWS_MAX} are allowed beside a page. An export holds more.`,
+      ),
+      extra: { rows: totalRows, allowed: TOTALS_ROWS_MAX },
+    })
+  const shown = rows.filter((row) => row.in_page !== null)
+  const { totals } = prepared.plan
   return {
     prepared,
-    summary: summarise(rows[0], prepared, parts.view),
-    rows: rows.filter((row) => row.in_page !== null),
+    summary,
+    rows: totals.length === 0 ? shown : shown.filter(({ level }) => level === 0),
+    totals: totals.map((_, index) => shown.filter(({ level }) => level === index + 1)),
   }
 }
 
 /** @throws AppError as answerPage */
 export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
-  const { prepared, summary, rows } = await answerPage(body, parts)
+  const { prepared, summary, rows, totals } = await answerPage(body, parts)
   const { query, plan, normalised } = prepared
   return {
     data: rows.map((row) => describeRow(row, plan, parts.language)),
+    ...(totals.length === 0 ? {} : { totals: describeTotals(totals, plan, parts.language) }),
     pagination: describePage(query, rows.length, summary.total),
     meta: {
       reference_period: plan.referencePeriod,
@@ -151,8 +188,28 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
       : showValue(dimension, values[0] ?? ''),
   }))
   const orders = order_by.map(({ field, direction }) => ({ field, direction }))
-  return { metrics, group_by, filters, order_by: orders, over_period, limit, offset }
+  return {
+    metrics,
+    group_by,
+    filters,
+    order_by: orders,
+    over_period,
+    limit,
+    offset,
+    ...normaliseOptions(query),
+  }
 }
+
+/** @returns the levels of totals as JSON answers have them */
+export const describeTotals = (
+  totals: readonly (readonly Row[])[],
+  plan: AggregatePlan,
+  language: 'pt' | 'en',
+): JsonValue[] =>
+  plan.totals.map((total, index) => ({
+    group_by: total.query.group_by,
+    data: (totals[index] ?? []).map((row) => describeRow(row, total, language)),
+  }))
 
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
@@ -194,11 +251,12 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
     labels.push(String(member.name ?? member.code ?? 'Não informado'))
   })
   const metrics: Record<string, JsonValue> = {}
-  plan.metrics.forEach(({ code }, index) => {
-    const value = row[`value_${index}`] ?? null
+  for (const { code, column } of shownValues(plan)) {
+    const value = row[column] ?? null
     metrics[code] = value === null ? null : Number(value)
-  })
-  return { label: labels.length === 0 ? TOTAL_LABEL : labels.join(' · '), dimensions, metrics }
+  }
+  const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
+  return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
 }
 
 /** @returns code and name of the member a row has of a grouped dimension */

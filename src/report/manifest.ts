@@ -37,6 +37,7 @@ export const reportManifestSchema = z.strictObject({
   /** The query in its canonical form. */
   query: z.record(z.string(), z.json()),
   columns: z.array(columnSchema),
+  /** Rows of the table, those of the totals too. */
   row_count: z.number().int().nonnegative(),
   /** Codes and values of all rows. */
   rows_sha256: sha256,
@@ -81,7 +82,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     synthetic: view.synthetic,
     query: withoutPage(prepared.normalised) as Record<string, z.util.JSONType>,
     columns: [...columns],
-    row_count: summary.total,
+    row_count: summary.tableRows,
     rows_sha256: summary.rowsSha256,
     table_sha256: tableSha256,
     fingerprint: summary.fingerprint,

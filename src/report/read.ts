@@ -11,7 +11,7 @@ import { MANIFEST_KEY } from './arrow.ts'
 import type { ReportFormat } from './formats.ts'
 import type { ReportManifest } from './manifest.ts'
 import { parseManifest, readManifestRows } from './manifest-sheet.ts'
-import type { Cell, Column } from './table.ts'
+import { type Cell, type Column, TOTAL_COLUMN } from './table.ts'
 import { CSV_MANIFEST_MARK } from './text-writers.ts'
 import { describeColumns, SHEETS } from './xlsx.ts'
 
@@ -124,25 +124,45 @@ function readCsv(bytes: Buffer): ReadReport {
 
 interface JsonRow {
   readonly label?: unknown
+  readonly rank?: unknown
   readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly metrics?: Readonly<Record<string, unknown>>
 }
 
 function readJson(bytes: Buffer): ReadReport {
-  const report = JSON.parse(bytes.toString()) as { data?: JsonRow[]; manifest?: unknown }
+  const report = JSON.parse(bytes.toString()) as {
+    data?: JsonRow[]
+    totals?: { group_by: string[]; data: JsonRow[] }[]
+    manifest?: unknown
+  }
   if (report.manifest === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
   const manifest = parseManifest(report.manifest)
   if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
-  const rows = report.data.map((row) =>
-    manifest.columns.map((column) => cellOf(memberOf(row, column.name), column)),
+  const levels = [{ mark: null, data: report.data }, ...(report.totals ?? []).map(readTotal)]
+  const rows = levels.flatMap(({ mark, data }) =>
+    data.map((row) =>
+      manifest.columns.map((column) =>
+        column.name === TOTAL_COLUMN ? mark : cellOf(memberOf(row, column.name), column),
+      ),
+    ),
   )
   const names = manifest.columns.map(({ name }) => name)
   return recordReport('json', manifest, names, rows)
 }
 
+function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }): {
+  mark: string
+  data: JsonRow[]
+} {
+  if (!Array.isArray(group_by) || !Array.isArray(data))
+    throw new ReportUnreadable('the totals of the report have no rows')
+  return { mark: group_by.length === 0 ? 'Total' : `Total: ${group_by.join(', ')}`, data }
+}
+
 /** municipality_uf → dimensions.municipality.uf */
-function memberOf({ label, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
+function memberOf({ label, rank, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
   if (name === 'label') return label
+  if (name === 'rank') return rank
   if (name in metrics) return metrics[name]
   if (name in dimensions) return dimensions[name]?.code
   const dimension = Object.keys(dimensions)

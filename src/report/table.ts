@@ -8,7 +8,9 @@ import type { Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
-import { decimalsOf } from '../query/dialect/duckdb/groups.ts'
+import { type ShownValue, shownValues } from '../query/dialect/duckdb/measured.ts'
+import type { Part } from '../query/query-options.ts'
+import { totalMark } from '../query/query-plan.ts'
 import { describeMember, TOTAL_LABEL } from '../query/result.ts'
 
 export type Language = 'pt' | 'en'
@@ -37,32 +39,83 @@ const MORE: Partial<Record<DimensionCode, { readonly part: string } & Readonly<R
   state: { part: 'ibge_code', pt: 'Código IBGE', en: 'IBGE code' },
 }
 const TEXTS = {
-  pt: { code: 'código', name: 'nome', scope: 'Escopo', all: 'todo o escopo selecionado' },
-  en: { code: 'code', name: 'name', scope: 'Scope', all: 'the whole selected scope' },
+  pt: {
+    code: 'código',
+    name: 'nome',
+    scope: 'Escopo',
+    all: 'todo o escopo selecionado',
+    total: 'Linha de total',
+    rank: 'Posição',
+    parts: {
+      base: 'valor de comparação',
+      change: 'variação',
+      change_percent: 'variação percentual',
+      share: 'participação',
+    },
+  },
+  en: {
+    code: 'code',
+    name: 'name',
+    scope: 'Scope',
+    all: 'the whole selected scope',
+    total: 'Row of totals',
+    rank: 'Rank',
+    parts: { base: 'compared with', change: 'change', change_percent: 'change in percent', share: 'share' },
+  },
 } as const
 
-/** @returns columns in the order of the query: grouped dimensions, then metrics in catalog order */
+/** Marks rows of totals: `Total` for the grand total, `Total: state` for one of a level; nothing for the others. */
+export const TOTAL_COLUMN = 'total'
+
+/** @returns columns in the order of the query: the mark of totals, grouped dimensions, values in catalog order, rank */
 export function columnsOf(plan: AggregatePlan, language: Language): Column[] {
   const groups = plan.query.group_by.flatMap((code) => dimensionColumns(code, language))
   const texts = TEXTS[language]
-  const total: Column = text('label', false, texts.scope, texts.all)
-  const metrics = plan.metrics.map((metric): Column => {
-    const { label, label_en, unit, description } = metricOf(metric.code)
-    const decimals = decimalsOf(metric, plan)
-    const { denominator } = measuresOf(metric.code)
-    const sources = [...factDatasetsOf(metric.code), ...(denominator === null ? [] : [denominator.dataset])]
-    return {
-      name: metric.code,
-      type: decimals > 0 ? 'decimal' : 'integer',
-      decimals,
-      digested: true,
-      label: language === 'en' ? label_en : label,
-      unit,
-      formula: description,
-      source: [...new Set(sources)].join(', '),
-    }
-  })
-  return [...(groups.length === 0 ? [total] : groups), ...metrics]
+  const scope: Column = text('label', false, texts.scope, texts.all)
+  const rank: Column = { ...text('rank', true, texts.rank, ''), type: 'integer', formula: rankFormula(plan) }
+  return [
+    ...(plan.totals.length === 0 ? [] : [text(TOTAL_COLUMN, true, texts.total, '')]),
+    ...(groups.length === 0 ? [scope] : groups),
+    ...shownValues(plan).map((shown) => valueColumn(shown, plan, language)),
+    ...(plan.query.rank ? [rank] : []),
+  ]
+}
+
+const rankFormula = ({ query: { order_by } }: AggregatePlan): string =>
+  order_by[0] === undefined ? '' : `${order_by[0].field} ${order_by[0].direction}`
+
+function valueColumn(
+  { code: name, metric: { code }, part, decimals }: ShownValue,
+  plan: AggregatePlan,
+  language: Language,
+): Column {
+  const { label, label_en, unit, description } = metricOf(code)
+  const { denominator } = measuresOf(code)
+  const sources = [...factDatasetsOf(code), ...(denominator === null ? [] : [denominator.dataset])]
+  const shown = language === 'en' ? label_en : label
+  return {
+    name,
+    type: decimals > 0 ? 'decimal' : 'integer',
+    decimals,
+    digested: true,
+    label: part === 'value' ? shown : `${shown}: ${TEXTS[language].parts[part]}`,
+    unit: part === 'change_percent' || part === 'share' ? '%' : unit,
+    formula: part === 'value' ? description : partFormula(part, code, plan),
+    source: [...new Set(sources)].join(', '),
+  }
+}
+
+function partFormula(part: Exclude<Part, 'value'>, code: string, { query, whole }: AggregatePlan): string {
+  switch (part) {
+    case 'base':
+      return `${code} (change.to: ${query.change?.to})`
+    case 'change':
+      return `${code} − ${code}__base`
+    case 'change_percent':
+      return `100 × (${code} − ${code}__base) ÷ ${code}__base`
+    case 'share':
+      return `100 × ${code} ÷ ${code} [${whole?.query.group_by.join(', ') ?? ''}]`
+  }
 }
 
 function dimensionColumns(code: DimensionCode, language: Language): Column[] {
@@ -91,18 +144,39 @@ const text = (name: string, digested: boolean, label: string, source: string): C
   source,
 })
 
-/** @returns the cells of a row, in the order of columnsOf */
-export function cellsOf(row: Row, plan: AggregatePlan, language: Language): Cell[] {
-  const groups = plan.query.group_by.flatMap((code, index) => {
+/**
+ * @param rows plan of the query
+ * @param plan of the row: that of the query, or of the level of totals the row is of
+ * @returns the cells of a row, in the order of columnsOf; those of dimensions that a level leaves out are empty
+ */
+export function cellsOf(
+  row: Row,
+  rows: AggregatePlan,
+  language: Language,
+  plan = planOfRow(row, rows),
+): Cell[] {
+  const groups = rows.query.group_by.flatMap((code) => {
+    const more = MORE[code]
+    const index = plan.query.group_by.indexOf(code)
+    const width = code === 'reference_period' ? 1 : more === undefined ? 2 : 3
+    if (index < 0) return Array.from({ length: width }, () => null)
     const member = describeMember(code, row, index, language)
     if (code === 'reference_period') return [textOf(member.code)]
     const own = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
-    const more = MORE[code]
     return more === undefined ? own : [...own, textOf(member[more.part])]
   })
-  const values = plan.metrics.map((_, index) => textOf(row[`value_${index}`]))
-  return [...(groups.length === 0 ? [TOTAL_LABEL] : groups), ...values]
+  const mark = totalMark(plan, rows)
+  return [
+    ...(rows.totals.length === 0 ? [] : [mark === '' ? null : mark]),
+    ...(groups.length === 0 ? [TOTAL_LABEL] : groups),
+    ...shownValues(rows).map(({ column }) => textOf(row[column])),
+    ...(rows.query.rank ? [textOf(row.rank)] : []),
+  ]
 }
+
+/** @returns the plan a row of the statement belongs to: that of the query, or of one of its levels of totals */
+export const planOfRow = (row: Row, rows: AggregatePlan): AggregatePlan =>
+  rows.totals[Number(row.level ?? 0) - 1] ?? rows
 
 const textOf = (value: unknown): Cell => (value === null || value === undefined ? null : String(value))
 

@@ -4,7 +4,7 @@ import { describeRow } from '../query/result.ts'
 import { canonicalJson } from '../release/digest.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportManifest } from './manifest.ts'
-import type { Column, Language } from './table.ts'
+import { type Column, type Language, planOfRow } from './table.ts'
 import type { FileSink, TableWriter } from './writers.ts'
 
 /** Begins the line of a CSV report that carries its manifest; readers of CSV skip it as a comment. */
@@ -24,14 +24,28 @@ export function createCsvWriter(sink: FileSink, columns: readonly Column[]): Tab
 
 export function createJsonWriter(sink: FileSink, plan: AggregatePlan, language: Language): TableWriter {
   let isFirst = true
+  /** Level of the rows that are written: 0, then that of each total. */
+  let level = 0
+  const openLevel = async (): Promise<void> => {
+    level += 1
+    isFirst = true
+    const groups = JSON.stringify(plan.totals[level - 1]?.query.group_by ?? [])
+    const before = level === 1 ? '\n],"totals":[' : '\n]},'
+    await sink.write(`${before}\n{"group_by":${groups},"data":[`)
+  }
   return {
     begin: () => sink.write('{"data":['),
     async rows({ rows }) {
       for (const row of rows) {
-        await sink.write(`${isFirst ? '\n' : ',\n'}${JSON.stringify(describeRow(row, plan, language))}`)
+        const own = planOfRow(row, plan)
+        while (level < plan.totals.indexOf(own) + 1) await openLevel()
+        await sink.write(`${isFirst ? '\n' : ',\n'}${JSON.stringify(describeRow(row, own, language))}`)
         isFirst = false
       }
     },
-    end: (manifest) => sink.write(`\n],"manifest":${canonicalJson(manifest)}}\n`),
+    async end(manifest) {
+      while (level < plan.totals.length) await openLevel()
+      await sink.write(`\n]${level === 0 ? '' : '}]'},"manifest":${canonicalJson(manifest)}}\n`)
+    },
   }
 }

@@ -10,7 +10,7 @@ import { strFromU8, strToU8, unzipSync, Zip, ZipDeflate } from 'fflate'
 import writeXlsxFile, { type SheetData } from 'write-excel-file/node'
 import type { ReportManifest } from './manifest.ts'
 import { describeManifest } from './manifest-sheet.ts'
-import type { Cell, Column } from './table.ts'
+import { type Cell, type Column, TOTAL_COLUMN } from './table.ts'
 import type { FileSink, TableWriter } from './writers.ts'
 
 export const SHEETS = { data: 'Dados', dictionary: 'Dicionário', manifest: 'Manifesto' } as const
@@ -25,6 +25,10 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
   const zip = openZip(sink)
   let styles: CellStyles
   let rows = 0
+  /** Rows of the query itself: totals stand under them, outside of what the filter row hides. */
+  let filtered = 0
+  const at = columns.findIndex(({ name }) => name === TOTAL_COLUMN)
+  const isTotal = (cells: readonly Cell[]): boolean => at >= 0 && cells[at] !== null
   return {
     async begin(draft) {
       // The draft has the shape of the manifest, so this workbook has the styles of the final one.
@@ -37,14 +41,17 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
       await zip.text(rowXml(1, names, columns, styles.header, true))
     },
     async rows({ cells }) {
-      const lines = cells.map((row, index) => rowXml(rows + index + 2, row, columns, styles.data, false))
+      const lines = cells.map((row, index) =>
+        rowXml(rows + index + 2, row, columns, isTotal(row) ? styles.total : styles.data, false),
+      )
       rows += cells.length
+      filtered += cells.filter((row) => !isTotal(row)).length
       await zip.text(lines.join(''))
     },
     async end(manifest) {
       const parts = await makeParts(columns, manifest)
       const sheet = partText(parts, DATA_PART)
-      const area = `A1:${columnLetters(columns.length - 1)}${rows + 1}`
+      const area = `A1:${columnLetters(columns.length - 1)}${filtered + 1}`
       await zip.text(`</sheetData><autoFilter ref="${area}"/>`)
       await zip.text(sheet.slice(sheet.indexOf('</sheetData>') + '</sheetData>'.length))
       await zip.finishPart()
@@ -67,7 +74,7 @@ const partText = (parts: Parts, name: string): string => {
   return strFromU8(part)
 }
 
-/** The workbook with a header and one sample row of Dados, unpacked. */
+/** The workbook with a header and sample rows of Dados, one of them of totals, unpacked. */
 async function makeParts(columns: readonly Column[], manifest: ReportManifest): Promise<Parts> {
   const plain = { format: '@', type: String } as const
   const bold = { ...plain, fontWeight: 'bold' } as const
@@ -77,6 +84,8 @@ async function makeParts(columns: readonly Column[], manifest: ReportManifest): 
       ? { ...plain, value: 'x' }
       : { value: 1, type: Number, format: numberFormat(column) },
   )
+  const total: SheetData[number] = sample.map((cell) => ({ ...cell, fontWeight: 'bold' }) as const)
+  const hasTotals = columns.some(({ name }) => name === TOTAL_COLUMN)
   const asText = (grid: readonly (readonly string[])[]): SheetData =>
     grid.map((row, index) => row.map((value) => ({ ...(index === 0 ? bold : plain), value })))
   const sheetOf = (sheet: string, data: SheetData, widths: readonly number[]) => ({
@@ -87,7 +96,7 @@ async function makeParts(columns: readonly Column[], manifest: ReportManifest): 
   })
   const dictionary = asText(describeColumns(columns, manifest.language))
   const workbook = await writeXlsxFile([
-    sheetOf(SHEETS.data, [header, sample], columns.map(widthOf)),
+    sheetOf(SHEETS.data, [header, sample, ...(hasTotals ? [total] : [])], columns.map(widthOf)),
     sheetOf(SHEETS.dictionary, dictionary, [32, 44, 30, 70, 40]),
     sheetOf(SHEETS.manifest, asText(describeManifest(manifest)), [20, 110]),
   ]).toBuffer()
@@ -110,7 +119,7 @@ const numberFormat = ({ decimals }: Column): string => (decimals === 0 ? '0' : `
 const widthOf = ({ name, type }: Column): number =>
   Math.max(name.length + 4, type === 'text' && name.endsWith('_name') ? 40 : 12)
 
-type CellStyles = Readonly<Record<'header' | 'data', readonly string[]>>
+type CellStyles = Readonly<Record<'header' | 'data' | 'total', readonly string[]>>
 
 /** Style of each column's header and data cells, as the sample rows carry them. */
 function readStyles(sheet: string, count: number): CellStyles {
@@ -120,7 +129,8 @@ function readStyles(sheet: string, count: number): CellStyles {
       if (found === undefined) throw new TypeError('a sample cell has no style')
       return found
     })
-  return { header: read(1), data: read(2) }
+  const data = read(2)
+  return { header: read(1), data, total: sheet.includes('<row r="3"') ? read(3) : data }
 }
 
 function rowXml(

@@ -28,8 +28,10 @@ const EXAMPLES: Record<string, string> = {
   dimensionCode: 'municipality',
   path: 'manifest.json',
 }
+/** Routes that take a request as JSON in q. */
+const LINKED: ReadonlySet<string> = new Set(['/v1/analytics/export', '/v1/analytics/query'])
 const urlOf = (route: Route): string =>
-  `${fillPath(route)}${route.path === '/v1/analytics/export' && methodOf(route) === 'GET' ? `?q=${encodeURIComponent(JSON.stringify(BODY))}` : ''}`
+  `${fillPath(route)}${LINKED.has(route.path) && methodOf(route) === 'GET' ? `?q=${encodeURIComponent(JSON.stringify(BODY))}` : ''}`
 const fillPath = ({ path }: Route): string =>
   path
     .replace(

@@ -23,7 +23,8 @@ import { REPORT_FORMATS } from '../../report/formats.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import { wholeNumber } from '../parameters.ts'
 import { RELEASE_GONE } from '../pin.ts'
-import type { DataResult, FileResult, HandlerRequest, Route } from '../route.ts'
+import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
+import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
 /** @throws AppError 'not_ready' where no release is in service */
 function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
@@ -117,8 +118,9 @@ const ARROW = 'application/vnd.apache.arrow.stream'
 const BATCH_ROWS = 1000
 
 /** The page of a query as a table: the same rows, made a batch at a time as the client takes them. */
-async function answerTable(request: HandlerRequest, type: string): Promise<FileResult> {
-  const { prepared, summary, rows } = await answerPage(request.body, partsOf(request))
+async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
+  const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request))
+  const rows = [...page, ...totals.flat()]
   const { language } = request
   const columns = columnsOf(prepared.plan, language)
   function* batches(): Generator<Cell[][]> {
@@ -142,10 +144,17 @@ async function answerTable(request: HandlerRequest, type: string): Promise<FileR
     contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
     headers: {
       'x-report-fingerprint': summary.fingerprint,
-      'x-report-row-count': String(summary.total),
+      'x-report-row-count': String(summary.tableRows),
     },
     rows: rows.length,
   }
+}
+
+async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {
+  const type = request.preferred(['application/json', CSV, ARROW])
+  if (type !== 'application/json') return answerTable(request, body, type)
+  const answer = await answerQuery(body, partsOf(request))
+  return { ...answer, rows: answer.data.length }
 }
 
 export const ANALYTICS: readonly Route[] = [
@@ -191,12 +200,22 @@ export const ANALYTICS: readonly Route[] = [
     bodyPin: readPin,
     body: bodySchema,
     produces: [CSV, ARROW],
-    handle: async (request) => {
-      const type = request.preferred(['application/json', CSV, ARROW])
-      if (type !== 'application/json') return answerTable(request, type)
-      const answer = await answerQuery(request.body, partsOf(request))
-      return { ...answer, rows: answer.data.length }
-    },
+    handle: (request) => answerAnalytics(request, request.body),
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/analytics/query',
+    isCacheable: true,
+    cost: 5,
+    summary: 'The same as a link: the query as JSON in q.',
+    capability: 'analytics.query.read',
+    release: 'analytics',
+    response: 'AnalyticsQueryResponse',
+    query: { q: z.string().min(2).max(16_000) },
+    bodyPin: (_body, { q }) => readLinkedPin(q),
+    produces: [CSV, ARROW],
+    handle: (request) => answerAnalytics(request, readLinkedQuery(request.query.q)),
   },
   {
     kind: 'custom',

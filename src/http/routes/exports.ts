@@ -8,6 +8,7 @@ import { formatPeriod } from '../../release/view.ts'
 import type { BuiltReport } from '../../report/build.ts'
 import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../report/formats.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
+import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
 /** Requests of the rate a report counts for. */
 const REPORT_COST = 20
@@ -80,22 +81,6 @@ function readFormat(parameter: string | undefined, field: unknown): ReportFormat
   return parsed.data
 }
 
-/** The query of a link: JSON in the parameter q. */
-function readLinkedRequest(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    throw new AppError('invalid_request', {
-      errors: [
-        {
-          parameter: 'q',
-          message: both('deve ser o JSON do pedido de um relatório', 'must be the JSON of a report request'),
-        },
-      ],
-    })
-  }
-}
-
 const xlsxRoute = (path: string): Route => ({
   kind: 'custom',
   method: 'POST',
@@ -127,15 +112,9 @@ export const EXPORTS: readonly Route[] = [
     response: 'AnalyticsExportResponse',
     query: { q: z.string().min(2).max(16_000), format: formatSchema.optional() },
     produces,
-    bodyPin: (_body, { q }) => {
-      try {
-        return readPin(JSON.parse(q ?? ''))
-      } catch {
-        return null
-      }
-    },
+    bodyPin: (_body, { q }) => readLinkedPin(q),
     handle: (request) => {
-      const body = readLinkedRequest(request.query.q)
+      const body = readLinkedQuery(request.query.q)
       return answerReport(request, body, readFormat(request.query.format, undefined))
     },
   },

@@ -14,6 +14,8 @@ import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
+  estimateColumn,
+  estimatesOf,
   factsAsStored,
   factsOf,
   NO_YEARS,
@@ -34,8 +36,20 @@ export const hasRows = (dataset: DatasetPlan): boolean =>
     ? dataset.years?.POPULATION_BY_AGE != null
     : dataset.periods.length > 0)
 
+/** Measures of coarser groups from those of finer ones. */
+const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
+  sql`  SELECT ${join(
+    [
+      ...keys.map(key),
+      ...measures.map((_, index) => sql`sum(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`),
+    ],
+    ', ',
+  )}
+  FROM ${ident(addedUpFrom ?? '')}${keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(keys)}`}`
+
 /** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
 export function datasetCte(plan: DatasetPlan): Sql {
+  if (plan.addedUpFrom !== null) return addedUpCte(plan)
   const where = plan.filters.map((filter) => filterCondition(key(filter.dimension), filter))
   const whereSql = where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
   const isUnique = hasUniqueKeys(plan)
@@ -73,11 +87,22 @@ const factsSource = (plan: DatasetPlan): Sql =>
 /** With the columns that facts carry themselves. */
 function carriedFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
-  if (dataset === 'population') return populationOf(years ?? NO_YEARS)
+  if (dataset === 'population') return populationSource(plan)
   if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
+}
+
+function populationSource({ years, measures }: DatasetPlan): Sql {
+  const usual = populationOf(years ?? NO_YEARS)
+  const asked = measures.flatMap(({ where = [] }) =>
+    where.flatMap((condition) =>
+      'populationType' in condition && condition.year !== undefined ? [condition.year] : [],
+    ),
+  )
+  if (asked.length === 0) return usual
+  return sql`(SELECT * FROM ${usual} AS years FULL JOIN ${estimatesOf(asked)} AS estimates USING (municipality_ibge_code, uf))`
 }
 
 export function unionOf(relations: readonly Sql[]): Sql {
@@ -167,7 +192,8 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
     const [condition] = measure.where ?? []
     if (condition === undefined || !('populationType' in condition))
       throw new TypeError('a population is of a census or an estimate')
-    const column = sql`facts.${ident(POPULATION_COLUMNS[condition.populationType])}`
+    const { year, populationType } = condition
+    const column = sql`facts.${ident(year === undefined ? POPULATION_COLUMNS[populationType] : estimateColumn(year))}`
     return isUnique ? column : sql`sum(${column})`
   }
   const conditions = (measure.where ?? []).map((condition) =>

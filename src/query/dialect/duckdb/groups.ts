@@ -14,6 +14,7 @@ import {
 import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
+import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
 import { filterCondition, hasRows, key, keyList } from './facts.ts'
@@ -50,13 +51,20 @@ export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'munic
 
 /** The dataset whose groups are all there are, where it is one. */
 export function onlyFacts(plan: AggregatePlan): FactDataset | null {
-  if (plan.spine !== 'facts') return null
+  // A group that is compared with another month has a row where only that month has facts of it.
+  if (plan.spine !== 'facts' || plan.base !== null) return null
   const [only = null, ...others] = factsWithRows(plan)
   return only === null || others.length > 0 ? null : only.dataset
 }
 
 const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
   datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== 'population')
+
+/** A relation of the statement that belongs to a plan. */
+export const relation = ({ name }: AggregatePlan, own: string): Sql => ident(`${name}${own}`)
+/** The same under the name it has within the plan. */
+export const relationAs = (plan: AggregatePlan, own: string): Sql =>
+  plan.name === '' ? ident(own) : sql`${relation(plan, own)} AS ${ident(own)}`
 
 /** Name of the relation that has the measures of a dataset. */
 const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
@@ -67,9 +75,12 @@ export function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
   if (plan.spine === 'facts') {
-    const keys = factsWithRows(plan).map(
-      ({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${ident(dataset)}`,
-    )
+    const keys = [
+      ...factsWithRows(plan).map(
+        ({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${relation(plan, dataset)}`,
+      ),
+      ...baseKeys(plan),
+    ]
     if (keys.length > 0) return join(keys, '\n  UNION\n')
     const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
@@ -114,8 +125,42 @@ export function spineCte(plan: AggregatePlan): Sql {
   FROM ${membersOf('state')} AS members${across}${scope}`
 }
 
+/** Groups that have facts in the months that are compared with, as groups of the months that are. */
+function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
+  if (base === null) return []
+  const own = group_by.map((code) =>
+    code === 'reference_period' ? TEXT('months.reference_period') : sql`facts.${key(code)}`,
+  )
+  const months = group_by.includes('reference_period')
+    ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
+    : EMPTY
+  return factsWithRows(base.plan).map(
+    ({ dataset }) => sql`  SELECT ${join(own, ', ')} FROM ${relation(base.plan, dataset)} AS facts${months}`,
+  )
+}
+
+/** Rows: a month, and the one it is compared with. */
+const monthsOf = ({ months }: BasePlan): Sql =>
+  sql`(SELECT CAST(unnest(${wholes(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${wholes(months.map(({ base }) => base))}) AS INTEGER) AS base)`
+
+/** The same groups in the months they are compared with; compared_period is the month of the row. */
+export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
+  const groups = plan.query.group_by
+  if (groups.length === 0) return TEXT('  SELECT 1 AS whole_scope')
+  const isByMonth = groups.includes('reference_period')
+  const own = groups.map((code) =>
+    code === 'reference_period'
+      ? TEXT('months.base AS reference_period, months.reference_period AS compared_period')
+      : sql`groups.${key(code)}`,
+  )
+  const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
+  return sql`  SELECT ${join(own, ', ')}
+  FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
+}
+
 /** Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated. */
-export function joinedCte(plan: AggregatePlan): Sql {
+/** @param more columns of the spine that stay beside its keys */
+export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sql {
   const columns = plan.metrics.flatMap((metric, index) => [
     sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
     sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
@@ -126,11 +171,13 @@ export function joinedCte(plan: AggregatePlan): Sql {
     const same = keys.map(
       (code) => sql`${ident(dataset)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`,
     )
-    return sql`\n  LEFT JOIN ${ident(dataset)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
+    return sql`\n  LEFT JOIN ${relationAs(plan, dataset)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
   })
   const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
-  const carried = carriedOf(plan).map(({ column }) => sql`spine.${ident(column)}`)
-  const from = only === null ? TEXT('spine') : sql`${ident(only)} AS spine`
+  const carried = [...carriedOf(plan).map(({ column }) => column), ...more].map(
+    (column) => sql`spine.${ident(column)}`,
+  )
+  const from = only === null ? relationAs(plan, 'spine') : sql`${relation(plan, only)} AS spine`
   return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
   FROM ${from}${join(joins, '')}`
 }
@@ -221,8 +268,21 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   const months = divisor(planOf(plan, metric.numerator.dataset))
   if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
-  const value = measureValue(plan, metric.denominator)
+  const value =
+    metric.denominators === null
+      ? measureValue(plan, metric.denominator)
+      : denominatorByMonth(metric.denominators, plan)
   return months === 1 ? value : sql`${value} * ${whole(months)}`
+}
+
+/** The denominator of each month's own year. */
+function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {
+  const cases = denominators.flatMap(({ period, place }) =>
+    place === null
+      ? []
+      : [sql`WHEN spine."reference_period" = ${whole(period)} THEN ${measureValue(plan, place)}`],
+  )
+  return cases.length === 0 ? TEXT('CAST(NULL AS HUGEINT)') : sql`CASE ${join(cases, ' ')} END`
 }
 
 /** Decimals a metric is shown with; an average of whole numbers has two. */

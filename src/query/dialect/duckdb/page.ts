@@ -7,35 +7,47 @@ import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan } from '../../aggregate.ts'
 import { membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
-import { carriedOf, carrierOf, decimalsOf } from './groups.ts'
-import { quotientSql, rankSql } from './quotients.ts'
+import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
+import { indexOf, isMeasured, keptConditions, orderSql, shownValues, valueSql } from './measured.ts'
 
 /** The member of each grouped dimension that a cell belongs to; null is the member without a code. */
 export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>
 
-/** value_i: what is shown, exact; rank_i: what is ordered by, not rounded. */
+/** value_i: what is shown, exact; order_of_…: what is ordered by, not rounded; rows that conditions leave out are gone. */
 export function valuedCte(plan: AggregatePlan): Sql {
-  const columns = plan.metrics.flatMap((metric, index) => {
-    const numerator = ident(`numerator_${index}`)
-    const denominator = ident(`denominator_${index}`)
-    const decimals = decimalsOf(metric, plan)
-    const isWhole = decimals === 0
-    const value = isWhole
-      ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN CAST(${quotientSql(numerator, denominator, decimals)} AS DECIMAL(30, 0)) * ${TEXT(`CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`)} END`
-    const isOrdered = plan.query.order_by.some(({ field }) => field === metric.code)
-    const rank = isWhole
-      ? numerator
-      : sql`CASE WHEN ${denominator} > 0 THEN ${rankSql(numerator, denominator)} END`
-    return [
-      sql`${value} AS ${ident(`value_${index}`)}`,
-      ...(isOrdered ? [sql`${rank} AS ${ident(`rank_${index}`)}`] : []),
-      numerator,
-    ]
-  })
+  const shown = shownValues(plan)
+  const values = shown.map((own) => sql`${valueSql(own, indexOf(plan, own))} AS ${ident(own.column)}`)
+  const orders = shown
+    .filter(({ code }) => plan.query.order_by.some(({ field }) => field === code))
+    .map((own) => sql`${orderSql(own, indexOf(plan, own))} AS ${ident(`order_of_${own.column}`)}`)
   const carried = carriedOf(plan).map(({ column }) => ident(column))
-  return sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...columns], ',\n    ')}
-  FROM joined`
+  const numerators = plan.metrics.map((_, index) => ident(`numerator_${index}`))
+  const computed = sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...values, ...orders, ...numerators], ',\n    ')}
+  FROM ${relation(plan, isMeasured(plan) ? 'measured' : 'joined')}`
+  const conditions = [...keptConditions(plan), ...withoutIgnored(plan)]
+  if (conditions.length === 0 && !plan.query.rank) return computed
+  const where = conditions.length === 0 ? EMPTY : sql`\n  WHERE ${join(conditions, ' AND ')}`
+  return sql`  SELECT *${plan.query.rank ? rankColumn(plan) : EMPTY}
+  FROM (
+${computed}
+  ) AS computed${where}`
+}
+
+/** Equal values have one place, and the next one is as many places further. */
+function rankColumn(plan: AggregatePlan): Sql {
+  const [first] = plan.query.order_by
+  const shown = shownValues(plan).find(({ code }) => code === first?.field)
+  if (shown === undefined) throw new TypeError('a rank is by a value')
+  const order = ident(`order_of_${shown.column}`)
+  const way = TEXT(first?.direction === 'desc' ? 'DESC' : 'ASC')
+  return sql`, CASE WHEN ${order} IS NOT NULL THEN rank() OVER (ORDER BY ${order} ${way} NULLS LAST) END AS rank`
+}
+
+function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan): Sql[] {
+  if (include_ignored || !group_by.includes('municipality')) return []
+  return [
+    sql`(${key('municipality')} IS NULL OR ${key('municipality')} NOT IN (SELECT code FROM ${membersOf('municipality')} AS ignored WHERE territorial_type = 'IGNORED'))`,
+  ]
 }
 
 /** Groups of the page in order, and what they are ordered by; ties are broken by the whole key. */
@@ -57,11 +69,11 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
     ...(byName.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
     ...(byName.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
     ...carriedOf(plan).map(({ column }) => sql`valued.${ident(column)}`),
-    ...plan.metrics.map((_, index) => ident(`value_${index}`)),
+    ...shownColumns(plan),
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
   return sql`  SELECT ${join(columns, ', ')}
-  FROM valued${join(joins, '')}${wanted}${orderBy(order)}
+  FROM ${relationAs(plan, 'valued')}${join(joins, '')}${wanted}${orderBy(order)}
   LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
@@ -75,12 +87,18 @@ export function pageCte(plan: AggregatePlan): Sql {
     ...groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`),
     ...(groups.includes('municipality') ? [ident('municipality_uf')] : []),
     ...(groups.includes('state') ? [ident('state_ibge_code')] : []),
-    ...plan.metrics.map((_, index) => ident(`value_${index}`)),
+    ...shownColumns(plan),
     ...orderOf(plan).map((_, index) => ident(`order_${index}`)),
   ]
   return sql`  SELECT true AS in_page, ${join(columns, ', ')}
-  FROM chosen${join(joins, '')}`
+  FROM ${relationAs(plan, 'chosen')}${join(joins, '')}`
 }
+
+/** Columns of a row's numbers. */
+export const shownColumns = (plan: AggregatePlan): Sql[] => [
+  ...shownValues(plan).map(({ column }) => ident(column)),
+  ...(plan.query.rank ? [ident('rank')] : []),
+]
 
 interface OrderTerm {
   readonly value: Sql
@@ -100,8 +118,8 @@ export function orderBy(order: readonly OrderTerm[]): Sql {
 export function orderOf(plan: AggregatePlan): OrderTerm[] {
   const requested = plan.query.order_by.flatMap(({ field, direction }): OrderTerm[] => {
     const way = direction === 'desc' ? 'DESC' : 'ASC'
-    const metric = plan.metrics.findIndex(({ code }) => code === field)
-    if (metric >= 0) return [{ value: ident(`rank_${metric}`), way, isText: false }]
+    const shown = shownValues(plan).find(({ code }) => code === field)
+    if (shown !== undefined) return [{ value: ident(`order_of_${shown.column}`), way, isText: false }]
     return memberOrder(field as DimensionCode, way, plan)
   })
   return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC', plan))]

@@ -33,3 +33,11 @@ export function rankSql(numerator: Sql, denominator: Sql): Sql {
   const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
   return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
+
+/** As rankSql, of numbers as large as products of two: nine digits at a time, so that no product leaves 128 bits. */
+export function longRankSql(numerator: Sql, denominator: Sql): Sql {
+  const digits = sql`CAST(${whole(10 ** 9)} AS HUGEINT)`
+  const first = sql`(${numerator} % ${denominator}) * ${digits}`
+  const second = sql`((${first}) % ${denominator}) * ${digits}`
+  return sql`((${numerator} // ${denominator}) * ${digits} + (${first}) // ${denominator}) * ${digits} + (${second}) // ${denominator}`
+}

@@ -55,7 +55,7 @@ const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
   if ('outsourced' in condition) return IS_OUTSOURCED
   if ('populationType' in condition)
-    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(years?.[condition.populationType] ?? 0)}`
+    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(condition.year ?? years?.[condition.populationType] ?? 0)}`
   return conditionSql(condition)
 }
 

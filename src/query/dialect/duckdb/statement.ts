@@ -7,65 +7,167 @@
  * null.
  */
 import { type DimensionCode, type FactDataset, isPopulation } from '../../../model/dimensions.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../sql.ts'
-import type { AggregatePlan, DatasetPlan } from '../../aggregate.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
+import type { AggregatePlan } from '../../aggregate.ts'
+import { totalMark } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
-import { decimalsOf, joinedCte, onlyFacts, spineCte } from './groups.ts'
+import { baseSpineCte, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
+import { isMeasured, measuredCte, shownValues } from './measured.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
 
 /** Columns of a result that say something of all its rows, and are the same in each. */
 export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
-  new Set(['total_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
+  new Set(['total_rows', 'table_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
 
 /** @param only key of the one group that is wanted; all of them without it */
 export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
-  const value = (index: number): Sql => ident(`value_${index}`)
-  const cells = [
-    ...plan.query.group_by.map((code) => sql`coalesce(${shownCode(code)}, '')`),
-    ...plan.metrics.map((metric, index) => valueText(value(index), decimalsOf(metric, plan))),
+  const { totals } = plan
+  const ctes = [
+    ...groupCtes(plan),
+    sql`summary AS (\n${summaryCte(plan)}\n)`,
+    named(plan, 'chosen', chosenCte(plan, only)),
+    named(plan, 'page', pageCte(plan)),
+    ...totals.flatMap((total) => [
+      named(total, 'chosen', chosenCte(total, null)),
+      named(total, 'page', pageCte(total)),
+    ]),
   ]
-  const order = orderOf(plan)
-  const orders = order.map((_, index) => ident(`order_${index}`))
-  const withoutOrder = order.length === 0 ? EMPTY : sql` EXCLUDE (${join(orders, ', ')})`
-  const missing = plan.metrics.map((metric, index) => {
+  const rows =
+    totals.length === 0
+      ? sql`SELECT summary.*, page.*${withoutOrder(plan)}
+FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
+      : sql`SELECT summary.*, rows.*
+FROM summary LEFT JOIN (
+${join([plan, ...totals].map(levelRows), '\n  UNION ALL BY NAME\n')}
+) AS rows ON true
+  ORDER BY level, place`
+  return sql`WITH ${join(ctes, ',\n')}
+${rows}`
+}
+
+/** Rows of the page, or of a level of totals, with their place in it. */
+const levelRows = (plan: AggregatePlan, level: number): Sql =>
+  sql`  SELECT ${whole(level)} AS level, row_number() OVER (${orderBy(orderOf(plan))}) AS place, *${withoutOrder(plan)}
+  FROM ${relation(plan, 'page')}`
+
+function withoutOrder(plan: AggregatePlan): Sql {
+  const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
+  return orders.length === 0 ? EMPTY : sql` EXCLUDE (${join(orders, ', ')})`
+}
+
+const named = (plan: AggregatePlan, own: string, cte: Sql): Sql =>
+  plan.name === '' ? sql`${TEXT(own)} AS (\n${cte}\n)` : sql`${relation(plan, own)} AS (\n${cte}\n)`
+
+/** From what is read to the values of every group: of the rows, of what is beside them, and of the totals under them. */
+function groupCtes(plan: AggregatePlan): Sql[] {
+  const { totals, whole: all } = plan
+  const isOwn = all !== null && !totals.some(({ name }) => name === all.name)
+  const under = [...totals, ...(isOwn ? [all] : [])]
+  const shared = new Set(under.flatMap(({ datasets }) => datasets.map(({ addedUpFrom }) => addedUpFrom)))
+  return [
+    ...joinedCtes(plan, shared),
+    ...(isOwn ? joinedCtes(all) : []),
+    ...totals.flatMap((total) => joinedCtes(total)),
+    ...[plan, ...totals].flatMap((own) => [
+      ...(isMeasured(own) ? [named(own, 'measured', measuredCte(own))] : []),
+      named(own, 'valued', valuedCte(own)),
+    ]),
+  ]
+}
+
+/** @param shared relations that others are added up from */
+function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = new Set()): Sql[] {
+  const { base } = plan
+  const sums = (own: AggregatePlan): Sql[] =>
+    own.datasets.filter(hasRows).map((dataset) => {
+      const name = relation(own, dataset.dataset)
+      const isShared = shared.has(`${own.name}${dataset.dataset}`)
+      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset)}\n)`
+    })
+  return [
+    ...sums(plan),
+    ...(base === null ? [] : sums(base.plan)),
+    ...(onlyFacts(plan) === null ? [named(plan, 'spine', spineCte(plan))] : []),
+    named(plan, 'joined', joinedCte(plan)),
+    ...(base === null
+      ? []
+      : [
+          named(base.plan, 'spine', baseSpineCte(plan, base)),
+          named(
+            base.plan,
+            'joined',
+            joinedCte(base.plan, plan.query.group_by.includes('reference_period') ? ['compared_period'] : []),
+          ),
+        ]),
+  ]
+}
+
+/** What is true of all rows: how many, their digest, and how many have no denominator. */
+function summaryCte(plan: AggregatePlan): Sql {
+  const isMissing = (index: number): Sql => {
+    const metric = plan.metrics[index]
     // A rate without its denominator, a population without its place; no facts of a month is said by the plan's notes.
-    const isMissing =
-      metric.denominator === null && readsPopulation(plan, metric.numerator.dataset)
-        ? sql`${value(index)} IS NULL`
-        : sql`${value(index)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
-    return sql`count(*) FILTER (${isMissing}) AS ${ident(`missing_${index}`)}`
+    return metric?.denominator === null && readsPopulation(plan, metric.numerator.dataset)
+      ? sql`${ident(`value_${index}`)} IS NULL`
+      : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
+  }
+  const missing = (condition: (index: number) => Sql): Sql =>
+    join(
+      plan.metrics.map(
+        (_, index) => sql`count(*) FILTER (${condition(index)}) AS ${ident(`missing_${index}`)}`,
+      ),
+      ', ',
+    )
+  const digest = TEXT("sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256")
+  if (plan.totals.length === 0)
+    return sql`  SELECT count(*) AS total_rows, count(*) AS table_rows, ${digest}, ${missing(isMissing)}
+  FROM (SELECT *, ${lineSql(plan, plan)} AS line FROM valued)`
+  const levels = [plan, ...plan.totals].map((own, level) => {
+    const flags = plan.metrics.map(
+      (_, index) => sql`${level === 0 ? isMissing(index) : TEXT('false')} AS ${ident(`missing_${index}`)}`,
+    )
+    return sql`    SELECT ${whole(level)} AS level, ${lineSql(own, plan)} AS line, ${join(flags, ', ')} FROM ${relation(own, 'valued')}`
   })
-  return sql`WITH ${join(
-    [
-      ...plan.datasets.filter(hasRows).map(namedCte),
-      ...(onlyFacts(plan) === null ? [sql`spine AS (\n${spineCte(plan)}\n)`] : []),
-      sql`joined AS (\n${joinedCte(plan)}\n)`,
-      sql`valued AS (\n${valuedCte(plan)}\n)`,
-      sql`summary AS (
-  SELECT count(*) AS total_rows, sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256, ${join(missing, ', ')}
-  FROM (SELECT *, concat_ws(chr(9), ${join(cells, ', ')}) AS line FROM valued)
-)`,
-      sql`chosen AS (\n${chosenCte(plan, only)}\n)`,
-      sql`page AS (\n${pageCte(plan)}\n)`,
-    ],
-    ',\n',
-  )}
-SELECT summary.*, page.*${withoutOrder}
-FROM summary LEFT JOIN page ON true${orderBy(order)}`
+  return sql`  SELECT count(*) FILTER (level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
+  FROM (
+${join(levels, '\n    UNION ALL\n')}
+  )`
 }
 
 /** Is it a population, and does the release hold it? */
 const readsPopulation = ({ datasets }: AggregatePlan, name: FactDataset): boolean =>
   isPopulation(name) && datasets.some((dataset) => dataset.dataset === name && hasRows(dataset))
 
-const namedCte = (plan: DatasetPlan): Sql => sql`${ident(plan.dataset)} AS (\n${datasetCte(plan)}\n)`
+/** A row as a line of rows_sha256. @param plan of the row; @param rows of the whole query, which says the columns */
+function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
+  const groups = plan.query.group_by
+  const cells = [
+    ...(rows.totals.length === 0 ? [] : [TEXT(`'${totalMark(plan, rows)}'`)]),
+    ...rows.query.group_by.map((code) =>
+      groups.includes(code) ? sql`coalesce(${shownCode(code)}, '')` : TEXT("''"),
+    ),
+    ...shownValues(rows).map(({ code, decimals }) => {
+      const own = shownValues(plan).find((candidate) => candidate.code === code)
+      return own === undefined ? TEXT("''") : valueText(ident(own.column), decimals)
+    }),
+    ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
+  ]
+  return sql`concat_ws(chr(9), ${join(cells, ', ')})`
+}
 
 /** How many rows the whole answer has, without computing any of them: one row, total_rows. */
 export function printRowCount(plan: AggregatePlan): Sql {
-  const keysOnly = { ...plan, datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [] })) }
+  const keysOnly: AggregatePlan = {
+    ...plan,
+    base: null,
+    datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [], addedUpFrom: null })),
+  }
   const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-  return sql`WITH ${join([...grouped.map(namedCte), sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
+  const ctes = grouped.map(
+    (dataset) => sql`${relation(plan, dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`,
+  )
+  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
 }
 

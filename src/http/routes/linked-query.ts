@@ -1,0 +1,25 @@
+/** A query of a link: JSON in the parameter q. In: the text of the parameter. Out: the body a POST would have. */
+import { AppError, both } from '../../errors.ts'
+import { readPin } from '../../query/result.ts'
+
+/** @throws AppError 'invalid_request' for what is no JSON */
+export function readLinkedQuery(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    throw new AppError('invalid_request', {
+      errors: [
+        { parameter: 'q', message: both('deve ser o JSON do pedido', 'must be the JSON of the request') },
+      ],
+    })
+  }
+}
+
+/** @returns the pin the query names, before anything else of it is looked at */
+export function readLinkedPin(text: string | undefined): string | null {
+  try {
+    return readPin(JSON.parse(text ?? ''))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The sides of a metric in a query, with the population its rates are divided by. In: a metric, the query, its months and the
+ * years of population there are. Out: measures, and notes on the years. Pure.
+ *
+ * census: the census of the release. estimate: its newest estimate. estimate_of_period: the estimate of the month's year, or
+ * the nearest earlier one.
+ */
+import type { FactDataset } from '../model/dimensions.ts'
+import { factDatasetsOf, isPerCapita, type Measure, type MetricCode, measuresOf } from '../model/metrics.ts'
+import { formatPeriod } from '../release/view.ts'
+import type { PlanContext } from './query-plan.ts'
+import type { AnalyticsQuery } from './request.ts'
+import type { PopulationYears } from './resident-relations.ts'
+
+/** Years between a month and its denominator from which on a note says both. */
+const FAR_YEARS = 5
+
+export interface MetricSides {
+  readonly numerator: Measure
+  readonly less: Measure | null
+  readonly denominator: Measure | null
+  /** By month, where the denominator is that of the month's year and months stand side by side; null: none so early. */
+  readonly denominators: readonly { readonly period: number; readonly measure: Measure | null }[] | null
+  readonly notes: readonly string[]
+}
+
+/** @param anchors months of each dataset, YYYYMM */
+export function sidesOf(
+  code: MetricCode,
+  query: AnalyticsQuery,
+  anchors: ReadonlyMap<FactDataset, readonly number[]>,
+  years: PopulationYears,
+  { estimateYears = [] }: PlanContext,
+): MetricSides {
+  const sides = measuresOf(code)
+  if (!isPerCapita(code)) return { ...sides, denominators: null, notes: [] }
+  const months = [...new Set(factDatasetsOf(code).flatMap((dataset) => anchors.get(dataset) ?? []))].sort(
+    (left, right) => left - right,
+  )
+  const basis = query.population_basis
+  if (basis !== 'estimate_of_period') {
+    const type = basis === 'census' ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
+    const year = years[type]
+    return {
+      ...sides,
+      denominator: people(type),
+      denominators: null,
+      notes: farNotes(
+        code,
+        months.map((period) => ({ period, year })),
+        basis,
+      ),
+    }
+  }
+  const found = months.map((period) => ({ period, year: yearFor(period, estimateYears) }))
+  const newest = found.at(-1)?.year ?? null
+  const measureOf = (year: number | null): Measure | null =>
+    year === null ? null : people('ESTIMATED_POPULATION', year)
+  const isByMonth = query.group_by.includes('reference_period')
+  const used = isByMonth ? found : found.slice(-1)
+  return {
+    ...sides,
+    // A year that no row has: the rate is null.
+    denominator: measureOf(newest) ?? people('ESTIMATED_POPULATION', 0),
+    denominators: isByMonth ? found.map(({ period, year }) => ({ period, measure: measureOf(year) })) : null,
+    notes: [
+      ...nearestNotes(code, used),
+      ...farNotes(code, isByMonth ? found : found.map(({ period }) => ({ period, year: newest })), basis),
+    ],
+  }
+}
+
+const people = (type: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', year?: number): Measure => ({
+  dataset: 'population',
+  kind: 'sum',
+  field: 'population',
+  where: [{ populationType: type, ...(year === undefined ? {} : { year }) }],
+})
+
+/** The year of a month, or the nearest earlier one there is. */
+const yearFor = (period: number, years: readonly number[]): number | null =>
+  years.filter((year) => year <= Math.floor(period / 100)).at(-1) ?? null
+
+type Divided = readonly { readonly period: number; readonly year: number | null }[]
+
+function nearestNotes(code: MetricCode, months: Divided): string[] {
+  const years = new Map(months.map(({ period, year }) => [Math.floor(period / 100), year]))
+  return [...years].flatMap(([asked, year]) => {
+    if (year === asked) return []
+    if (year === null) return [`${code}: there is no estimate of ${asked} or before; its rates are null.`]
+    return [`${code}: there is no estimate of ${asked}; its months are divided by the estimate of ${year}.`]
+  })
+}
+
+/** One note for the months that are divided by one year. */
+function farNotes(code: MetricCode, months: Divided, basis: string): string[] {
+  const far = months.filter(
+    ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,
+  )
+  return [...new Set(far.map(({ year }) => year))].map((year) => {
+    const own = far.filter((month) => month.year === year).map(({ period }) => formatPeriod(period))
+    const [first, last] = [own[0], own.at(-1)]
+    const span = first === last ? `the period ${first} lies` : `the periods from ${first} to ${last} lie`
+    return `${code}: ${span} more than ${FAR_YEARS} years from the denominator, the ${basis === 'census' ? 'census' : 'estimate'} of ${year}.`
+  })
+}

@@ -1,0 +1,298 @@
+/**
+ * A query with all it asks beside its rows → a plan: the plan of the rows, of each level of totals, of the months they are
+ * compared with, and of the level whose values are 100 percent. Pure.
+ *
+ * Each of them is a plan of its own (aggregate.ts), so a total is what a query by its level alone would answer, and what is
+ * null in a month is null as the base of a change. Here is only which plans there are, and where the groups of one add up to
+ * those of another exactly, so that no row is read twice.
+ */
+import { both } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import type { DatasetName } from '../model/datasets.ts'
+import { type DimensionCode, type FactDataset, isPopulation } from '../model/dimensions.ts'
+import { factDatasetsOf, type Measure } from '../model/metrics.ts'
+import { isOfTheFacility } from '../model/pre-aggregates.ts'
+import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
+import { type AggregatePlan, type DatasetPlan, planAggregate } from './aggregate.ts'
+import { decimalsOf } from './dialect/duckdb/groups.ts'
+import { allPeriods, toOneValue } from './periods.ts'
+import { baseMonth, isAdditive } from './query-options.ts'
+import { refuse } from './refusals.ts'
+import type { AnalyticsQuery } from './request.ts'
+
+export interface BasePlan {
+  readonly plan: AggregatePlan
+  /** Months of the rows and those they are compared with; of a query that is not grouped by month, the one there is. */
+  readonly months: readonly { readonly period: number; readonly base: number }[]
+}
+
+/** What a plan beside or under another takes from it. */
+export interface PlanContext {
+  readonly name?: string
+  /** Months, chosen already. */
+  readonly periods?: ReadonlyMap<FactDataset, readonly number[]>
+  /** Years of estimates, ascending; needed where the denominator is that of the month's year. */
+  readonly estimateYears?: readonly number[]
+}
+
+/** Rows of all totals of an answer; a report has as many as its rows may be. */
+export const TOTALS_ROWS_MAX = 50_000
+
+/** @throws AppError as planAggregate; 'semi_additive', 'invalid_request' for what the options cannot mean */
+export function planQuery(
+  query: AnalyticsQuery,
+  view: ReleaseView,
+  capabilities: readonly Capability[],
+  estimateYears: readonly number[] = [],
+): AggregatePlan {
+  const level = (
+    group_by: readonly DimensionCode[],
+    name: string,
+    limit: number,
+    what: string,
+  ): AggregatePlan => {
+    const own = atLevel(query, group_by, limit)
+    const periods = periodsAt(group_by, rows, query, `${what}[${group_by.join(', ')}]`)
+    const plan = planAggregate(own, view, capabilities, { name, periods, estimateYears })
+    return withBase(
+      { ...plan, datasets: plan.datasets.map((dataset) => addUp(dataset, rows)) },
+      view,
+      capabilities,
+      estimateYears,
+    )
+  }
+  const rows = withBase(
+    planAggregate(query, view, capabilities, { estimateYears }),
+    view,
+    capabilities,
+    estimateYears,
+  )
+  const totals = query.totals.map((group_by, index) =>
+    level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
+  )
+  const whole = query.share_of === null ? null : wholeOf(query.share_of, rows, totals, level)
+  const notes = [
+    ...rows.notes,
+    ...totals.flatMap((total) => total.notes),
+    ...shareNotes(query),
+    ...(query.having.length > 0 && totals.length > 0
+      ? ['totals: of the whole scope, with the rows that having leaves out.']
+      : []),
+  ]
+  return evenDecimals({
+    ...rows,
+    notes: [...new Set(notes)],
+    totals: totals.map((total) => withWhole(total, whole)),
+    whole,
+  })
+}
+
+/** A share is of the level that contains the row; a level above it has none. */
+function withWhole(total: AggregatePlan, whole: AggregatePlan | null): AggregatePlan {
+  const { query } = total
+  if (whole === null || whole.query.group_by.every((code) => query.group_by.includes(code)))
+    return { ...total, whole }
+  const order_by = query.order_by.filter(({ field }) => !field.endsWith('__share'))
+  return { ...total, query: { ...query, share_of: null, order_by } }
+}
+
+/** The same question by other groups. */
+const atLevel = (
+  query: AnalyticsQuery,
+  group_by: readonly DimensionCode[],
+  limit: number,
+): AnalyticsQuery => ({
+  ...query,
+  group_by,
+  order_by: query.order_by.filter(
+    ({ field }) => !query.group_by.some((code) => code === field) || group_by.some((code) => code === field),
+  ),
+  totals: [],
+  having: [],
+  rank: false,
+  limit,
+  offset: 0,
+})
+
+const periodsOf = (plan: AggregatePlan): Map<FactDataset, readonly number[]> =>
+  new Map(
+    plan.datasets.flatMap(({ dataset, periods }) => (isPopulation(dataset) ? [] : [[dataset, periods]])),
+  )
+
+/** Months of a level: those of the rows, made one where the level leaves them out. */
+function periodsAt(
+  group_by: readonly DimensionCode[],
+  rows: AggregatePlan,
+  query: AnalyticsQuery,
+  level: string,
+): ReadonlyMap<FactDataset, readonly number[]> {
+  const periods = periodsOf(rows)
+  const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
+  return leavesOut ? toOneValue(periods, query.over_period, level) : periods
+}
+
+/** Where groups of the rows add up to those of a level, that is how the level is computed. */
+function addUp(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
+  const fine = rows.datasets.find(({ dataset }) => dataset === level.dataset)
+  return fine !== undefined && addsUp(level, fine)
+    ? { ...level, addedUpFrom: `${rows.name}${fine.dataset}` }
+    : level
+}
+
+function addsUp(level: DatasetPlan, fine: DatasetPlan): boolean {
+  const dropped = fine.keys.filter((code) => !level.keys.includes(code))
+  const isSame = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right)
+  return (
+    isSame(level.periods, fine.periods) &&
+    level.over === fine.over &&
+    level.over !== 'max' &&
+    (isPopulation(level.dataset) || level.periods.length > 0) &&
+    (level.periods.length <= 1 || !dropped.includes('reference_period')) &&
+    isSame(level.measures, fine.measures) &&
+    level.measures.every((measure) => addsUpOver(measure, dropped, fine))
+  )
+}
+
+/** Sums and counts add up over all groups; facilities over those of which each has one. */
+const addsUpOver = (measure: Measure, dropped: readonly DimensionCode[], { over }: DatasetPlan): boolean =>
+  measure.kind !== 'distinct' ||
+  dropped.length === 0 ||
+  (measure.field === 'cnes_code' &&
+    over === null &&
+    dropped.every((code) => code === 'reference_period' || isOfTheFacility(code)))
+
+/** @throws AppError 'semi_additive' where values of several months are compared */
+function withBase(
+  plan: AggregatePlan,
+  view: ReleaseView,
+  capabilities: readonly Capability[],
+  estimateYears: readonly number[],
+): AggregatePlan {
+  const { query } = plan
+  if (query.change === null) return plan
+  const { to } = query.change
+  const facts = plan.datasets.filter(({ dataset }) => !isPopulation(dataset))
+  const isByMonth = query.group_by.includes('reference_period')
+  if (!isByMonth && facts.some(({ periods }) => periods.length > 1))
+    throw refuse(
+      'semi_additive',
+      '/change',
+      both(
+        'compara uma competência com outra: agrupe por reference_period, filtre uma só, ou use over_period last ou first',
+        'compares one month with another: group by reference_period, filter one period, or set over_period to last or first',
+      ),
+    )
+  const lacking: string[] = []
+  const periods = new Map(
+    facts.map(({ dataset, periods: own }): [FactDataset, readonly number[]] => {
+      const collected = collectedPeriods(view, dataset as DatasetName)
+      const missing = own.filter((period) => !collected.includes(baseMonth(to, period)))
+      for (const base of new Set(missing.map((period) => baseMonth(to, period)))) {
+        const compared = missing.filter((period) => baseMonth(to, period) === base).map(formatPeriod)
+        lacking.push(
+          `change: ${dataset} was not collected for ${formatPeriod(base)}; the change of ${compared.join(', ')} is null.`,
+        )
+      }
+      const bases = new Set(own.map((period) => baseMonth(to, period)))
+      return [dataset, collected.filter((period) => bases.has(period))]
+    }),
+  )
+  const base = planAggregate({ ...query, change: null, order_by: [] }, view, capabilities, {
+    name: `${plan.name}base_`,
+    periods,
+    estimateYears,
+  })
+  const timeless = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
+  const own = base.notes.filter(
+    (note) => !plan.notes.includes(note) && !note.includes('not collected for the periods'),
+  )
+  return {
+    ...plan,
+    base: {
+      // Its groups are those of the rows.
+      plan: { ...base, spine: 'one' },
+      months: allPeriods(facts.map((dataset) => dataset.periods)).map((period) => ({
+        period,
+        base: baseMonth(to, period),
+      })),
+    },
+    notes: [
+      ...plan.notes,
+      ...lacking,
+      ...own.map((note) => `change: ${note}`),
+      ...timeless.map((code) => `${code}: has no reference period, so there is no change.`),
+    ],
+  }
+}
+
+/** @throws AppError 'semi_additive' where the level leaves out months that do not add up */
+function wholeOf(
+  group_by: readonly DimensionCode[],
+  rows: AggregatePlan,
+  totals: readonly AggregatePlan[],
+  level: (group_by: readonly DimensionCode[], name: string, limit: number, what: string) => AggregatePlan,
+): AggregatePlan {
+  const isByMonth = rows.query.group_by.includes('reference_period')
+  if (isByMonth && !group_by.includes('reference_period') && rows.spinePeriods.length > 1)
+    throw refuse(
+      'semi_additive',
+      '/share_of',
+      both(
+        'deve manter reference_period: estoques não se somam entre competências',
+        'must keep reference_period: stocks do not add up over it',
+      ),
+      ['reference_period'],
+    )
+  const same = totals.find((total) => total.query.group_by.join() === group_by.join())
+  return same ?? level(group_by, 'whole_', 1, 'share_of ')
+}
+
+const shareNotes = ({ share_of, metrics }: AnalyticsQuery): string[] =>
+  share_of === null
+    ? []
+    : metrics
+        .filter((code) => !isAdditive(code))
+        .map((code) => `${code}: its groups do not add up, so it has no share.`)
+
+/** A column has one number of decimals, at every level: an average of whole numbers has two. */
+function evenDecimals(plan: AggregatePlan): AggregatePlan {
+  if (plan.totals.length === 0) return plan
+  const even = (own: AggregatePlan): AggregatePlan => ({
+    ...own,
+    metrics: own.metrics.map((metric, index) => ({
+      ...metric,
+      decimals: Math.max(
+        ...[plan, ...plan.totals].map((each) => {
+          const same = each.metrics[index]
+          return same === undefined ? 0 : decimalsOf(same, each)
+        }),
+      ),
+    })),
+  })
+  return { ...even(plan), totals: plan.totals.map(even) }
+}
+
+/** Marks the rows of a level of totals in a table: nothing for the rows themselves. @param rows plan of the whole query */
+export const totalMark = (plan: AggregatePlan, rows: AggregatePlan): string =>
+  plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${plan.query.group_by.join(', ')}`
+
+/** @returns the plan with every plan beside and under it changed alike */
+export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => AggregatePlan): AggregatePlan {
+  const own = change(plan)
+  return {
+    ...own,
+    totals: plan.totals.map((total) => mapPlans(total, change)),
+    base: plan.base === null ? null : { ...plan.base, plan: mapPlans(plan.base.plan, change) },
+    whole: plan.whole === null ? null : mapPlans(plan.whole, change),
+  }
+}
+
+/** A level or a base as a plan of its own, which reads its rows itself. */
+export const aloneOf = (plan: AggregatePlan): AggregatePlan => ({
+  ...plan,
+  name: '',
+  datasets: plan.datasets.map((dataset) => ({ ...dataset, addedUpFrom: null })),
+  totals: [],
+  base: null,
+  whole: null,
+})
