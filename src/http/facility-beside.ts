@@ -7,6 +7,7 @@ import type { FieldName } from '../model/fields.ts'
 import { type ReleaseView, storedPeriods } from '../release/view.ts'
 import type { RowItem, RowStore } from '../rows/row-store.ts'
 import { ident, join, sql, table } from '../sql.ts'
+import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
 import { toByteString } from './envelope.ts'
 
 export const BESIDE = [
@@ -46,8 +47,15 @@ function distinct(items: readonly RowItem[]): Map<string, Wanted> {
   return all
 }
 
-const shown = (facility: Row): JsonValue =>
-  Object.fromEntries(BESIDE.map((field) => [field, facility[field] ?? null]))
+const shown = (facility: Row, boxes: Boxes): JsonValue => ({
+  ...Object.fromEntries(BESIDE.map((field) => [field, facility[field] ?? null])),
+  coordinates_suspect: isSuspect(
+    boxes,
+    facility.municipality_ibge_code,
+    facility.latitude,
+    facility.longitude,
+  ),
+})
 
 /** @returns the facilities of some rows; null where the row files do not hold them */
 export function facilitiesFromRows(
@@ -55,6 +63,8 @@ export function facilitiesFromRows(
   view: ReleaseView,
   rows: RowStore | null,
 ): Facilities | null {
+  const boxes = knownBoxes(view)
+  if (boxes === undefined) return null
   const stored = storedPeriods(view, 'facilities')
   const found = new Map<string, JsonValue>()
   for (const [text, { period, code }] of distinct(items)) {
@@ -62,7 +72,7 @@ export function facilitiesFromRows(
     if (file === null && stored.includes(period)) return null
     const [facility, ...more] = file === null ? [] : (file.recordsOf(code) ?? [null, null])
     if (facility === null || more.length > 0) return null
-    if (facility !== undefined) found.set(text, shown(facility))
+    if (facility !== undefined) found.set(text, shown(facility, boxes))
   }
   return found
 }
@@ -74,20 +84,24 @@ export async function facilitiesFromEngine(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<Facilities> {
+  const boxes = await askBoxes(view, engine, signal)
   const stored = storedPeriods(view, 'facilities')
   const found = new Map<string, JsonValue>()
   const wanted = [...distinct(items).values()]
   for (const period of new Set(wanted.map((each) => each.period))) {
     if (!stored.includes(period)) continue
     const codes = wanted.flatMap((each) => (each.period === period ? [each.code] : []))
-    const columns = join(['cnes_code' as const, ...BESIDE].map(ident), ', ')
+    const columns = join(
+      ['cnes_code' as const, 'municipality_ibge_code' as const, ...BESIDE].map(ident),
+      ', ',
+    )
     const facilities = await engine.run(
       sql`SELECT ${columns} FROM ${table('facilities', period)} WHERE cnes_code IN (SELECT unnest(${codes}))`,
       view,
       { signal },
     )
     for (const facility of facilities)
-      found.set(textOf({ period, code: String(facility.cnes_code) }), shown(facility))
+      found.set(textOf({ period, code: String(facility.cnes_code) }), shown(facility, boxes))
   }
   return found
 }

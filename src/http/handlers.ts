@@ -16,6 +16,7 @@ import {
   type TracedDataset,
 } from '../query/provenance.ts'
 import { coverageOf, latestPeriod, storedPeriods } from '../release/view.ts'
+import { askBoxes, knownBoxes, markRecord, markRow } from './coordinates.ts'
 import type { ListFormat } from './formats.ts'
 import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
 import {
@@ -117,7 +118,10 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   const position = table.find(route.dataset.key.map((column) => key[column] ?? ''))
   if (position === null) throw notFound()
   const json = table.record(position)
-  return json === null ? null : { json, meta: periodMeta(period), rows: 1 }
+  const boxes = route.marksCoordinates === true ? knownBoxes(view) : null
+  if (json === null || boxes === undefined) return null
+  const marked = route.marksCoordinates === true ? markRecord(json, boxes) : json
+  return { json: marked, meta: periodMeta(period), rows: 1 }
 }
 
 /** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
@@ -134,16 +138,19 @@ function keyOf(
   return key
 }
 
-async function answerRecord(
-  route: RecordRoute,
-  { lookups, view, params, signal }: KindRequest,
-): Promise<DataResult> {
+async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
+  const { engine, lookups, view, params, signal } = request
+  const boxes = route.marksCoordinates === true ? await askBoxes(view, engine, signal) : null
+  // The row files may have waited for the boxes alone.
+  const written = recordFromRows(route, request)
+  if (written !== null) return written
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, params.reference_period)
   if (!holds(view, dataset)) throw notFound()
   const [row] = await lookups.find(view, dataset, keyOf(route, params), period, signal)
   if (row === undefined) throw notFound()
-  return { data: row, meta: periodMeta(period), rows: 1 }
+  const data = route.marksCoordinates === true ? markRow(row, boxes) : row
+  return { data, meta: periodMeta(period), rows: 1 }
 }
 
 const FACILITY_FIELDS = [

@@ -13,6 +13,7 @@ import { csvHeader, csvLine } from '../report/csv.ts'
 import { REPORT_FORMATS } from '../report/formats.ts'
 import type { Cell } from '../report/table.ts'
 import { parseRow, type RowItem, type RowPage } from '../rows/row-store.ts'
+import { askBoxes, type Boxes, isSuspect, numberIn } from './coordinates.ts'
 import { BESIDE } from './facility-beside.ts'
 import { GEOJSON_NAME } from './formats.ts'
 import {
@@ -81,6 +82,11 @@ function columnsOf({
     type: 'integer',
     cell: (row) => row.distance_km ?? null,
   }
+  const suspect: ListColumn = {
+    name: 'facility_coordinates_suspect',
+    type: 'text',
+    cell: (row) => memberOf(row.facility, 'coordinates_suspect'),
+  }
   const beside = BESIDE.flatMap((field): ListColumn[] => {
     const name = field.startsWith('facility_') ? field : `facility_${field}`
     const cell = (row: Readonly<Record<string, JsonValue>>): JsonValue => memberOf(row.facility, field)
@@ -92,7 +98,11 @@ function columnsOf({
       }))
     return [{ name, type: isText(field) ? 'text' : 'integer', cell }]
   })
-  return [...own, ...(place?.near == null ? [] : [distance]), ...(includesFacility ? beside : [])]
+  return [
+    ...own,
+    ...(place?.near == null ? [] : [distance]),
+    ...(includesFacility ? [...beside, suspect] : []),
+  ]
 }
 
 const textOf = (value: JsonValue): Cell =>
@@ -167,6 +177,7 @@ function nextUrl(url: string, cursor: string): string {
 /** A page of facilities as a FeatureCollection (RFC 7946), with pagination and meta as members of its own. */
 export async function answerGeoJson(route: ListRoute, request: EngineRequest): Promise<FileResult> {
   const list = await askList(route, request)
+  const boxes = await askBoxes(request.view, request.engine, request.signal)
   const limit = Number(request.params.limit ?? route.features?.default)
   const pages = walk(list, limit, request)
   const first = await pages.next()
@@ -176,7 +187,7 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     const { total } = last
     let begin = '{"type":"FeatureCollection","features":['
     for (;;) {
-      const text = last.items.map(featureOf).join(',\n')
+      const text = last.items.map((item) => featureOf(item, boxes)).join(',\n')
       // Byte strings: the bytes are as they are sent.
       yield Buffer.from(text === '' ? begin : begin + text, 'latin1')
       begin = ',\n'
@@ -200,9 +211,11 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
 }
 
 /** A facility as a feature: without coordinates its geometry is null. */
-function featureOf({ json, point }: RowItem): string {
+function featureOf({ json, point }: RowItem, boxes: Boxes): string {
   const at = json.indexOf('"cnes_code":"') + 13
   const id = json.substring(at, json.indexOf('"', at))
   const geometry = point === null ? 'null' : `{"type":"Point","coordinates":[${point[1]},${point[0]}]}`
-  return `{"type":"Feature","id":"${id}","geometry":${geometry},"properties":${json}}`
+  const suspect = isSuspect(boxes, numberIn(json, 'municipality_ibge_code'), point?.[0], point?.[1])
+  const properties = `${json.slice(0, -1)},"coordinates_suspect":${suspect}}`
+  return `{"type":"Feature","id":"${id}","geometry":${geometry},"properties":${properties}}`
 }

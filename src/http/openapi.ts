@@ -5,32 +5,11 @@
  */
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../model/cnes/lineage.ts'
-import { DATASETS, type Dataset } from '../model/datasets.ts'
-import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
-import type { Lineage } from '../model/types.ts'
-import { BESIDE } from './facility-beside.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from './formats.ts'
-import { ANSWERS, type Json, jsonSchema, orNull, PAGES, TOTALS } from './openapi-answers.ts'
+import { ANSWERS, type Json, jsonSchema, PAGES, TOTALS } from './openapi-answers.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
-import { type ListRoute, methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
-
-const TEXT: Json = { type: ['string', 'null'] }
-const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
-  string: { type: 'string' },
-  integer: { type: 'integer' },
-  boolean: { type: 'boolean' },
-  coordinate: { type: 'number' },
-  date: { type: 'string', format: 'date' },
-  period: { type: 'string', pattern: '^\\d{4}-\\d{2}$' },
-  address: {
-    type: 'object',
-    properties: { street: TEXT, number: TEXT, complement: TEXT, district: TEXT, postal_code: TEXT },
-  },
-  declarations: { type: 'array', items: { type: 'object' } },
-  cells: { type: 'array', items: { type: 'object' } },
-  codes: { type: 'array', items: { type: 'string' } },
-}
+import { listedSchema, markedSchema, recordSchema } from './openapi-records.ts'
+import { methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
 
 /** Answers that are files, not envelopes. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
@@ -222,7 +201,7 @@ function responseSchema(route: Route): Json {
     case 'all':
       return envelope({ type: 'array', items: recordSchema(route.dataset, false) })
     case 'record':
-      return envelope(recordSchema(route.dataset, true))
+      return envelope(markedSchema(route))
     case 'scoped':
       return envelope({
         type: 'object',
@@ -249,68 +228,6 @@ function responseSchema(route: Route): Json {
         ? { type: 'string', format: 'binary', description: 'The file.' }
         : envelope(ANSWERS[route.response] ?? {}, PAGES[route.response], TOTALS[route.response])
   }
-}
-
-/** Where a field was published: its columns in the national base and in the files by state. */
-function publishedColumns(dataset: string, field: string): string[] {
-  const lineage: Readonly<Record<Family, readonly Lineage[]>> | undefined =
-    dataset === 'facilities' ? FACILITY_LINEAGE : FACT_LINEAGE[dataset as FactName]
-  const columnIn = (family: Family): string | undefined =>
-    lineage?.[family].find(({ attribute }) => attribute === field || attribute.startsWith(`${field}.`))
-      ?.column
-  const [base, state] = [columnIn('base'), columnIn('state')]
-  if (base === undefined && state === undefined) return []
-  return [
-    `Source: ${[base, state === base ? undefined : state].filter((name) => name !== undefined).join(' or ')}.`,
-  ]
-}
-
-function recordSchema(dataset: Dataset, isDetail: boolean): Json {
-  const names = [...dataset.fields, ...(isDetail ? (dataset.detail ?? []) : [])]
-  const describe = (name: FieldName): Json => {
-    const { type, nullable, description, unit } = fieldOf(name)
-    const schema = FIELD_SCHEMAS[type]
-    const measured = unit === undefined ? [] : [`Unit: ${unit}.`]
-    return {
-      ...(nullable === true ? orNull(schema) : schema),
-      description: [description, ...measured, ...publishedColumns(dataset.name, name)].join(' '),
-    }
-  }
-  return {
-    type: 'object',
-    additionalProperties: false,
-    description: dataset.description,
-    required: names,
-    properties: Object.fromEntries(names.map((name) => [name, describe(name)])),
-  }
-}
-
-/** A row of a list, with what a request may have added to it. */
-function listedSchema(route: ListRoute): Json {
-  const record = recordSchema(route.dataset, false) as { readonly properties: Json }
-  const facility = {
-    ...recordSchema(DATASETS.facilities, true),
-    required: BESIDE,
-    additionalProperties: false,
-  }
-  const { properties } = facility as unknown as { readonly properties: Readonly<Record<string, Json>> }
-  const beside = Object.fromEntries(BESIDE.map((field) => [field, properties[field]]))
-  const added: Json = {
-    ...(route.includes === undefined
-      ? {}
-      : {
-          facility: {
-            ...facility,
-            type: ['object', 'null'],
-            description: 'With include=facility: the facility in the month of the row.',
-            properties: beside,
-          },
-        }),
-    ...(route.features === undefined
-      ? {}
-      : { distance_km: { type: 'number', description: 'With near: kilometres to the point. Unit: km.' } }),
-  }
-  return { ...record, properties: { ...record.properties, ...added } }
 }
 
 const PROBLEM: Json = {

@@ -54,6 +54,8 @@ type KeyDigits = Readonly<Partial<Record<FieldName, number>>>
 
 export interface RecordRoute extends RouteBase {
   readonly kind: 'record'
+  /** The record says whether its coordinates are where its municipality is (coordinates.ts). */
+  readonly marksCoordinates?: true
   readonly dataset: Dataset
   readonly key: KeyDigits
 }

@@ -2,7 +2,7 @@
  * What a list can be asked for besides filters: an order, a place on the map, the facility of each row, other formats. Row files
  * and engine answer alike; orders, distances and formats are compared with plain computations over all rows.
  */
-import { cpSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
@@ -33,6 +33,18 @@ await connection.run(
    FROM (SELECT *, row_number() OVER (ORDER BY cnes_code) AS row FROM read_parquet('${join(small.releasesDir, small.result.cnes ?? '', FACILITIES)}', hive_partitioning = false))
    ORDER BY cnes_code) TO '${changed}' (FORMAT parquet)`,
 )
+/** Outlines of two municipalities, as far as boxes need them. */
+const BOXES: Readonly<Record<number, readonly [west: number, south: number, east: number, north: number]>> = {
+  1400100: [-70, -20, -50, 2],
+  1600303: [-67.4, -9.9, -67.3, -9.8],
+}
+const OUTLINES = 'municipality_outlines'
+const outlines = join(temporaryFolder('outlines'), 'part-0.parquet')
+await connection.run(
+  `COPY (SELECT * FROM (VALUES ${Object.entries(BOXES)
+    .map(([code, box]) => `(${code}, ${box.map((degrees) => `${degrees}::DOUBLE`).join(', ')})`)
+    .join(', ')}) AS boxes(ibge_code, west, south, east, north)) TO '${outlines}' (FORMAT parquet)`,
+)
 connection.closeSync()
 instance.closeSync()
 const cnes = await forgeRelease(small.releasesDir, small.result.cnes ?? '', (folder) =>
@@ -41,6 +53,34 @@ const cnes = await forgeRelease(small.releasesDir, small.result.cnes ?? '', (fol
 const analytics = await joinForged(small.releasesDir, small.result.analytics, cnes)
 await makeRows(small.releasesDir, analytics)
 await writePointer(small.releasesDir, analytics)
+/** The same with outlines. */
+const demography = await forgeRelease(
+  small.releasesDir,
+  small.result.demography ?? '',
+  (folder, manifest) => {
+    const path = `${OUTLINES}/part-0.parquet`
+    rmSync(join(folder, OUTLINES), { recursive: true, force: true })
+    mkdirSync(join(folder, OUTLINES))
+    cpSync(outlines, join(folder, path))
+    const rows = Object.keys(BOXES).length
+    manifest.datasets[OUTLINES] = {
+      key: ['ibge_code'],
+      fields: [
+        { name: 'ibge_code', type: 'INTEGER' },
+        ...['west', 'south', 'east', 'north'].map((name) => ({ name, type: 'DOUBLE' })),
+      ],
+      rows,
+      periods: [],
+    }
+    manifest.files = [
+      ...manifest.files.filter((file) => !file.path.startsWith(`${OUTLINES}/`)),
+      { path, bytes: 0, sha256: '', rows },
+    ]
+  },
+)
+const outlined = await forgeRelease(small.releasesDir, analytics, (_folder, manifest) => {
+  manifest.components.demography = demography
+})
 
 const plain = await openClient(small.releasesDir)
 const written = await openClient(small.releasesDir, 1, { rows: true, cacheBytes: 1 << 24 })
@@ -112,10 +152,10 @@ t.test('sorted lists stand in their order, null last, and lose nothing over thei
             : 'state=RR'
     const [field = 'uf', other = 'uf'] = [fields[0], fields.at(-1)]
     const sorts = [...fields, ...fields.map((each) => `-${each}`), `uf,-${other}`, `-${other},${field}`]
-    for (const sort of sorts.filter((_, index) => index % cases(1, 3) === 0 || index >= sorts.length - 2)) {
+    for (const sort of sorts.filter((_, index) => index % cases(1, 4) === 0 || index >= sorts.length - 2)) {
       if (new Set(parseSort(sort).map((term) => term.field)).size < parseSort(sort).length) continue
       const url = `${route.path}?${filter}&sort=${sort}`
-      const rows = await walk(t, url, route.limit.max, 8)
+      const rows = await walk(t, url, route.limit.max, cases(8, 3))
       if (rows.length === 0) throw new Error(url)
       t.equal(new Set(rows.map((row) => keyOf(row, name))).size, rows.length, `${url}: nothing twice`)
       const terms = parseSort(sort)
@@ -322,8 +362,24 @@ t.test('the facility of each row, as it is in the month of the row', async (t) =
         const record = (
           await ask(t, `/v1/facilities/${row.cnes_code}?reference_period=${row.reference_period}`)
         ).body.data
-        const { facility_type_code, facility_type_name, address, phone, latitude, longitude } = record
-        t.same(row.facility, { facility_type_code, facility_type_name, address, phone, latitude, longitude })
+        const {
+          facility_type_code,
+          facility_type_name,
+          address,
+          phone,
+          latitude,
+          longitude,
+          coordinates_suspect,
+        } = record
+        t.same(row.facility, {
+          facility_type_code,
+          facility_type_name,
+          address,
+          phone,
+          latitude,
+          longitude,
+          coordinates_suspect,
+        })
       }
     }
     const lacking = await written.get(`${path}?include=facility`, {
@@ -346,6 +402,40 @@ t.test('the facility of each row, as it is in the month of the row', async (t) =
   t.equal((await written.get('/v1/facilities?include=facility')).status, 400)
 })
 
+t.test('coordinates outside of the box around their municipality are marked', async (t) => {
+  const pin = `expected_release_id=${outlined}`
+  const accept = 'application/geo+json'
+  const { features } = (await ask(t, `/v1/facilities?status=all&limit=10000&${pin}`, { accept })).body
+  const counts = new Map<boolean | null, number>()
+  for (const { properties, geometry } of features) {
+    const box = BOXES[properties.municipality_ibge_code]
+    const [longitude, latitude] = geometry?.coordinates ?? []
+    const expected =
+      box === undefined || geometry === null
+        ? null
+        : longitude < box[0] - 0.2 ||
+          longitude > box[2] + 0.2 ||
+          latitude < box[1] - 0.2 ||
+          latitude > box[3] + 0.2
+    if (properties.coordinates_suspect !== expected)
+      t.equal(properties.coordinates_suspect, expected, properties.cnes_code)
+    const count = counts.get(expected) ?? 0
+    counts.set(expected, count + 1)
+    if (count > 12) continue
+    const record = (await ask(t, `/v1/facilities/${properties.cnes_code}?${pin}`)).body.data
+    t.equal(record.coordinates_suspect, expected, 'of the record')
+    const beside = (
+      await ask(
+        t,
+        `/v1/equipment-inventory?cnes_code=${properties.cnes_code}&status=all&include=facility&limit=1&${pin}`,
+      )
+    ).body.data
+    if (beside.length > 0) t.equal(beside[0].facility.coordinates_suspect, expected, 'beside its equipment')
+  }
+  t.same([...counts.keys()].sort(), [false, null, true])
+  t.ok((counts.get(false) ?? 0) > 5, 'inside of the margin, on a corner among them')
+})
+
 t.test('GeoJSON: features with pages of their own size', async (t) => {
   const accept = 'application/geo+json'
   const features: { id: string; type: string; properties: Row; geometry: unknown }[] = []
@@ -361,11 +451,8 @@ t.test('GeoJSON: features with pages of their own size', async (t) => {
     features.push(...body.features)
     cursor = body.pagination.next_cursor
   }
-  t.same(
-    features.map(({ properties }) => properties),
-    facilities,
-    'pages laid end to end are the list',
-  )
+  const bare = features.map(({ properties: { coordinates_suspect: _mark, ...row } }) => row)
+  t.same(bare, facilities, 'pages laid end to end are the list')
   t.ok(features.every(({ id, type, properties }) => type === 'Feature' && id === properties.cnes_code))
   t.ok(features.some(({ geometry }) => geometry === null))
   const near = (await ask(t, '/v1/facilities?near=-10,-67.5&radius_km=20&count=true', { accept })).body

@@ -18,6 +18,7 @@ export const FACILITIES: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/facilities/{cnes_code}',
+    marksCoordinates: true,
     summary: 'One facility, open or closed, with every projected attribute.',
     capability: 'facilities.read',
     dataset: DATASETS.facilities,
