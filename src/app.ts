@@ -3,14 +3,16 @@
  * environment, no listening: tests inject requests into what this returns. The life of a request is in http/request.ts.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError, both, ERRORS } from './errors.ts'
 import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/authorise.ts'
+import { drain, endsGently } from './http/closing.ts'
 import { docsPages } from './http/docs.ts'
 import { createExplorer, EXPLORER_PATHS, rewriteExplorerUrl } from './http/explorer.ts'
-import { oneAtATime } from './http/in-order.ts'
+import { createOrder, type Order } from './http/in-order.ts'
 import { createAccessLog, traceOf } from './http/log.ts'
 import { isLocal, type Metrics } from './http/metrics.ts'
 import { type Done, mountRoute, type Output } from './http/mount.ts'
@@ -48,8 +50,12 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
 }
 
 const NO_HEADERS = {}
+/** What /ready says then, so that balancers send their clients to other instances. */
+const IS_ENDING = {
+  detail: both('Esta instância está encerrando.', 'This instance is ending.'),
+  headers: { 'Retry-After': '1' },
+}
 const BODY_LIMIT_BYTES = 1 << 20
-const CLOSE_IDLE_MS = 50
 const IS_API = /^\/v1(\/|\?|$)/
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -61,11 +67,14 @@ function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): st
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const explorerKey = parts.explorerKey ?? null
+  let order: Order | null = null
   const app = Fastify({
     // The line of a request is written below, where its answer has left.
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (listener) => {
+      const made = createOrder(listener)
+      order = made
       const server = createServer(
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
@@ -75,15 +84,23 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           // Node's own refusal has no body; ours has.
           requireHostHeader: false,
         },
-        oneAtATime(listener),
+        made.enter,
       )
-      server.on('clientError', answerSocketError)
+      server.on('connection', (socket: Socket) => {
+        made.connect(socket)
+        endsGently(socket)
+      })
       // Node.js answers an unknown Expect header itself, without a body, unless there is a listener.
       server.on('checkExpectation', (request, response) => {
         request.headers.expect = UNKNOWN_EXPECTATION
         server.emit('request', request, response)
       })
       return server
+    },
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Bytes that wait here are none that the client has not sent.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && order?.hasMore(socket) === true) return
+      order?.fail(socket, () => answerSocketError(error, socket))
     },
     // While it closes, what still comes in on open connections is answered, and told to come back on others.
     return503OnClosing: false,
@@ -98,10 +115,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
-    // A connection is idle between two requests: it is closed then, not when its time-out ends.
-    const idle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_MS).unref()
-    app.server.once('close', () => clearInterval(idle))
+    if (order !== null) await drain(order)
   })
+  /** Does an answer end its connection? */
+  const isLast = ({ req }: ServerResponse): boolean => isClosing && order?.hasMore(req.socket) !== true
   await openToOrigins(app, parts.corsOrigins)
 
   /** What a request passes before its body is read. @param cost of the key's rate; null where no key is needed */
@@ -109,6 +126,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const state = stateOf(request)
     state.route = route
     try {
+      if (isClosing && route === '/ready') throw new AppError('not_ready', IS_ENDING)
       checkHead(request.headers, request.raw.httpVersion)
       const { headers, raw } = request
       const admitted =
@@ -147,7 +165,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sendBytes = createSender({
     origins: parts.corsOrigins,
     writesTogether: parts.writesTogether ?? true,
-    isClosing: () => isClosing,
+    isLast,
   })
   const observe = (request: FastifyRequest, status: number): void => {
     const { route, key, releaseId, rows, startedAt } = stateOf(request)
@@ -167,6 +185,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
   const send = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
     if (!reply.sent) reply.hijack()
+    // While it closes, what the client has sent behind this request is read first: then it is known which answer is the last.
+    if (isClosing) setImmediate(() => setImmediate(() => sendNow(request, reply, answer)))
+    else sendNow(request, reply, answer)
+  }
+  const sendNow = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
+    // The framework ends every connection with its next answer, whatever the client has sent behind it.
+    if (isClosing) reply.raw.removeHeader('connection')
     const sending = {
       id: request.id,
       method: request.method,

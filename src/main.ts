@@ -27,6 +27,8 @@ import { checkReleaseInChild } from './workers/check-release.ts'
 const SETS_SHARE = 4
 /** A release that comes into service gets its resident tables this long after, or once aggregations ask for them. */
 const WARM_AFTER_MS = 10_000
+/** Connections that may wait to be accepted (the system may hold fewer): past it, clients try again after a second. */
+const LISTEN_BACKLOG = 4096
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
 export const REPORT_HEAP_MB = 512
 
@@ -175,7 +177,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     const at = await metricsApp.listen({ host: settings.host, port: settings.metricsPort })
     logger.info({ address: at }, 'metrics')
   }
-  const address = await app.listen({ host: settings.host, port: settings.port })
+  const address = await app.listen({ host: settings.host, port: settings.port, backlog: LISTEN_BACKLOG })
   logger.info({ address }, 'listening')
   logger.flush()
   // Only now: the first requests do not wait for it.

@@ -15,6 +15,9 @@ export type Boxes = ReadonlyMap<number, Box> | null
 const OUTLINES = 'municipality_outlines'
 /** Degrees around an outline: coordinates are published with errors of some kilometres. */
 const AROUND = 0.2
+/** How the mark is made, in the words of provenance. */
+export const SUSPECT_RULE =
+  'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline'
 const BOXES = new WeakMap<ReleaseView, Boxes>()
 
 /** @returns the boxes of a release; undefined where they have to be asked for first */

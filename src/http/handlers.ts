@@ -16,7 +16,7 @@ import {
   type TracedDataset,
 } from '../query/provenance.ts'
 import { coverageOf, latestPeriod, storedPeriods } from '../release/view.ts'
-import { askBoxes, knownBoxes, markRecord, markRow } from './coordinates.ts'
+import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
 import type { ListFormat } from './formats.ts'
 import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
 import {
@@ -219,6 +219,16 @@ async function answerProvenance(
   }
   const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
   const entries = describeProvenance(dataset, family, record, published, lookups, view)
+  if (dataset === 'facilities') {
+    const boxes = await askBoxes(view, engine, signal)
+    entries.push({
+      attribute: 'coordinates_suspect',
+      value: markRow(record, boxes).coordinates_suspect ?? null,
+      raw_value: null,
+      rule: SUSPECT_RULE,
+      source: null,
+    })
+  }
   return {
     data: { ...key, entries: entries as unknown as JsonValue },
     meta: periodMeta(period),

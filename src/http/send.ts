@@ -64,8 +64,8 @@ export interface SenderOptions {
   readonly origins: readonly string[]
   /** Answers of one turn of the event loop are written together. */
   readonly writesTogether: boolean
-  /** Connections are to end with their next answer. */
-  readonly isClosing: () => boolean
+  /** Does this answer end its connection? */
+  readonly isLast: (response: ServerResponse) => boolean
 }
 
 export type Send = (response: ServerResponse, sending: Sending, answer: ApiResponse) => Promise<void> | void
@@ -76,13 +76,14 @@ const WINDOW_SECONDS = 60
 /** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
 const STALL_BYTES = 65_536
 
-export function createSender({ origins, writesTogether, isClosing }: SenderOptions): Send {
+export function createSender({ origins, writesTogether, isLast }: SenderOptions): Send {
   const soon = writesTogether ? writeTogether : (write: () => void): void => write()
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
   /** Name, value, name, value…, as Node.js takes them. */
   const listHeaders = (
+    response: ServerResponse,
     { id, state, others }: Sending,
     { status, headers = {} }: ApiResponse,
     isCompressed: boolean,
@@ -99,7 +100,7 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
     const cacheControl = headers['cache-control'] ?? state.cacheControl
     if (cacheControl !== null) list.push('cache-control', cacheControl)
     list.push('server-timing', `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`)
-    if (isClosing()) list.push('connection', 'close')
+    if (isLast(response)) list.push('connection', 'close')
     for (const name in headers)
       if (name !== 'etag' && name !== 'cache-control') list.push(name, headers[name] as string)
     for (const name in others) if (name !== 'vary') list.push(name, String(others[name]))
@@ -115,7 +116,7 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
     const { body, status } = answer
     const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
     if (body.kind === 'none') {
-      const headers = listHeaders(sending, answer, false)
+      const headers = listHeaders(response, sending, answer, false)
       soon(() => response.writeHead(status, headers).end())
       return undefined
     }
@@ -124,7 +125,7 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
       gzipWanted && (body.kind === 'envelope' || (body.isRaw !== true && isCompressible(type)))
     if (body.kind === 'content' && body.content instanceof Readable) {
       const { 'content-length': length, ...shown } = answer.headers ?? {}
-      const headers = listHeaders(sending, { ...answer, headers: shown }, mayCompress)
+      const headers = listHeaders(response, sending, { ...answer, headers: shown }, mayCompress)
       headers.push('content-type', type)
       if (mayCompress) headers.push('content-encoding', 'gzip')
       else if (length !== undefined) headers.push('content-length', length)
@@ -133,7 +134,7 @@ export function createSender({ origins, writesTogether, isClosing }: SenderOptio
     const plain = plainOf(body, sending.id)
     const isCompressed = mayCompress && plain.length >= COMPRESSED_FROM
     const bytes = isCompressed ? gzipBytes(body, plain, sending.id) : plain
-    const headers = listHeaders(sending, answer, isCompressed)
+    const headers = listHeaders(response, sending, answer, isCompressed)
     headers.push('content-type', type)
     if (isCompressed) headers.push('content-encoding', 'gzip')
     headers.push('content-length', String(bytes.length))

@@ -64,7 +64,7 @@ export function chooseEdition(found: readonly FoundFile[]): TerritoryFiles | nul
     if (claiming.length > 1)
       throw new ImportError(
         claiming.map(shownName).sort().join(' and '),
-        `each say the health ${role}, and editions disagree`,
+        `claim, each of them, to be the health ${role}, and editions disagree`,
         'Import one of them: a release has one edition of the territory',
       )
     if (claiming[0] !== undefined) files.set(role, claiming[0])

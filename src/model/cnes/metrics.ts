@@ -6,6 +6,7 @@
  */
 import { count, counted, distinct, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
 import type { Condition } from '../types.ts'
+import { ICU_BED_TYPES, INPATIENT_CATEGORIES } from './codes/icu-bed-types.ts'
 
 const BEDS = 'bed_capacity'
 const EQUIPMENT = 'equipment_inventory'
@@ -31,6 +32,40 @@ const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: stri
     `Leitos ${plural} ${kind === 'sus' ? 'SUS' : 'existentes'}`,
     `${kind === 'sus' ? 'SUS' : 'Existing'} ${english} beds`,
     `Sum of beds_${kind} of bed category ${category}.`,
+  )
+/** Beds of the types or categories of a list. @param plural and @param english say which, and where the list is from */
+const bedsAmong = (
+  field: 'bed_type_code' | 'bed_category_code',
+  oneOf: readonly string[],
+  kind: 'existing' | 'sus',
+  plural: string,
+  english: string,
+  source: string,
+) =>
+  counted(
+    sum(BEDS, `beds_${kind}`, [{ field, oneOf }]),
+    'beds',
+    `${plural} ${kind === 'sus' ? 'SUS' : 'existentes'}`,
+    `${kind === 'sus' ? 'SUS' : 'Existing'} ${english}`,
+    `Sum of beds_${kind} of ${field === 'bed_type_code' ? 'the bed types' : 'the bed categories'} ${oneOf.join(', ')}: ${source}.`,
+  )
+const inpatient = (kind: 'existing' | 'sus') =>
+  bedsAmong(
+    'bed_category_code',
+    INPATIENT_CATEGORIES,
+    kind,
+    'Leitos de internação',
+    'inpatient beds',
+    'all but the complementary ones, as TabNet counts "leitos de internação"',
+  )
+const icu = (ages: keyof typeof ICU_BED_TYPES, kind: 'existing' | 'sus', plural: string, english: string) =>
+  bedsAmong(
+    'bed_type_code',
+    ICU_BED_TYPES[ages],
+    kind,
+    plural,
+    english,
+    'those that the domain table of DATASUS and SIGTAP call UTI; burns and coronary units are in no age',
   )
 const pieces = (field: string, label: string, label_en: string) =>
   counted(sum(EQUIPMENT, field), 'pieces', label, label_en)
@@ -70,6 +105,19 @@ const FACILITIES_SUS = facilities(
   'Estabelecimentos que atendem ao SUS',
   'Facilities that serve SUS',
   'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
+)
+
+const INPATIENT_EXISTING = inpatient('existing')
+const INPATIENT_SUS = inpatient('sus')
+const ICU_EXISTING = icu('all', 'existing', 'Leitos de UTI', 'intensive care beds')
+const ICU_SUS = icu('all', 'sus', 'Leitos de UTI', 'intensive care beds')
+const ICU_ADULT = icu('adult', 'existing', 'Leitos de UTI adulto', 'adult intensive care beds')
+const ICU_NEONATAL = icu('neonatal', 'existing', 'Leitos de UTI neonatal', 'neonatal intensive care beds')
+const ICU_PEDIATRIC = icu(
+  'pediatric',
+  'existing',
+  'Leitos de UTI pediátrica',
+  'paediatric intensive care beds',
 )
 
 const CORE = metricsOf('core', {
@@ -134,6 +182,20 @@ const EXTENDED = metricsOf('extended', {
   beds_clinical_existing: bedsOfCategory('2', 'existing', 'clínicos', 'clinical'),
   beds_obstetric_existing: bedsOfCategory('4', 'existing', 'obstétricos', 'obstetric'),
   beds_pediatric_existing: bedsOfCategory('5', 'existing', 'pediátricos', 'paediatric'),
+  beds_inpatient_existing: INPATIENT_EXISTING,
+  beds_inpatient_sus: INPATIENT_SUS,
+  beds_inpatient_existing_per_100k: perCapita('beds_inpatient_existing', INPATIENT_EXISTING),
+  beds_inpatient_sus_per_100k: perCapita('beds_inpatient_sus', INPATIENT_SUS),
+  icu_beds_existing: ICU_EXISTING,
+  icu_beds_sus: ICU_SUS,
+  icu_beds_existing_per_100k: perCapita('icu_beds_existing', ICU_EXISTING),
+  icu_beds_sus_per_100k: perCapita('icu_beds_sus', ICU_SUS),
+  icu_beds_adult_existing: ICU_ADULT,
+  icu_beds_adult_existing_per_100k: perCapita('icu_beds_adult_existing', ICU_ADULT),
+  icu_beds_neonatal_existing: ICU_NEONATAL,
+  icu_beds_neonatal_existing_per_100k: perCapita('icu_beds_neonatal_existing', ICU_NEONATAL),
+  icu_beds_pediatric_existing: ICU_PEDIATRIC,
+  icu_beds_pediatric_existing_per_100k: perCapita('icu_beds_pediatric_existing', ICU_PEDIATRIC),
   equipment_not_in_use: counted(
     sum(EQUIPMENT, 'quantity_existing', [], 'quantity_in_use'),
     'pieces',
