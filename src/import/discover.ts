@@ -2,15 +2,18 @@
  * What an operator's paths hold: folders and zips are searched, and each area is asked whether a file is one of its own.
  *
  * In: paths, the areas' recognisers. Out: the files of each area, the notes of snapshot.json, and a list of those that no
- * area recognises. Nothing is read in full here but small files; nothing is changed. Reading the files is the areas' work.
+ * area recognises; one that the operator named by itself is an error. Nothing is read in full here but small files; nothing is
+ * changed. Reading the files is the areas' work.
  */
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { digestFile } from '../release/digest.ts'
 import { ImportError } from './import-error.ts'
+import { looksLike } from './readers/looks-like.ts'
 import { extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
+  /** Its name; of an archive in an archive, after the name of the outer one. */
   readonly file: string
   readonly bytes: number
   readonly sha256: string
@@ -21,6 +24,8 @@ export interface FoundFile {
   readonly name: string
   readonly path: string
   readonly archive: Archive | null
+  /** Where the operator finds it: its path, or its place in the archive. For messages. */
+  readonly shown: string
 }
 
 /** Where and when a file was fetched, as far as the operator notes it; outside every hash. */
@@ -44,6 +49,8 @@ export interface Recogniser {
 export interface Discovery<Area> {
   readonly files: ReadonlyMap<Area, readonly FoundFile[]>
   readonly unknown: readonly string[]
+  /** Files that the operator named by themselves. */
+  readonly named: readonly FoundFile[]
   readonly acquisitions: readonly Acquisition[]
   readonly synthetic: boolean
 }
@@ -51,6 +58,8 @@ export interface Discovery<Area> {
 /** A file of this name in an archive says that the demonstration made it. */
 const DEMONSTRATION_MEMBER = 'sus-data-demonstration.txt'
 const HEAD_BYTES = 65_536
+/** Archives in archives are opened so deep; deeper ones are listed as not known. */
+const MAX_DEPTH = 4
 
 /**
  * @param areas asked in this order
@@ -64,49 +73,82 @@ export async function discover<Area extends Recogniser>(
 ): Promise<Discovery<Area>> {
   const files = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
   const unknown: string[] = []
+  const named: FoundFile[] = []
   const acquisitions: Acquisition[] = []
   let synthetic = false
 
-  const visitFile = async (path: string, archive: Archive | null): Promise<void> => {
-    const name = basename(path)
+  /** @returns whether an area recognised the file, or something in it */
+  const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
+    const { name, path } = file
     for (const [area, found] of files)
       if (await area.recognises(name, () => readHead(path))) {
-        found.push({ name, path, archive })
-        return
+        found.push(file)
+        return true
       }
-    if (/\.zip$/i.test(name) && archive === null) await visitZip(path)
-    else if (name === 'snapshot.json') synthetic = (await readSnapshotNotes(path, acquisitions)) || synthetic
-    else if (!name.startsWith('.') && !/^readme/i.test(name) && name !== DEMONSTRATION_MEMBER)
-      unknown.push(name)
+    if (/\.zip$/i.test(name) && depth < MAX_DEPTH) return visitZip(file, depth + 1)
+    if (name === 'snapshot.json') {
+      synthetic = (await readSnapshotNotes(path, acquisitions)) || synthetic
+      return true
+    }
+    if (!name.startsWith('.') && !/^readme/i.test(name) && name !== DEMONSTRATION_MEMBER) unknown.push(name)
+    return false
   }
-  const visitZip = async (path: string): Promise<void> => {
-    const file = basename(path)
+  const visitZip = async ({ name, path, archive: outer }: FoundFile, depth: number): Promise<boolean> => {
+    const file = outer === null ? name : `${outer.file}/${name}`
     const entries = await listZip(path, file)
     const { bytes, sha256 } = await digestFile(path)
     const archive: Archive = { file, bytes, sha256 }
     const small = new Map<string, string>()
     const folder = join(scratch, `zip-${sha256.slice(0, 16)}`)
-    for (const { name } of entries) {
-      if (basename(name) === DEMONSTRATION_MEMBER) synthetic = true
-      const places = areas.map((area) => area.placeOf?.(name, file) ?? 'extracted')
+    let recognised = false
+    for (const { name: entry } of entries) {
+      if (basename(entry) === DEMONSTRATION_MEMBER) synthetic = true
+      const places = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
       const reader = areas[places.indexOf('in place')]
-      if (reader !== undefined) files.get(reader)?.push({ name, path, archive })
-      else if (!places.includes('left out')) small.set(name, join(folder, basename(name)))
+      if (reader !== undefined) {
+        files.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
+        recognised = true
+      }
+      // Folders inside stay: two files of one name are two files.
+      else if (!places.includes('left out')) small.set(entry, join(folder, entry))
     }
-    if (small.size === 0) return
-    await mkdir(folder, { recursive: true })
+    if (small.size === 0) return recognised
+    for (const destination of small.values()) await mkdir(dirname(destination), { recursive: true })
     await extractZip(path, file, small)
-    for (const destination of small.values()) await visitFile(destination, archive)
+    for (const [entry, destination] of small) {
+      const found = { name: basename(entry), path: destination, archive, shown: `${file}/${entry}` }
+      recognised = (await visitFile(found, depth)) || recognised
+    }
+    return recognised
   }
-  const visit = async (path: string): Promise<void> => {
+  const visit = async (path: string, isNamed: boolean): Promise<void> => {
     const entry = await stat(path).catch(() => {
       throw new ImportError(path, 'does not exist', 'Check the path')
     })
-    if (!entry.isDirectory()) return visitFile(path, null)
-    for (const name of (await readdir(path)).sort()) await visit(join(path, name))
+    if (entry.isDirectory()) {
+      for (const name of (await readdir(path)).sort()) await visit(join(path, name), false)
+      return
+    }
+    const file: FoundFile = { name: basename(path), path, archive: null, shown: path }
+    if (isNamed) named.push(file)
+    if (!(await visitFile(file, 0)) && isNamed) throw await notRecognised(file)
   }
-  for (const path of paths) await visit(path)
-  return { files, unknown, acquisitions, synthetic }
+  for (const path of paths) await visit(path, true)
+  return { files, unknown, named, acquisitions, synthetic }
+}
+
+/** @returns the error about a file that the operator named and nothing is made of */
+export async function notRecognised({ path, name, shown }: FoundFile): Promise<ImportError> {
+  const remedy = 'Give it the files DATASUS and IBGE publish, unchanged and with their published names'
+  if (/\.zip$/i.test(name)) return new ImportError(shown, 'holds no file this importer knows', remedy)
+  const looks = /\.xlsx?$/i.test(name)
+    ? { what: 'a workbook without a table of IBGE that is read', remedy: null }
+    : looksLike(await readHead(path))
+  return new ImportError(
+    shown,
+    `is no file this importer knows by this name; it looks like ${looks.what}`,
+    looks.remedy ?? remedy,
+  )
 }
 
 async function readHead(path: string): Promise<Buffer> {
@@ -127,7 +169,7 @@ async function readSnapshotNotes(path: string, acquisitions: Acquisition[]): Pro
     files?: Record<string, { url?: unknown; retrieved_at?: unknown }>
   }
   try {
-    notes = JSON.parse(await readFile(path, 'utf8'))
+    notes = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
   } catch {
     throw new ImportError(
       join(basename(dirname(path)), 'snapshot.json'),

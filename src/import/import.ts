@@ -23,7 +23,7 @@ import { type MadeRows, type PreparedRows, prepareRows } from '../rows/make.ts'
 import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
-import { type Acquisition, discover } from './discover.ts'
+import { type Acquisition, discover, notRecognised } from './discover.ts'
 import { ImportError } from './import-error.ts'
 import { buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
@@ -42,6 +42,8 @@ export interface ImportOptions {
   readonly maxRejected: number
   readonly threads?: number
   readonly onProgress?: (step: string) => void
+  /** Allows a release without any population, which has no rates. */
+  readonly withoutPopulation?: boolean
   /** Makes the row files of the releases as well. */
   readonly makesRows?: boolean
 }
@@ -86,6 +88,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       const files = await importer.open(found.files.get(importer) ?? [], unknown, onProgress)
       if (files !== null) opened.set(importer, files)
     }
+    const strange = found.named.find(({ name }) => unknown.includes(name))
+    if (strange !== undefined) throw await notRecognised(strange)
     if (opened.size === 0)
       throw new ImportError(
         paths.join(', '),
@@ -142,6 +146,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       releases.set(area, { manifest: made.manifest, folder: made.staging })
     }
 
+    checkPopulation(releases.get('demography')?.manifest, options)
     onProgress('analytics')
     const joined = await makeAnalytics(session, releasesDir, version, releases)
     prepared.push(joined)
@@ -220,6 +225,16 @@ function checkArea(area: Area, built: BuiltArea, maxRejected: number): void {
     )
 }
 
+/** @throws ImportError where there is no population at all and the operator did not say so */
+function checkPopulation(demography: Manifest | undefined, { withoutPopulation }: ImportOptions): void {
+  if (withoutPopulation === true || (demography?.datasets.population?.rows ?? 0) > 0) return
+  throw new ImportError(
+    'import',
+    'comes without any population, so that every rate per inhabitant would be null',
+    "Add IBGE's census or estimates to the import, or allow it with --without-population",
+  )
+}
+
 const worst = (setAside: Manifest['set_aside']): string =>
   [...setAside]
     .sort((left, right) => right.rows - left.rows)
@@ -229,7 +244,7 @@ const worst = (setAside: Manifest['set_aside']): string =>
 
 /** The operator's notes about the files of a release; null where there are none. */
 function notesOf({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
-  const files = new Set(snapshots.map(({ file, archive }) => archive?.file ?? file))
+  const files = new Set(snapshots.map(({ file, archive }) => archive?.file.split('/')[0] ?? file))
   const notes = acquisitions.filter(({ file }) => files.has(file))
   return notes.length > 0 ? notes : null
 }

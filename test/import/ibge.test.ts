@@ -73,7 +73,18 @@ t.test('municipality list, CSV: quotes, separators and apostrophes in names', as
     ],
   )
   const whole = dtbCsv(NEW_TOWN)
-  refuses(t, 'dtb.csv', whole.subarray(0, whole.length - 6), /middle of a line/)
+  refuses(
+    t,
+    'dtb.csv',
+    whole.subarray(0, whole.length - 6),
+    /is cut: its last line \(2\) has 5 of 5 values, the last without its end/,
+  )
+  refuses(t, 'dtb.csv', whole.subarray(0, whole.length - 30), /is cut: its last line \(2\) has 4 of 5 values/)
+  t.same(
+    readIbge('dtb.csv', Buffer.from(whole.toString().trimEnd())),
+    readIbge('dtb.csv', whole),
+    'a last line without its line break is whole',
+  )
   refuses(t, 'dtb.csv', Buffer.from(whole.toString('utf8'), 'latin1'), /not UTF-8/)
   refuses(
     t,
@@ -179,6 +190,28 @@ t.test('population sent to the audit court: footnotes inside numbers', async (t)
     '6 1100015 2022 CENSUS_POPULATION 21494',
   ])
   t.equal(table.population[0]?.raw, '460.434(1)')
+})
+
+t.test('population sent to the audit court: the count of 2022 is no estimate of 2023', async (t) => {
+  const published = 'Relação da População dos Municípios para publicação no DOU em 2023'
+  const law = ' (em cumprimento à lei complementar nº 143, de 17.07.2013)'
+  const read = (file: string, title: string, column: string): string => {
+    const { family, population } = readIbge(
+      file,
+      spreadsheet('biff8', {
+        Municípios: [[title], [...HEADER.slice(0, 4), column], ['RO', 11, '00015', 'C', 21494]],
+      }),
+    )
+    return `${family} ${population[0]?.reference_year} ${population[0]?.population_type}`
+  }
+  const count = 'ibge-tcu 2022 CENSUS_POPULATION'
+  t.equal(read('POP_TCU_2023_Municipios_POP2022_Malha2023.xls', published, 'POPULAÇÃO'), count)
+  t.equal(read('a.xls', published + law, 'POPULAÇÃO'), count)
+  t.equal(read('a.xls', published, 'POPULAÇÃO - Censo de 2022'), count)
+  t.equal(
+    read('POP_TCU_2024.xls', `Estimativas da população em 2024${law}`, 'POPULAÇÃO ESTIMADA'),
+    'ibge-estimates 2024 ESTIMATED_POPULATION',
+  )
 })
 
 const sidra = (rows: Cell[][], variable = 'Variável - População residente (Pessoas)', number = 202): Buffer =>
@@ -349,7 +382,8 @@ t.test('wide CSV', async (t) => {
     { row: 2, column: '2021', reason: 'mark_not_available' },
   ])
   const bad = (text: string, problem: RegExp): void => refuses(t, 'w.csv', Buffer.from(text), problem)
-  bad('code_muni;2022\n1100015;28173', /middle of a line/)
+  bad('code_muni;2021;2022\n1100015;28173', /is cut: its last line \(2\) has 2 of 3 values/)
+  t.same(triples(read('code_muni;2022\n1100015;28173')), ['2 1100015 2022 CENSUS_POPULATION 28173'])
   bad('code_muni;2021;2022\n1100015;5\n', /2 values under 3 columns \(row 2\)/)
   bad('code_muni;2022;total\n1100015;5;5\n', /no year/)
   bad('code_muni;2022\n110001;5\n', /seven digits \(row 2, 2022\)/)

@@ -11,13 +11,19 @@ import { rowLines } from '../row-lines.ts'
 export const command: Command = {
   name: 'import',
   summary: 'Make releases of the files DATASUS and IBGE publish.',
-  usage: ['import PATH… [--releases DIR] [--max-rejected SHARE] [--threads N] [--json]'],
+  usage: [
+    'import PATH… [--releases DIR] [--max-rejected SHARE] [--without-population] [--threads N] [--json]',
+  ],
   options: {
     releases: { type: 'string', value: 'DIR', help: 'Folder of releases. Default SUS_RELEASES_DIR.' },
     'max-rejected': {
       type: 'string',
       value: 'SHARE',
       help: `Largest share of rows that may be set aside. Default ${DEFAULT_MAX_REJECTED}.`,
+    },
+    'without-population': {
+      type: 'boolean',
+      help: 'Allow a release without any population: every rate per inhabitant is null.',
     },
     threads: { type: 'string', value: 'N', help: 'Threads of DuckDB. Default all cores.' },
     json: { type: 'boolean', help: 'Print JSON, without progress.' },
@@ -36,6 +42,7 @@ export const command: Command = {
           maxRejected:
             numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
           ...(threads === undefined ? {} : { threads }),
+          withoutPopulation: args.values['without-population'] === true,
           makesRows: true,
           onProgress: (step) => progress.step(step),
         },
@@ -53,6 +60,7 @@ export const command: Command = {
           ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),
           ...rowLines(rowFiles),
           ...unknown.map((name) => `not known: ${name}`),
+          ...(rows.population === 0 ? ['without population: every rate per inhabitant is null'] : []),
           `cnes        ${cnes ?? '-'}`,
           `demography  ${demography ?? '-'}`,
           `analytics   ${analytics}`,

@@ -137,8 +137,13 @@ function nameApart(files: readonly FoundFile[]): ReadonlyMap<FoundFile, string> 
   for (const file of files) {
     const same = files.filter(({ name }) => name.toLowerCase() === file.name.toLowerCase())
     const name = same.length === 1 ? file.name : `${places(file)}/${file.name}`
-    if ([...shown.values()].includes(name))
-      throw new ImportError(name, 'is there twice', 'Import one copy of each table')
+    const twin = [...shown].find(([, other]) => other === name)?.[0]
+    if (twin !== undefined)
+      throw new ImportError(
+        file.shown,
+        `is there twice: ${twin.shown} is the same table`,
+        'Import one copy of each table',
+      )
     shown.set(file, name)
   }
   return shown

@@ -17,6 +17,7 @@ import type { Lineage } from '../../model/types.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
+import { COPY_MARK } from '../copy-mark.ts'
 import type { FoundFile } from '../discover.ts'
 import { groupBy } from '../group-by.ts'
 import { ImportError } from '../import-error.ts'
@@ -39,7 +40,7 @@ import { PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
 import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
-import { openStateFile, recogniseStateFile, type StateGroup } from './state-files.ts'
+import { isStateTable, openStateFile, recogniseStateFile, type StateGroup } from './state-files.ts'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -47,7 +48,7 @@ const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   SR: 'specialized_services',
 }
 
-const BASE_ARCHIVE = /^BASE_DE_DADOS_CNES_(\d{6})\.zip$/i
+const BASE_ARCHIVE = new RegExp(`^BASE_DE_DADOS_CNES_(\\d{6})${COPY_MARK}\\.zip$`, 'i')
 
 interface CnesFiles {
   /** Tables of the national base by month. */
@@ -62,11 +63,14 @@ interface CnesFiles {
 export const CNES: AreaImporter = {
   area: 'cnes',
   needs: ['demography'],
-  recognises: (name) =>
-    tableOfFile(name) !== null ||
-    recogniseStateFile(name) !== null ||
-    isMunicipalityTable(name) ||
-    isCodeTable(name),
+  async recognises(name, readHead) {
+    if (tableOfFile(name) !== null || isMunicipalityTable(name) || isCodeTable(name)) return true
+    const state = recogniseStateFile(name)
+    // Only the table of names is published as text.
+    return (
+      state !== null && (state.group === 'CADGER' || !/\.csv$/i.test(name) || isStateTable(await readHead()))
+    )
+  },
   /** Tables of the national base are read inside their archive, whose name says the month; its other tables are not needed. */
   placeOf(entry, archive) {
     const month = BASE_ARCHIVE.exec(archive)?.[1]
@@ -91,13 +95,19 @@ export const CNES: AreaImporter = {
 /** @throws ImportError where a table of a month is there twice, in two folders of one archive for example */
 function sortFiles(files: readonly FoundFile[]): CnesFiles {
   const base = new Map<number, FoundFile[]>()
-  const tables = new Set<string>()
+  const tables = new Map<string, FoundFile>()
   for (const file of files) {
     const found = tableOfFile(basename(file.name))
     if (found === null) continue
     const key = `${found.table.name} ${found.period}`
-    if (tables.has(key)) throw new ImportError(file.name, 'is there twice', 'Import one copy of each table')
-    tables.add(key)
+    const twin = tables.get(key)
+    if (twin !== undefined)
+      throw new ImportError(
+        file.shown,
+        `is there twice: ${twin.shown} is the same table`,
+        'Import one copy of each table',
+      )
+    tables.set(key, file)
     base.set(found.period, [...(base.get(found.period) ?? []), file])
   }
   const others = files.filter(({ name }) => tableOfFile(basename(name)) === null)
@@ -260,7 +270,7 @@ async function buildCnes(
 
 async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[]> {
   const opened: OpenedState[] = []
-  for (const { name, path, archive } of files) {
+  for (const { name, path, archive, shown } of files) {
     const bytes = await readFile(path)
     const file = await openStateFile(name, bytes)
     const twice = opened.find(
@@ -268,13 +278,14 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
     )
     if (twice !== undefined)
       throw new ImportError(
-        name,
-        `is the same month and state as ${twice.name}`,
+        shown,
+        `is the same month and state as ${twice.shown}`,
         'Import one copy of each file',
       )
     opened.push({
       file,
       name,
+      shown,
       snapshot: {
         publisher: PUBLISHER,
         file: name,

@@ -41,8 +41,8 @@ export async function stageMunicipalityCodes(
   if (found === undefined) return { snapshots: [], unread: [] }
   if (another !== undefined)
     throw new ImportError(
-      another.name,
-      'is there twice, and nothing in such a table says which is newer',
+      another.shown,
+      `is there twice (${found.shown}), and nothing in such a table says which is newer`,
       'Import one of the two',
     )
   const bytes = await readFile(found.path)

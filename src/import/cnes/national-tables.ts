@@ -4,6 +4,7 @@
  */
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
+import { COPY_MARK } from '../copy-mark.ts'
 
 export interface PublishedTable {
   /** Name without the month, as in the file name. */
@@ -89,8 +90,10 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = [
   catalog('tbMantenedora', ['NU_CNPJ_MANTENEDORA', 'NO_RAZAO_SOCIAL'], 'optional'),
 ]
 
+const FILE_NAME = new RegExp(`^([A-Za-z]+)(\\d{6})${COPY_MARK}\\.csv$`, 'i')
+
 export const tableOfFile = (fileName: string): { table: PublishedTable; period: number } | null => {
-  const match = /^([A-Za-z]+)(\d{6})\.csv$/i.exec(fileName)
+  const match = FILE_NAME.exec(fileName)
   const table = PUBLISHED_TABLES.find(({ name }) => name.toLowerCase() === match?.[1]?.toLowerCase())
   return table === undefined ? null : { table, period: Number(match?.[2]) }
 }

@@ -6,6 +6,8 @@ import type { StateFile } from './state-files.ts'
 export interface OpenedState {
   readonly file: StateFile
   readonly name: string
+  /** Its path, for messages. */
+  readonly shown: string
   readonly snapshot: Snapshot
 }
 

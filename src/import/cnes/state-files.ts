@@ -9,9 +9,11 @@ import { gunzipSync } from 'node:zlib'
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Lineage } from '../../model/types.ts'
+import { COPY_MARK } from '../copy-mark.ts'
 import { ImportError } from '../import-error.ts'
-import { decodeDbc } from '../readers/dbc.ts'
-import { type DbfColumn, openDbf } from '../readers/dbf.ts'
+import { decodeDbc, isDbc } from '../readers/dbc.ts'
+import { type DbfColumn, isWholeDbf, openDbf } from '../readers/dbf.ts'
+import { isDbase } from '../readers/looks-like.ts'
 
 export type StateGroup = 'ST' | 'LT' | 'EQ' | 'SR' | 'CADGER'
 
@@ -68,7 +70,11 @@ const GROUPS: Readonly<
   },
 }
 
-const FILE_NAME = /^(ST|LT|EQ|SR)([A-Z]{2})(\d{2})(\d{2})\.(dbc|dbf)(\.gz)?$/i
+/** A name with a copy's mark, as browsers and file managers write it, is the same file. */
+const FILE_NAME = new RegExp(
+  `^(ST|LT|EQ|SR)([A-Z]{2})(\\d{2})(\\d{2})${COPY_MARK}\\.(dbc|dbf|csv)(\\.gz)?$`,
+  'i',
+)
 const CADGER_NAME = /^cadger_?([A-Z]{2})?.*\.(dbc|dbf|csv)(\.gz)?$/i
 
 /** @returns what a file name promises, or null when it is no file of this family */
@@ -176,9 +182,16 @@ async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
     }
   }
   const plainName = fileName.replace(/\.gz$/i, '')
-  if (/\.csv$/i.test(plainName)) return openCsv(bytes)
+  // The bytes tell, whatever the ending says; of what is neither, the ending says what it should have been.
+  if (isDbc(bytes)) return openDbfTable(await decodeDbc(bytes, fileName), fileName)
+  if (isDbase(bytes) && !/\.dbc$/i.test(plainName)) return openDbfTable(bytes, fileName)
+  if (isDbase(bytes) && isWholeDbf(bytes)) return openDbfTable(bytes, fileName)
+  if (/\.csv$/i.test(plainName)) return openCsv(fileName, bytes)
   return openDbfTable(/\.dbc$/i.test(plainName) ? await decodeDbc(bytes, fileName) : bytes, fileName)
 }
+
+/** Does a file of this name hold a table, packed or not? A text under the name of one does not. */
+export const isStateTable = (head: Buffer): boolean => isDbase(head) || (head[0] === 0x1f && head[1] === 0x8b)
 
 function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   const dbf = openDbf(bytes, fileName)
@@ -203,11 +216,21 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   }
 }
 
-/** CADGER as text: `;` separated UTF-8, one record a line, no quotes. */
-function openCsv(bytes: Buffer): RawTable {
-  const lines = bytes.toString('utf8').split(/\r?\n/)
+/** CADGER as text: `;` separated UTF-8, one record a line, no quotes. The last line may lack its line break. */
+function openCsv(fileName: string, bytes: Buffer): RawTable {
+  const lines = bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
   const columns = (lines[0] ?? '').split(';')
   const last = lines.at(-1) === '' ? lines.length - 1 : lines.length
+  const cells = (lines[last - 1] ?? '').split(';').length
+  if (last === lines.length && cells < columns.length)
+    throw new ImportError(
+      fileName,
+      `is cut: its last line has ${cells} of ${columns.length} values`,
+      'Fetch the file again',
+    )
   return {
     columns,
     rows: Math.max(last - 1, 0),

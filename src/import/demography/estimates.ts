@@ -1,7 +1,14 @@
 /** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
 import { STATES } from '../../model/territory/states.ts'
 import { ImportError } from '../import-error.ts'
-import { foldTitle, type Grid, type IbgeTable, readPopulationCell, TableBuilder } from './ibge-table.ts'
+import {
+  CENSUS_YEARS,
+  foldTitle,
+  type Grid,
+  type IbgeTable,
+  readPopulationCell,
+  TableBuilder,
+} from './ibge-table.ts'
 
 const TITLES = ['uf', 'cod. uf', 'cod. munic', 'nome do municipio'] as const
 
@@ -21,15 +28,16 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
   const column = (titles[4] ?? '').replaceAll(/\s+/g, ' ').trim()
   if (!foldTitle(column).startsWith('populacao'))
     throw new ImportError(file, 'lacks the column of the population', 'Fetch the file again')
-  const titleText = grid
-    .slice(0, header + 1)
-    .flat()
-    .join(' ')
-  // The census sent to the audit court names two years: its own, and that of the boundaries.
-  const year = Number(/censo demogr\S* (\d{4})/i.exec(titleText)?.[1] ?? /20\d\d|19\d\d/.exec(titleText)?.[0])
+  const title = foldTitle(
+    grid
+      .slice(0, header + 1)
+      .flat()
+      .join(' '),
+  )
+  const counted = censusYear(file, title)
+  const year = counted ?? Number(/20\d\d|19\d\d/.exec(title)?.[0])
   if (!Number.isInteger(year))
     throw new ImportError(file, 'does not say the year in its title', 'Fetch the file again')
-  const census = /censo/i.test(titleText)
   const table = new TableBuilder(file)
   for (let index = header + 1; index < grid.length; index += 1) {
     const [, state = '', municipality = '', name = '', value = ''] = grid[index] ?? []
@@ -50,7 +58,23 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
     )
   }
   for (const row of national ?? []) addTotal(table, row, year)
-  return table.finish(census ? 'ibge-tcu' : 'ibge-estimates', false)
+  return table.finish(counted === null ? 'ibge-estimates' : 'ibge-tcu', false)
+}
+
+/**
+ * Which census a table counts, or null for an estimate. What is sent to the audit court names several years: that of the
+ * publication, that of the boundaries, that of the count. IBGE estimated no population for 2023: the table of that year is the
+ * count of 2022.
+ *
+ * @param title of the sheet and of its columns, folded
+ */
+function censusYear(file: string, title: string): number | null {
+  const census = /censo(?: demografico)?(?: de)? (\d{4})/.exec(title)?.[1]
+  if (census !== undefined) return Number(census)
+  if (/estimativa|estimada/.test(title)) return null
+  const named = /tcu.*pop(\d{4})/i.exec(file)?.[1]
+  if (named !== undefined && CENSUS_YEARS.has(Number(named))) return Number(named)
+  return /lei complementar n\S* 143/.test(title) && /\b2023\b/.test(title) ? 2022 : null
 }
 
 function addTotal(table: TableBuilder, row: readonly string[], year: number): void {

@@ -37,16 +37,18 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
     throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
   }
   if (/\.json$/i.test(file)) return readJson(file, text)
-  // A number that was cut short is still a number: only the missing line break shows it.
-  if (!text.endsWith('\n'))
-    throw new ImportError(
-      file,
-      'ends in the middle of a line',
-      'Fetch the file again; when it is whole, end its last line with a line break',
-    )
   const wide = text.startsWith('code_muni;')
   const grid = splitCsv(text, wide ? ';' : ',')
   const columns = grid[0]?.length ?? 0
+  const last = grid.at(-1) ?? []
+  // The last line may lack its line break; a text that ends inside a cell or before its last cell was cut.
+  const isOpen = /(^|[,;])"([^"]|"")*$/.test(text.slice(text.lastIndexOf('\n') + 1))
+  if (!text.endsWith('\n') && (isOpen || last.length < columns))
+    throw new ImportError(
+      file,
+      `is cut: its last line (${grid.length}) has ${last.length} of ${columns} values${isOpen ? ', the last without its end' : ''}`,
+      'Fetch the file again',
+    )
   grid.forEach((cells, index) => {
     if (cells.length !== columns && cells.some((cell) => cell !== ''))
       throw new ImportError(

@@ -61,18 +61,26 @@ export const DEMOGRAPHY: AreaImporter = {
     const sources: IbgeSource[] = []
     const ages: AgeSource[] = []
     const territory = chooseEdition(files.filter(({ name }) => territoryRole(name) !== null))
+    const taken = new Map<string, FoundFile>()
     for (const file of files) {
       if (territoryRole(file.name) !== null) continue
       onProgress(file.name)
-      if (/\.dbf$/i.test(file.name)) {
-        ages.push(await readAges(file))
+      const age = /\.dbf$/i.test(file.name) ? await readAges(file) : null
+      const source = age === null ? await readSource(file) : null
+      if (age === null && source === null) {
+        unknown.push(file.name)
         continue
       }
-      const source = await readSource(file)
-      if (source === null) unknown.push(file.name)
-      else if ([...sources, ...ages].some(({ snapshot }) => snapshot.file === file.name))
-        throw new ImportError(file.name, 'is there twice', 'Import one copy of each file')
-      else sources.push(source)
+      const twin = taken.get(file.name)
+      if (twin !== undefined)
+        throw new ImportError(
+          file.shown,
+          `is there twice: ${twin.shown} has the same name`,
+          'Import one copy of each file',
+        )
+      taken.set(file.name, file)
+      if (age !== null) ages.push(age)
+      if (source !== null) sources.push(source)
     }
     if (sources.length + ages.length === 0 && territory === null) return null
     checkEditions(ages.map(({ table }) => table))

@@ -95,7 +95,7 @@ const shownName = ({ name, archive }: FoundFile): string =>
 
 /** What an archive's or file's name says of its edition: month and year, a year, else the name itself. */
 function editionOf({ name, archive }: FoundFile): string {
-  const stem = (archive?.file ?? name).replace(/\.\w+$/, '').toLowerCase()
+  const stem = (archive?.file.split('/').at(-1) ?? name).replace(/\.\w+$/, '').toLowerCase()
   const month = new RegExp(`(${MONTHS.join('|')})_?(20)?(\\d{2})(?!\\d)`).exec(stem)
   if (month !== null) return `20${month[3]}-${String(MONTHS.indexOf(month[1] ?? '') + 1).padStart(2, '0')}`
   return /(?<!\d)20\d{2}(?!\d)/.exec(stem)?.[0] ?? stem.replace(/^base_territorial_/, '')

@@ -15,6 +15,17 @@ const MAX_BYTES = 2 ** 31
 const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
+ * Is it a packed table, whatever its name says? After the header and the CRC-32 an implode stream says how it is packed, in two
+ * bytes that no record of text holds. @param head first bytes, the header's end included where they are to tell
+ */
+export function isDbc(head: Buffer): boolean {
+  if (head.length < 40 || head[0] !== 0x03) return false
+  const stream = head.readUInt16LE(8) + 4
+  const [literals = 0xff, dictionary = 0xff] = head.subarray(stream, stream + 2)
+  return literals <= 1 && dictionary >= 4 && dictionary <= 6
+}
+
+/**
  * @returns dBase bytes: header then records, without the final 0x1A
  * @throws ImportError when the bytes are no .dbc, are cut, or do not have the CRC-32 of the header
  */
@@ -30,7 +41,11 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   const expected = bytes.readUInt32LE(headerLength)
   const body = await explodeStream(bytes.subarray(headerLength + 4), bodyLength + 1, file)
   if (body.length !== bodyLength && !(body.length === bodyLength + 1 && body[bodyLength] === 0x1a))
-    throw new ImportError(file, `unpacks to ${body.length} bytes where its header says ${bodyLength}`, REMEDY)
+    throw new ImportError(
+      file,
+      `${body.length < bodyLength ? 'is cut: it ' : ''}unpacks to ${body.length} bytes where its header says ${bodyLength}`,
+      REMEDY,
+    )
   // The CRC covers the records as they were packed, the final 0x1A included where there is one.
   const checks = [body, body.subarray(0, bodyLength)].map((part) => crc32(part, crc32(header)))
   if (!checks.includes(expected))
@@ -51,7 +66,7 @@ async function explodeStream(packed: Buffer, limit: number, file: string): Promi
   try {
     await pipeline(Readable.from(slices(packed)), stream.through(explode()), output)
   } catch {
-    throw new ImportError(file, 'cannot be unpacked', REMEDY)
+    throw new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY)
   }
   return Buffer.concat(chunks)
 }

@@ -28,6 +28,10 @@ const REMEDY = 'Fetch the file again'
 /** Windows-1252 is Latin-1 but for 0x80–0x9F, where published files have nothing; TextDecoder knows both. */
 const decoder = new TextDecoder('windows-1252')
 
+/** Do the bytes hold all records that the header counts? @param bytes of the whole file */
+export const isWholeDbf = (bytes: Buffer): boolean =>
+  bytes.length >= bytes.readUInt16LE(8) + bytes.readUInt32LE(4) * bytes.readUInt16LE(10)
+
 /** @throws ImportError when the header does not fit the bytes */
 export function openDbf(bytes: Buffer, file: string): DbfTable {
   if (bytes.length < 33 || (bytes[0] as number) % 16 !== 3)

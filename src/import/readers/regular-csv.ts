@@ -7,6 +7,7 @@
  * quotes do not fit is read as a line whose cells are all quoted, so that a quote inside a cell costs nothing.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { StringDecoder } from 'node:string_decoder'
@@ -20,6 +21,8 @@ export interface Unreadable {
 export interface RegularCsv {
   readonly rows: number
   readonly rejected: readonly Unreadable[]
+  /** Nothing could be read from the line the file ends with, and the line has no end: the file was cut. */
+  readonly isCut: boolean
 }
 
 /** A cell that is not closed after so many lines is a quote too many, not a text of many lines. */
@@ -38,9 +41,11 @@ export async function regulariseCsv(
 ): Promise<RegularCsv> {
   const rejected: Unreadable[] = []
   let rows = 0
+  let isLastRead = true
   async function* written(): AsyncGenerator<string> {
     let text = ''
     for await (const record of readRecords(path, columns)) {
+      isLastRead = !('reason' in record)
       if ('reason' in record) rejected.push(record)
       else {
         rows += 1
@@ -55,7 +60,18 @@ export async function regulariseCsv(
     yield text
   }
   await pipeline(Readable.from(written()), createWriteStream(destination))
-  return { rows, rejected }
+  return { rows, rejected, isCut: !isLastRead && !(await endsWithFeed(path)) }
+}
+
+async function endsWithFeed(path: string): Promise<boolean> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(size - 1, 0))
+    return buffer[0] === 0x0a
+  } finally {
+    await handle.close()
+  }
 }
 
 /** Line feeds of a file: what a regular table has one of for each record. */
@@ -161,8 +177,10 @@ async function* readLines(path: string): AsyncGenerator<string> {
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
     const lines = (rest + decoder.write(chunk)).split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
+    for (const line of lines) yield withoutReturn(line)
   }
   rest += decoder.end()
-  if (rest !== '') yield rest
+  if (rest !== '') yield withoutReturn(rest)
 }
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)

@@ -79,6 +79,12 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
     columns.length,
     kept.map(({ place }) => place),
   )
+  if (read.isCut)
+    throw new ImportError(
+      csv.file,
+      `is cut: its last line (${read.rejected.at(-1)?.row}) ends before its last cell does`,
+      'Fetch the file again',
+    )
   await readTable(
     session,
     csv,

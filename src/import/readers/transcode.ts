@@ -2,7 +2,8 @@
  * ISO-8859-1 → UTF-8, once, while a file is read for its digest. In: a stream of published bytes. Out: UTF-8 on disk, and
  * whether the bytes were UTF-8 already.
  *
- * Real exports hold a few bytes of 0x80–0x9F, which ISO-8859-1 leaves to control characters and Windows-1252 gives to
+ * A text that begins with the mark of UTF-8 (EF BB BF) says what it is: the mark is taken away and the text kept, unless it is
+ * not UTF-8 after all. Real exports hold a few bytes of 0x80–0x9F, which ISO-8859-1 leaves to control characters and Windows-1252 gives to
  * dashes and quotes: they are read as Windows-1252. DuckDB's own reader would refuse the whole file for one of them.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
@@ -15,20 +16,35 @@ const WINDOWS_1252 = new TextDecoder('windows-1252')
 /** A character of UTF-8 may be cut at either end of a chunk. */
 const CUT_BYTES = 3
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
 export interface Transcoder {
   readonly stream: Transform
-  /** After the end: every chunk with accents was valid UTF-8. */
+  /** After the end: every chunk with accents was valid UTF-8, and no mark at the beginning said so. */
   wasUtf8(): boolean
 }
 
 export function createTranscoder(): Transcoder {
   let accented = 0
   let valid = 0
+  let begun = false
+  let isMarked = false
+  /** What a marked text is: its first chunk with accents decides. */
+  let marked: 'utf8' | 'latin1' | null = null
   const stream = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
+    transform(published: Buffer, _encoding, done) {
+      let chunk = published
+      if (!begun) {
+        begun = true
+        isMarked = chunk.subarray(0, 3).equals(BYTE_ORDER_MARK)
+        if (isMarked) chunk = chunk.subarray(3)
+      }
       if (isAscii(chunk)) return done(null, chunk)
+      const isValid = isUtf8(trimCut(chunk))
       accented += 1
-      if (isUtf8(trimCut(chunk))) valid += 1
+      if (isValid) valid += 1
+      if (isMarked) marked ??= isValid ? 'utf8' : 'latin1'
+      if (marked === 'utf8') return done(null, chunk)
       done(
         null,
         hasHighControls(chunk)
@@ -37,7 +53,7 @@ export function createTranscoder(): Transcoder {
       )
     },
   })
-  return { stream, wasUtf8: () => accented > 0 && accented === valid }
+  return { stream, wasUtf8: () => !isMarked && accented > 0 && accented === valid }
 }
 
 /** Is there a byte of 0x80–0x9F? Four bytes are looked at together: bit 7 set, bits 6 and 5 not. */
