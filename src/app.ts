@@ -2,7 +2,7 @@
  * The application: Fastify listens, routes and reads bodies; every request passes one hook (admission) and one way out. No
  * environment, no listening: tests inject requests into what this returns. The life of a request is in http/request.ts.
  */
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -11,6 +11,7 @@ import { AppError, both, ERRORS } from './errors.ts'
 import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/authorise.ts'
 import { drain, endsGently } from './http/closing.ts'
 import { docsPages } from './http/docs.ts'
+import { matchesTag } from './http/etag.ts'
 import { createExplorer, EXPLORER_PATHS, rewriteExplorerUrl } from './http/explorer.ts'
 import { createOrder, type Order } from './http/in-order.ts'
 import { createAccessLog, traceOf } from './http/log.ts'
@@ -127,7 +128,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     state.route = route
     try {
       if (isClosing && route === '/ready') throw new AppError('not_ready', IS_ENDING)
-      checkHead(request.headers, request.raw.httpVersion)
+      checkHead(request.raw)
       const { headers, raw } = request
       const admitted =
         cost === null ? undefined : admit(headers, raw.socket, cost, state, parts.keys, parts.limiter)
@@ -272,13 +273,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     })
   }
   let document: string | null = null
-  mountPage('/openapi.json', () => {
+  mountPage('/openapi.json', ({ headers }) => {
     document ??= JSON.stringify(describeApi(ROUTES))
-    return content('application/json; charset=utf-8', document)
+    return revalidated('/openapi.json', headers, 'application/json; charset=utf-8', document)
   })
   for (const { path, type, policy, read } of docsPages())
-    mountPage(path, () =>
-      content(type, read(), { 'content-security-policy': policy, 'cache-control': 'no-cache' }),
+    mountPage(path, ({ headers }) =>
+      revalidated(path, headers, type, read(), { 'content-security-policy': policy }),
     )
   const explore = createExplorer((request) => app.inject(request), explorerKey)
   for (const path of EXPLORER_PATHS)
@@ -301,3 +302,23 @@ const content = (
   bytes: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
 ): ApiResponse => ({ status: 200, headers, body: { kind: 'content', type, content: bytes } })
+
+/** By path: pages do not change while the server runs. */
+const PAGE_TAGS = new Map<string, string>()
+/** A page that clients keep and ask for again with its tag, which is its digest. */
+function revalidated(
+  path: string,
+  asked: IncomingHttpHeaders,
+  type: string,
+  bytes: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
+  let etag = PAGE_TAGS.get(path)
+  if (etag === undefined) {
+    etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`
+    PAGE_TAGS.set(path, etag)
+  }
+  const told = { ...headers, etag, 'cache-control': 'no-cache' }
+  if (matchesTag(asked['if-none-match'], etag)) return { status: 304, headers: told, body: { kind: 'none' } }
+  return content(type, bytes, told)
+}

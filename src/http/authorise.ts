@@ -3,7 +3,7 @@
  * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then 403,
  * where the route needs a capability that the key lacks.
  */
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError, both } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
 import type { RateDecision, RateLimiter } from '../keys/rate-limit.ts'
@@ -17,11 +17,37 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
 const secretOf = (authorization: string | undefined): string | null =>
   BEARER.exec(authorization ?? '')?.[1] ?? null
 
+/** Node.js keeps the first of two; what stands before it may have chosen by the second. @param list name, value, name, value… */
+function hasTwoHosts(list: readonly string[]): boolean {
+  let hosts = 0
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1
+}
+
+/** @throws AppError for a body that is compressed: none is read */
+export function checkCoding({ 'content-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && !/^\s*(identity)?\s*$/i.test(coding))
+    throw new AppError('unsupported_media_type', {
+      detail: both(
+        'O corpo está comprimido; envie-o sem compressão.',
+        'The body is compressed; send it as it is.',
+      ),
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+}
+
 /** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
-export function checkHead(headers: IncomingHttpHeaders, httpVersion: string): void {
+export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1')
     throw new AppError('invalid_request', {
       detail: both('Falta o cabeçalho Host.', 'The Host header is missing.'),
+    })
+  if (hasTwoHosts(rawHeaders))
+    throw new AppError('invalid_request', {
+      detail: both('Há dois cabeçalhos Host; envie um só.', 'There are two Host headers; send one.'),
     })
   if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
 }

@@ -69,6 +69,7 @@ export function docsPages(): DocsPage[] {
   })
   return [
     page('/docs', 'text/html; charset=utf-8', () => PAGE),
+    page('/docs/', 'text/html; charset=utf-8', () => PAGE),
     page('/docs/start.js', 'text/javascript; charset=utf-8', () => START),
     ...Object.entries(ASSETS).map(([name, type]) =>
       page(`/docs/${name}`, type, () => readFileSync(join(folder, name))),

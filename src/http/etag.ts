@@ -42,14 +42,18 @@ export function setValidators(
 ): boolean {
   state.tag = `"${tagBase(access, state.releaseId ?? '')}-${checksum(url)}"`
   state.cacheControl = isPinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
-  return matchesTag(ifNoneMatch, state.tag)
+  // Whether there is anything at all, as * asks, is known with the answer only.
+  return !isAny(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
 }
+
+/** Does If-None-Match ask for any answer that is there? */
+export const isAny = (header: string | undefined): boolean => header?.trim() === '*'
 
 /** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
 export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header !== undefined &&
   (header === tag ||
-    header === '*' ||
+    isAny(header) ||
     header
       .split(',')
       .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))

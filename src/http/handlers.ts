@@ -113,9 +113,11 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   const period = choosePeriod(view, dataset, params.reference_period)
   const table = rows?.find(view, dataset, period) ?? null
   if (table === null) return null
-  const key = keyOf(route, params)
-  if (!route.dataset.key.every((column) => key[column] !== undefined)) return null
-  const position = table.find(route.dataset.key.map((column) => key[column] ?? ''))
+  const keys = keysOf(route, params)
+  const columns = route.dataset.key
+  if (!columns.every((column) => keys[0]?.[column] !== undefined)) return null
+  let position: ReturnType<typeof table.find> = null
+  for (const key of keys) position ??= table.find(columns.map((column) => key[column] ?? ''))
   if (position === null) throw notFound()
   const json = table.record(position)
   const boxes = route.marksCoordinates === true ? knownBoxes(view) : null
@@ -123,6 +125,16 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   const marked = route.marksCoordinates === true ? markRecord(json, boxes) : json
   return { json: marked, meta: periodMeta(period), rows: 1 }
 }
+
+/** The codes of 7 digits that one of 6, as DATASUS writes municipalities, may stand for: one of them is there, or none. */
+export const widenCode = (text: string): string[] =>
+  Array.from({ length: 10 }, (_, digit) => `${text}${digit}`)
+
+/** Keys that a path may name, where it leaves out the check digit of a municipality; one key otherwise. */
+const keysOf = (route: RecordRoute, params: Params): readonly Record<string, string | number>[] =>
+  route.key.ibge_code === 7 && /^\d{6}$/.test(params.ibge_code ?? '')
+    ? widenCode(params.ibge_code ?? '').map((ibge_code) => keyOf(route, { ...params, ibge_code }))
+    : [keyOf(route, params)]
 
 /** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
 function keyOf(
@@ -147,7 +159,11 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
   const dataset = route.dataset.name as DatasetName
   const period = choosePeriod(view, dataset, params.reference_period)
   if (!holds(view, dataset)) throw notFound()
-  const [row] = await lookups.find(view, dataset, keyOf(route, params), period, signal)
+  let row: Row | undefined
+  for (const key of keysOf(route, params)) {
+    row ??= (await lookups.find(view, dataset, key, period, signal))[0]
+    if (row !== undefined) break
+  }
   if (row === undefined) throw notFound()
   const data = route.marksCoordinates === true ? markRow(row, boxes) : row
   return { data, meta: periodMeta(period), rows: 1 }

@@ -16,11 +16,11 @@ import { componentId, type ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { RowStore } from '../rows/row-store.ts'
 import { type AccessClass, accessClassOf } from './access-class.ts'
-import { requireCapability } from './authorise.ts'
+import { checkCoding, requireCapability } from './authorise.ts'
 import { canonicalKeyOf, requestKeyOf } from './cache-key.ts'
 import { takesGzip } from './compression.ts'
 import { makeEnvelope } from './envelope.ts'
-import { setValidators } from './etag.ts'
+import { isAny, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
@@ -90,9 +90,22 @@ export function respond(
   request: ApiRequest,
   parts: ApiParts,
 ): ApiResponse | Promise<ApiResponse> {
+  const answer = answerRequest(mounted, request, parts)
+  if (!isAny(request.headers['if-none-match']) || !mounted.isGet) return answer
+  const modified = (value: ApiResponse): ApiResponse =>
+    value.status === 200 && request.state.tag !== null ? NOT_MODIFIED : value
+  return answer instanceof Promise ? answer.then(modified) : modified(answer)
+}
+
+function answerRequest(
+  mounted: MountedRoute,
+  request: ApiRequest,
+  parts: ApiParts,
+): ApiResponse | Promise<ApiResponse> {
   const { route } = mounted
   const { headers, state } = request
   requireCapability(route, state.key)
+  checkCoding(headers)
   const access = accessClassOf(state.key, headers['accept-language'])
   const current = mounted.area === null ? null : parts.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])

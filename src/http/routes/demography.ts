@@ -1,9 +1,11 @@
 /** Population: estimates and censuses (capability demography.read). */
 import { z } from 'zod'
+import type { Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { YEAR } from '../../query/filters.ts'
+import { widenCode } from '../handlers.ts'
 import type { Route } from '../route.ts'
 
 export const DEMOGRAPHY: readonly Route[] = [
@@ -43,11 +45,15 @@ export const DEMOGRAPHY: readonly Route[] = [
     },
     handle: async (request) => {
       const { parameters, query, lookups, view, rows: store } = request
-      const code = parameters.municipalityCode ?? ''
-      if (!/^\d{7}$/.test(code) || view === null) throw new AppError('not_found')
-      const rows =
+      const text = parameters.municipalityCode ?? ''
+      if (!/^\d{6,7}$/.test(text) || view === null) throw new AppError('not_found')
+      const recordsOf = async (code: string) =>
         store?.find(view, 'population', null)?.recordsOf(code) ??
         (await lookups.find(view, 'population', { municipality_code: code }, null, request.signal))
+      let rows: readonly Row[] = []
+      for (const code of text.length === 7 ? [text] : widenCode(text)) {
+        if (rows.length === 0) rows = await recordsOf(code)
+      }
       // A year alone may be of either type; without a year the type is the estimate.
       const type =
         query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)

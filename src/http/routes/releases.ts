@@ -52,6 +52,10 @@ async function findFile({ parameters, releases }: HandlerRequest): Promise<Liste
   return { ...listed, path: join(folder, listed.path) }
 }
 
+/** A suffix that is longer than the file is all of it (RFC 9110, 14.1.2). */
+const clampSuffix = (range: string, bytes: number): string =>
+  range.replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
+
 /** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
 async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const { path, bytes, sha256 } = await findFile(request)
@@ -73,7 +77,9 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
   if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), {})
   // A part of another version of the file is of no use: then the whole file is sent.
   const wanted =
-    range === undefined || (ifRange !== undefined && ifRange !== tag) ? -2 : parseRange(bytes, range)
+    range === undefined || (ifRange !== undefined && ifRange !== tag)
+      ? -2
+      : parseRange(bytes, clampSuffix(range, bytes))
   if (wanted === -1)
     throw new AppError('range_not_satisfiable', {
       detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
