@@ -27,8 +27,8 @@ export class ApiFailure extends Error {
 }
 
 export interface Api {
-  /** @param path below the API's root, e.g. /v1/states; @throws ApiFailure */
-  get<Answer>(path: string): Promise<Answer>
+  /** @param path below the API's root, e.g. /v1/states; @param accept another type of JSON; @throws ApiFailure */
+  get<Answer>(path: string, accept?: string): Promise<Answer>
   /** @throws ApiFailure */
   post<Answer>(path: string, body: unknown): Promise<Answer>
 }

@@ -53,13 +53,14 @@ function makeApi(key: string, language: string): Api {
     return body
   }
   return {
-    get<Answer>(path: string): Promise<Answer> {
-      const found = fresh.get(path)
+    get<Answer>(path: string, accept = 'application/json'): Promise<Answer> {
+      const name = `${accept} ${path}`
+      const found = fresh.get(name)
       if (found !== undefined && performance.now() - found.at < FRESH_MS)
         return found.answer as Promise<Answer>
-      const answer = call(path, {})
-      fresh.set(path, { at: performance.now(), answer })
-      answer.catch(() => fresh.delete(path))
+      const answer = call(path, { headers: { accept } })
+      fresh.set(name, { at: performance.now(), answer })
+      answer.catch(() => fresh.delete(name))
       return answer as Promise<Answer>
     },
     post: <Answer,>(path: string, body: unknown) =>

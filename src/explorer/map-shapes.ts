@@ -24,6 +24,8 @@ export interface Shapes {
   readonly isClipped: boolean
   /** @returns index of the place under a point of the drawing, or -1 */
   readonly find: (x: number, y: number) => number
+  /** @returns a point of the drawing, or null outside of it */
+  readonly project: (longitude: number, latitude: number) => readonly [x: number, y: number] | null
 }
 
 /** The mainland: islands far out at sea (Noronha, Trindade) would make the country half as large on the screen. */
@@ -117,6 +119,12 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
     height,
     places,
     isClipped,
+    project(longitude, latitude) {
+      const point = projection([longitude, latitude])
+      if (point === null) return null
+      const [x, y] = point
+      return x >= 0 && y >= 0 && x <= width && y <= height ? [x, y] : null
+    },
     find(x, y) {
       const point = projection.invert?.([x, y])
       if (point === undefined || point === null) return -1

@@ -140,6 +140,9 @@ export const EN: Texts = {
   keyFigures: 'Key figures',
   country: 'Brazil',
   facilities: 'Facilities',
+  pointsHint: 'Large points have beds.',
+  pointsLeft: (count) =>
+    `${count} without coordinates, or with coordinates outside of the municipality, are not shown.`,
   allFacilities: 'Whole list',
   trends: 'Over time',
   details: 'Registry',

@@ -142,6 +142,9 @@ export const PT = {
   keyFigures: 'Números principais',
   country: 'Brasil',
   facilities: 'Estabelecimentos',
+  pointsHint: 'Pontos grandes têm leitos.',
+  pointsLeft: (count: string) =>
+    `${count} sem coordenadas, ou com coordenadas fora do município, não aparecem.`,
   allFacilities: 'Lista completa',
   trends: 'Ao longo do tempo',
   details: 'Cadastro',

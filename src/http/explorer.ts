@@ -60,7 +60,8 @@ function apiOf(inject: Inject, key: string, language: string): Api {
     return body
   }
   return {
-    get: <Answer>(url: string) => call({ method: 'GET', url, headers: {} }) as Promise<Answer>,
+    get: <Answer>(url: string, accept = 'application/json') =>
+      call({ method: 'GET', url, headers: { accept } }) as Promise<Answer>,
     post: <Answer>(url: string, body: unknown) =>
       call({
         method: 'POST',

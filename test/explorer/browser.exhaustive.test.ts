@@ -75,6 +75,7 @@ const VIEWS = {
   start: '/',
   table: '/explorer?m=beds_existing_per_100k,bed_capacity_sus&by=state&order=-bed_capacity_sus',
   cell: '/explorer?m=beds_existing_per_100k&by=state&cell=beds_existing_per_100k;state:RR',
+  totals: '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=previous&period=2026-05',
   bars: '/explorer?m=bed_capacity_existing&by=state&view=bars',
   lines:
     '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=lines&from=2026-04',
@@ -156,6 +157,38 @@ t.test('from an empty page to a workbook that verifies, and a link that shows th
   t.equal(await page.locator('#lineage').count(), 0, 'back is back')
   t.same([...problems, ...other.problems], [])
   await other.page.context().close()
+  await page.context().close()
+})
+
+t.test('totals and a change, and the records of a total and of what was before', async (t) => {
+  const { page, problems } = await open(
+    '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=previous&period=2026-05',
+  )
+  const numbersOf = async (row: string): Promise<number[]> =>
+    (await page.locator('tr', { hasText: row }).locator('td.number').allInnerTexts()).map((text) =>
+      Number(text.replaceAll('.', '').replace(',', '.').replace('+', '')),
+    )
+  const [acre, roraima, total] = [
+    await numbersOf('Acre'),
+    await numbersOf('Roraima'),
+    await numbersOf('Total'),
+  ]
+  t.equal(total.length, 4, 'now, before, difference, percent')
+  for (const place of [0, 1, 2]) t.equal(total[place], (acre[place] ?? 0) + (roraima[place] ?? 0))
+  t.equal(total[2], (total[0] ?? 0) - (total[1] ?? 0))
+  for (const [place, value] of [
+    [0, total[0]],
+    [1, total[1]],
+  ]) {
+    await page
+      .locator('tbody.totals a.cell')
+      .nth(place ?? 0)
+      .click()
+    await settle(page)
+    const text = await page.locator('#lineage').innerText()
+    t.match(text, new RegExp(`Soma dos registros: ${new Intl.NumberFormat('pt-BR').format(value ?? 0)}`))
+  }
+  t.same(problems, [])
   await page.context().close()
 })
 

@@ -13,15 +13,7 @@ import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
 import { metricOf } from '../parts/table.tsx'
-import {
-  bodyOf,
-  type CellAddress,
-  keyOf,
-  PAGE_ROWS,
-  pageBodyOf,
-  type Question,
-  readQuestion,
-} from '../question.ts'
+import { bodyOf, keyOf, PAGE_ROWS, pageBodyOf, type Question, readQuestion } from '../question.ts'
 
 export interface ExploreData extends FormData {
   readonly question: Question
@@ -132,10 +124,6 @@ async function loadForm(api: Api, question: Question): Promise<FormData & { read
   }
 }
 
-/** A cell of a total is one of fewer groups. */
-const groupsOf = ({ key }: CellAddress, groupBy: readonly string[]): readonly string[] =>
-  groupBy.filter((dimension) => dimension in key)
-
 /** The records of both sides of a ratio, or of a sum. */
 async function loadRecords(
   api: Api,
@@ -144,18 +132,14 @@ async function loadRecords(
   release: string,
 ): Promise<CellRecords | null> {
   const { cell } = question
-  const metric = cell === null ? undefined : metricOf(catalog, cell.metric)
+  const metric = cell === null ? undefined : metricOf(catalog, cell.metric.replace(/__base$/, ''))
   if (cell === null || metric === undefined) return null
   const sides = metric.kind === 'ratio' ? (['numerator', 'denominator'] as const) : [null]
-  const { metrics, group_by, filters, over_period, population_basis } = bodyOf(question)
+  const { order_by: _order, ...body } = bodyOf(question)
   const answers = await Promise.all(
     sides.map((side) =>
       api.post<LineageAnswer>('/v1/analytics/lineage', {
-        metrics,
-        group_by: groupsOf(cell, group_by),
-        filters,
-        ...(over_period === undefined ? {} : { over_period }),
-        ...(population_basis === undefined ? {} : { population_basis }),
+        ...body,
         key: keyOf(cell.key),
         metric: cell.metric,
         ...(side === null ? {} : { side }),

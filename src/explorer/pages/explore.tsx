@@ -1,5 +1,5 @@
 /** The explorer itself: a question, its answer as table, bars, lines or map, and what stands behind each number. */
-import type { Catalog, QueryAnswer } from '../api.ts'
+import { type Catalog, codeOf, nameOf, type QueryAnswer } from '../api.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
 import { Bars, Lines } from '../parts/charts.tsx'
@@ -85,7 +85,9 @@ function Shown({ data }: { readonly data: ExploreData }) {
   return (
     <h1>
       {metrics.length === 0 ? t.title : metrics.join('; ')}
-      {months.length === 0 ? null : <small> {months.join(', ')}</small>}
+      {months.length === 0 ? null : (
+        <small> {months.length > 3 ? `${months[0]} – ${months.at(-1)}` : months.join(', ')}</small>
+      )}
     </h1>
   )
 }
@@ -123,6 +125,17 @@ function View({ data }: { readonly data: ExploreData }) {
   )
 }
 
+/** Names of the group whose cell is shown: those of its row, or of a row that shares the member. */
+function namesOf({ cell }: Question, answer: QueryAnswer): ReadonlyMap<string, string> {
+  const rows = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
+  return new Map(
+    Object.entries(cell?.key ?? {}).flatMap(([dimension, code]) => {
+      const row = rows.find(({ dimensions }) => codeOf(dimensions[dimension]) === code)
+      return row === undefined ? [] : [[dimension, nameOf(row.dimensions[dimension])] as const]
+    }),
+  )
+}
+
 function Answer({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
   const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()
@@ -156,7 +169,12 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
         <PlaceMap question={question} catalog={catalog} answer={answer} />
       ) : null}
       {data.records === null ? null : (
-        <LineagePanel question={question} catalog={catalog} records={data.records} />
+        <LineagePanel
+          question={question}
+          catalog={catalog}
+          records={data.records}
+          names={namesOf(question, answer)}
+        />
       )}
       <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
       <p class="pages">

@@ -3,10 +3,19 @@
  * Each figure is a link to its question.
  */
 
-import { type Api, ApiFailure, type Catalog, codeOf, type QueryAnswer, type QueryRow } from '../api.ts'
+import {
+  type Api,
+  ApiFailure,
+  type Catalog,
+  codeOf,
+  type Member,
+  type QueryAnswer,
+  type QueryRow,
+} from '../api.ts'
 import { formatNumber, unitText } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Lines } from '../parts/charts.tsx'
+import { PointsMap } from '../parts/points-map.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
@@ -82,31 +91,36 @@ const orNull = <Value,>(promise: Promise<Value>): Promise<Value | null> =>
     throw error
   })
 
-/** What a municipality lies in, as its record says. */
+/** What a place lies in: a municipality as its record says, others as their member does. */
 async function parentsOf(
   api: Api,
   level: string,
   code: string,
 ): Promise<[level: string, code: string, name: string][]> {
-  if (level === 'state' || level === 'region') return []
-  if (level !== 'municipality') return []
-  const record = await orNull(
-    api.get<{ readonly data: Readonly<Record<string, string | number | null>> }>(
-      `/v1/municipalities/${code}`,
-    ),
+  if (level === 'municipality') {
+    const record = await orNull(
+      api.get<{ readonly data: Readonly<Record<string, string | number | null>> }>(
+        `/v1/municipalities/${code}`,
+      ),
+    )
+    const data = record?.data ?? {}
+    const parents: [string, string | number | null | undefined, string | number | null | undefined][] = [
+      ['health_region', data.health_region_code, data.health_region_name],
+      ['health_macroregion', data.health_macroregion_code, data.health_macroregion_name],
+      ['state', data.uf, data.state_name],
+    ]
+    return parents.flatMap(([parent, parentCode, name]) =>
+      parentCode === null || parentCode === undefined
+        ? []
+        : [[parent, String(parentCode), String(name ?? parentCode)]],
+    )
+  }
+  if (level !== 'health_region' && level !== 'health_macroregion') return []
+  const { data } = await api.get<{ readonly data: readonly Member[] }>(
+    `/v1/analytics/dimensions/${level}/values?search=${code}&limit=1`,
   )
-  if (record === null) return []
-  const { data } = record
-  const parents: [string, string | number | null | undefined, string | number | null | undefined][] = [
-    ['health_region', data.health_region_code, data.health_region_name],
-    ['health_macroregion', data.health_macroregion_code, data.health_macroregion_name],
-    ['state', data.uf, data.state_name],
-  ]
-  return parents.flatMap(([parent, parentCode, name]) =>
-    parentCode === null || parentCode === undefined
-      ? []
-      : [[parent, String(parentCode), String(name ?? parentCode)]],
-  )
+  const uf = data[0]?.parent?.code
+  return uf === null || uf === undefined ? [] : [['state', String(uf), String(uf)]]
 }
 
 async function load({ api }: LoadContext, params: Readonly<Record<string, string>>): Promise<PlaceData> {
@@ -167,11 +181,12 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
 }
 
 function View({ data }: { readonly data: PlaceData }) {
-  const { t, language, href } = useSite()
+  const { t, language, href, isLive } = useSite()
   const questionHref = useQuestionHref()
   const { catalog, places, metrics, facilities, trend } = data
   const [place] = places
   if (place === undefined) return null
+  const uf = places.find(({ level }) => level === 'state')?.code ?? ''
   const nameOf = ({ level, name }: Place): string => (level === 'country' ? t.country : name)
   const inside = {
     municipality: 'facility',
@@ -270,6 +285,9 @@ function View({ data }: { readonly data: PlaceData }) {
       {facilities.length === 0 ? null : (
         <section aria-labelledby="facilities">
           <h2 id="facilities">{t.facilities}</h2>
+          {isLive && (place.level === 'municipality' || place.level === 'health_region') ? (
+            <PointsMap level={place.level} code={place.code} uf={uf} filter={data.facilitiesQuery} />
+          ) : null}
           <ul class="results-list columns">
             {facilities.map((facility) => (
               <li key={facility.cnes_code}>

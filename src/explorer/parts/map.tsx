@@ -27,27 +27,21 @@ const ZOOM_MAX = 40
 const loaded = new Map<string, Promise<PlaceShape[]>>()
 
 /** Outlines of a level, of some states or of the country; each is loaded once. */
-function loadShapes(api: Api, level: string, ufs: readonly string[], release: string): Promise<PlaceShape[]> {
-  const load = (uf: string): Promise<PlaceShape[]> => {
-    const query = new URLSearchParams({
-      format: 'topojson',
-      ...(uf === '' ? {} : { uf }),
-      ...(release === '' ? {} : { expected_release_id: release }),
-    })
-    const path = `/v1/geo/outlines/${level}?${query}`
-    let shapes = loaded.get(path)
-    if (shapes === undefined) {
-      shapes = api
-        .get<Topology | { readonly data: Topology }>(path)
-        .then((answer) => featuresOf('objects' in answer ? answer : answer.data))
-      loaded.set(path, shapes)
-      shapes.catch(() => loaded.delete(path))
-    }
-    return shapes
+export function loadShapes(api: Api, level: string, ufs: string, release: string): Promise<PlaceShape[]> {
+  const query = new URLSearchParams({
+    format: 'topojson',
+    // A major region is no part of a state.
+    ...(ufs === '' || level === 'region' ? {} : { uf: ufs }),
+    ...(release === '' ? {} : { expected_release_id: release }),
+  })
+  const path = `/v1/geo/outlines/${level}?${query}`
+  let shapes = loaded.get(path)
+  if (shapes === undefined) {
+    shapes = api.get<{ readonly data: Topology }>(path).then(({ data }) => featuresOf(data))
+    loaded.set(path, shapes)
+    shapes.catch(() => loaded.delete(path))
   }
-  // Few states are loaded one by one; from many on, the country is no larger.
-  const wanted = ufs.length === 0 || ufs.length > 4 ? [''] : ufs
-  return Promise.all(wanted.map(load)).then((parts) => parts.flat())
+  return shapes
 }
 
 export function PlaceMap(props: {
@@ -72,7 +66,7 @@ export function PlaceMap(props: {
     setShapes(null)
     setFailure('')
     if (api === undefined) return
-    loadShapes(api, level, states === '' ? [] : states.split(','), question.release).then(
+    loadShapes(api, level, states, question.release).then(
       (found) => {
         if (isCurrent) setShapes(found)
       },

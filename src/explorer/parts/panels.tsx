@@ -19,13 +19,15 @@ export function LineagePanel(props: {
   readonly question: Question
   readonly catalog: Catalog
   readonly records: CellRecords
+  /** Names of the cell's group, by dimension. */
+  readonly names: ReadonlyMap<string, string>
 }) {
-  const { question, catalog, records } = props
+  const { question, catalog, records, names } = props
   const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
   const { cell } = question
   if (cell === null) return null
-  const metric = metricOf(catalog, cell.metric)
+  const metric = metricOf(catalog, cell.metric.replace(/__base$/, ''))
   const decimals = metric?.decimals ?? 0
   const [first] = records.sides
   return (
@@ -50,7 +52,11 @@ export function LineagePanel(props: {
                 language,
               )}
             </dt>
-            <dd>{dimension === 'reference_period' ? formatMonth(code, language) : code}</dd>
+            <dd>
+              {dimension === 'reference_period'
+                ? formatMonth(code, language)
+                : (names.get(dimension) ?? code)}
+            </dd>
           </div>
         ))}
         <dt>{t.formula}</dt>

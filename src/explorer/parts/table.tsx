@@ -23,6 +23,8 @@ interface Column {
   readonly name: string
   readonly metric: Metric | undefined
   readonly label: string
+  /** What stands in the head, beside the column of the metric itself. */
+  readonly short?: string
   readonly decimals: number
   readonly isSigned: boolean
   /** The value itself, whose records can be looked at. */
@@ -44,12 +46,20 @@ export function columnsOf(
     if (question.change === '') return [own]
     return [
       own,
-      { ...own, name: `${code}__base`, label: `${label}, ${t.base}`, isOwn: false },
-      { ...own, name: `${code}__change`, label: `${label}, ${t.changeColumn}`, isSigned: true, isOwn: false },
+      { ...own, name: `${code}__base`, label: `${label}, ${t.base}`, short: t.base },
+      {
+        ...own,
+        name: `${code}__change`,
+        label: `${label}, ${t.changeColumn}`,
+        short: t.changeColumn,
+        isSigned: true,
+        isOwn: false,
+      },
       {
         ...own,
         name: `${code}__change_percent`,
         label: `${label}, ${t.changePercent}`,
+        short: t.changePercent,
         decimals: 2,
         isSigned: true,
         isOwn: false,
@@ -93,7 +103,7 @@ export function ResultTable(props: {
               />
             ))}
             {columns.map((column) =>
-              column.isOwn ? (
+              column.isOwn && !column.name.includes('__') ? (
                 <Head
                   key={column.name}
                   question={question}
@@ -103,8 +113,9 @@ export function ResultTable(props: {
                   isNumber
                 />
               ) : (
-                <th key={column.name} scope="col" class="number">
-                  {column.label}
+                <th key={column.name} scope="col" class="number" title={column.label}>
+                  <span class="hidden">{labelOf(column.metric, language)}, </span>
+                  {column.short}
                 </th>
               ),
             )}
