@@ -2,15 +2,17 @@
  * Places that follow from a municipality: what an answer by them says, and what releases answer that were made without a
  * territory, or by a version that knew none. That the numbers are right is what oracle.test.ts shows.
  */
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
+import { unzipSync } from 'fflate'
 import t, { type Test } from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { REPORT_FORMAT_NAMES } from '../../src/report/formats.ts'
 import { makeRows } from '../../src/rows/make.ts'
 import { readSettings } from '../../src/settings.ts'
+import { sql, table } from '../../src/sql.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { type Client, openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
@@ -89,6 +91,33 @@ t.test('the macro-region is the municipality’s, not its region’s', async (t)
   t.same(pairs.slice(0, 2), ['12001 1201', '12001 1202'], 'the first region lies in two')
   const [region] = (await client.get('/v1/health-regions?uf=AC&limit=1')).body.data
   t.same(region.health_macroregion_codes, ['1201', '1202'])
+})
+
+t.test('a region names the line of the file that it was published on', async (t) => {
+  const archive = unzipSync(
+    readFileSync(join(small.snapshots, 'territory/base_territorial_demonstracao.zip')),
+  )
+  const lines = Buffer.from(archive['tb_regsaud.csv'] ?? [])
+    .toString('utf8')
+    .split('\n')
+  const view = client.store.current()
+  if (view === null) throw new Error('no release')
+  const rows = await client.engine.run(
+    sql`SELECT health_region_code, source_file, source_row FROM ${table('health_regions')}`,
+    view,
+  )
+  t.ok(rows.length > 400)
+  t.ok(
+    rows.every(({ source_file: file }) => file === 'tb_regsaud.csv'),
+    'the table of names',
+  )
+  t.same(
+    rows.filter(
+      ({ health_region_code: code, source_row: row }) => !lines[Number(row) - 1]?.startsWith(`"${code}"`),
+    ),
+    [],
+    'line breaks inside of names are lines of the file',
+  )
 })
 
 t.test('what lies in no health region keeps its facts', async (t) => {

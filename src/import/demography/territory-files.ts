@@ -125,7 +125,7 @@ export const readTerritoryFile = async ({ name, path }: FoundFile): Promise<Read
 /** A column of a table: the names that editions give it. */
 export type ColumnNames = readonly string[]
 
-/** Rows of a table, with their place in the file: header = 1, or the first row where there is no header. */
+/** Rows of a table, with the line of the file that they begin on: the header's is 1. */
 export interface TerritoryRow {
   readonly row: number
   readonly cells: readonly string[]
@@ -168,10 +168,14 @@ export async function readTable(
       'Fetch the file again; if the publisher renamed the column, this version cannot read the edition',
     )
   const grid = await parseCsv(session, name, text, delimiter, titles.length)
-  return grid.slice(isHeaded ? 1 : 0).map((cells, index) => ({
-    row: index + (isHeaded ? 2 : 1),
-    cells: places.map((place) => cleanText(cells[place] ?? '')),
-  }))
+  // A record begins on the line after those of the records before it, whose cells may hold line breaks.
+  let line = 1
+  const rows = grid.map((cells): TerritoryRow => {
+    const row = line
+    line += cells.reduce((lines, cell) => lines + cell.split('\n').length - 1, 1)
+    return { row, cells: places.map((place) => cleanText(cells[place] ?? '')) }
+  })
+  return rows.slice(isHeaded ? 1 : 0)
 }
 
 /** Blanks around a text go, and runs of blanks and line breaks inside it become one. */
