@@ -9,13 +9,8 @@ import { type FieldName, fieldOf } from '../model/fields.ts'
 import type { Cursor } from '../query/cursor.ts'
 import { type PeriodChoice, planList, planRecord } from '../query/list.ts'
 import type { Lookups } from '../query/lookup-batches.ts'
-import {
-  describeProvenance,
-  planLookups,
-  planPublishedRows,
-  type TracedDataset,
-} from '../query/provenance.ts'
-import { coverageOf, latestPeriod, storedPeriods } from '../release/view.ts'
+import { describeProvenance, planProvenance, type TracedDataset } from '../query/provenance.ts'
+import { latestPeriod, storedPeriods } from '../release/view.ts'
 import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
 import type { ListFormat } from './formats.ts'
 import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
@@ -227,23 +222,18 @@ async function answerProvenance(
   if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
   const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
   if (record === undefined) throw notFound()
-  const published = await engine.run(planPublishedRows(dataset, key, period), view, { signal })
-  const lookups = new Map<string, Row>()
-  for (const { attribute, statement } of planLookups(dataset, record)) {
-    const [row] = await engine.run(statement, view, { signal })
-    if (row !== undefined) lookups.set(attribute, row)
-  }
-  const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
-  const entries = describeProvenance(dataset, family, record, published, lookups, view)
+  const rows = new Map<string, readonly Row[]>()
+  for (const { name, statement } of planProvenance(dataset, key, record, period, view))
+    rows.set(name, await engine.run(statement, view, { signal }))
+  const entries = describeProvenance(dataset, record, rows, period, view)
   if (dataset === 'facilities') {
-    const boxes = await askBoxes(view, engine, signal)
-    entries.push({
-      attribute: 'coordinates_suspect',
-      value: markRow(record, boxes).coordinates_suspect ?? null,
-      raw_value: null,
-      rule: SUSPECT_RULE,
-      source: null,
-    })
+    const value = markRow(record, await askBoxes(view, engine, signal)).coordinates_suspect ?? null
+    const cells = entries.filter(
+      ({ attribute, source }) => source !== null && /^l(at|ong)itude$/.test(attribute),
+    )
+    const from = cells.length > 0 ? cells : [{ raw_value: null, source: null }]
+    for (const { raw_value, source } of from)
+      entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source })
   }
   return {
     data: { ...key, entries: entries as unknown as JsonValue },

@@ -6,7 +6,8 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { RULES } from '../model/rules.ts'
 import { STATES } from '../model/territory/states.ts'
 import type { ReleaseView } from '../release/view.ts'
-import { type ProvenanceEntry, sourceOf } from './provenance.ts'
+import type { ProvenanceEntry } from './provenance.ts'
+import { sourceOf } from './published-sources.ts'
 
 const STATE_CODES: ReadonlySet<string> = new Set(STATES.map(({ ibge_code }) => String(ibge_code)))
 /** The label's place in a line of br_municip.cnv, as an editor counts characters. */

@@ -1,38 +1,31 @@
 /**
- * Where a record's values come from: statements for its published rows, and the entries made of them. Pure.
+ * Where a record's values come from: entries made of the published rows. Pure.
  *
- * In: a dataset, a key, a period and its file family. Out: one entry an attribute, with the published cell, the rule, and
- * file, SHA-256, row and column, so that anyone who holds the file can check it. Names come from the catalog of codes or
- * the municipality list, and point at their rows there. What is computed from other records says so and has no source.
+ * In: a dataset, a record, and the rows that provenance-rows.ts asks for. Out: entries, one for each published cell that a value
+ * comes from: the cell, the rule between the two, and file, SHA-256, row and column, so that anyone who holds the file can
+ * check it. A value that is derived has an entry for each cell it was derived from. What no published cell says has one entry
+ * without a source.
  */
 import type { JsonValue, Row } from '../engine/types.ts'
 import {
+  CADGER_LINEAGE,
   FACILITY_LINEAGE,
+  FACILITY_NAME_LINEAGE,
   FACT_LINEAGE,
-  type FactName,
+  FACT_NAMES,
   type Family,
   REPEATED_FACILITY_LINEAGE,
 } from '../model/cnes/lineage.ts'
-import { type DatasetName, datasetOf } from '../model/datasets.ts'
-import type { FieldName } from '../model/fields.ts'
 import { RULES } from '../model/rules.ts'
 import type { Lineage } from '../model/types.ts'
-import type { ReleaseView } from '../release/view.ts'
-import { ident, join, type Sql, sql, table } from '../sql.ts'
+import { coverageOf, type ReleaseView } from '../release/view.ts'
+import { decidingCells, MONTH_COLUMN, ORIGINS, RULE_TEXTS } from './derived-provenance.ts'
 import { describeMunicipality } from './municipality-provenance.ts'
+import { fieldsOf, NAMED_CODES, type TracedDataset } from './provenance-rows.ts'
+import { hasColumn, type ProvenanceSource, sourceOf } from './published-sources.ts'
 
-export type TracedDataset = 'facilities' | FactName
-
-export interface ProvenanceSource {
-  readonly publisher: string
-  readonly file: string
-  /** Archive the file came in, when it came in one. */
-  readonly archive: string | null
-  readonly sha256: string
-  /** Row of the file, header = 1. */
-  readonly row: number
-  readonly column: string
-}
+export { type NamedStatement, planProvenance, type TracedDataset } from './provenance-rows.ts'
+export { type ProvenanceSource, sourceOf } from './published-sources.ts'
 
 export interface ProvenanceEntry {
   readonly attribute: string
@@ -42,125 +35,233 @@ export interface ProvenanceEntry {
   readonly source: ProvenanceSource | null
 }
 
-interface NameLookup {
-  readonly dataset: DatasetName
-  readonly key: readonly string[]
-  /** Fields of the record that hold the key, where they have other names. */
-  readonly code?: readonly string[]
-  /** Column of the text, where its name is not the attribute's. */
-  readonly column?: string
-}
-/** Names looked up by a code of the record: attribute → where. */
-const LOOKUPS: Readonly<Record<string, NameLookup>> = {
-  municipality_name: {
-    dataset: 'municipalities',
-    key: ['ibge_code'],
-    code: ['municipality_ibge_code'],
-    column: 'name',
-  },
-  facility_type_name: { dataset: 'facility_types', key: ['facility_type_code'] },
-  legal_nature_name: { dataset: 'legal_natures', key: ['legal_nature_code'] },
-  deactivation_reason_name: { dataset: 'deactivation_reasons', key: ['deactivation_reason_code'] },
-  opening_hours_name: { dataset: 'opening_hours', key: ['opening_hours_code'] },
-  bed_type_name: { dataset: 'bed_types', key: ['bed_type_code'] },
-  bed_category_name: { dataset: 'bed_categories', key: ['bed_category_code'] },
-  equipment_name: { dataset: 'equipment_types', key: ['category_code', 'equipment_code'] },
-  category_name: { dataset: 'equipment_categories', key: ['category_code'] },
-  service_name: { dataset: 'specialized_service_types', key: ['service_code'] },
-  classification_name: {
-    dataset: 'specialized_service_classifications',
-    key: ['service_code', 'classification_code'],
-  },
-}
+/** Statement's name → its rows. */
+export type ProvenanceRows = ReadonlyMap<string, readonly Row[]>
 
-/** Attributes computed from others: what is done, in words. */
-const COMPUTED: Readonly<Record<string, string>> = {
-  is_active: 'true when the registry carries no reason of closing',
-  uf: 'state of the municipality',
-  has_beds: 'a bed quantity above 0 among the facility’s beds of the month',
-  has_equipment: 'a quantity above 0 among the facility’s equipment of the month',
-  has_services: 'a declaration among the facility’s services of the month',
-  offers_any_sus: 'an SUS quantity or SUS flag above',
-  beds_non_sus: 'beds_existing − beds_sus',
-  equipment_type_key: 'category_code:equipment_code',
-  classification_key: 'service_code:classification_code',
-  quantity_sus: 'the published quantity; without one, quantity_existing where tp_sus_code is 1, else 0',
-  quantity_sus_basis: 'published where the publisher gives the quantity, else flag',
-  provider_kind: 'what the published code of the provider is',
-}
+const NOT_PUBLISHED = 'not in the published file'
 
-export const planPublishedRows = (
-  dataset: TracedDataset,
-  key: Readonly<Record<string, string | number>>,
-  period: number,
-): Sql =>
-  sql`SELECT * FROM ${table(`${dataset}_provenance`, period)} WHERE ${join(
-    Object.entries(key).map(([column, value]) => sql`${ident(column)} = ${value}`),
-    ' AND ',
-  )} ORDER BY source_file, source_row`
-
-/** Every field of a record. */
-const fieldsOf = (dataset: TracedDataset): FieldName[] => [
-  ...datasetOf(dataset).fields,
-  ...(datasetOf(dataset).detail ?? []),
-]
-
-/** @returns the lookups a record needs: attribute and statement, for codes that are there */
-export function planLookups(
+export function describeProvenance(
   dataset: TracedDataset,
   record: Row,
-): { readonly attribute: string; readonly statement: Sql }[] {
-  const fields = new Set<string>(fieldsOf(dataset))
-  return Object.entries(LOOKUPS).flatMap(([attribute, { dataset, key, code = key, column = attribute }]) => {
-    const codes = code.map((field) => record[field])
-    if (!fields.has(attribute) || codes.some((value) => value === null || value === undefined)) return []
-    const conditions = key.map((name, index) => sql`${ident(name)} = ${codes[index] as string | number}`)
-    const statement = sql`SELECT source_file, source_row, ${ident(column)} AS text FROM ${table(dataset)} WHERE ${join(conditions, ' AND ')}`
-    return [{ attribute, statement }]
-  })
+  rows: ProvenanceRows,
+  period: number,
+  view: ReleaseView,
+): ProvenanceEntry[] {
+  const family: Family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
+  const published = rows.get('published') ?? []
+  const entries = describePublished(dataset, family, record, published, view)
+  const facility =
+    dataset === 'facilities'
+      ? entries
+      : describePublished('facilities', family, record, rows.get('facility') ?? [], view)
+  facility.push(...describeNames(record, rows.get('names') ?? [], facility, view))
+  /** Entries of the record and, for a fact, of its facility, which the record repeats. */
+  const known = (attribute: string): readonly ProvenanceEntry[] => {
+    const own = entries.filter((entry) => entry.attribute === attribute && entry.source !== null)
+    return own.length > 0
+      ? own
+      : facility.filter((entry) => entry.attribute === attribute && entry.source !== null)
+  }
+  const covered = new Set(entries.map(({ attribute }) => attribute.split('.')[0]))
+  for (const attribute of fieldsOf(dataset)) {
+    if (covered.has(attribute)) continue
+    const value = record[attribute] ?? null
+    const own =
+      describeName(attribute, value, rows, known, view) ??
+      describeMonth(attribute, value, period, family, published, view) ??
+      (dataset === 'facilities' ? describeDecision(attribute, value, family, rows, view) : null) ??
+      describeDerived(dataset, attribute, value, family, known)
+    entries.push(...(own ?? [{ attribute, value, raw_value: null, rule: NOT_PUBLISHED, source: null }]))
+  }
+  return entries
 }
 
-/** @param published rows of the provenance table; @param lookups attribute → row of its catalog */
-export function describeProvenance(
+/** Entries of the cells of published rows, by the declared lineage. */
+function describePublished(
   dataset: TracedDataset,
   family: Family,
   record: Row,
   published: readonly Row[],
-  lookups: ReadonlyMap<string, Row>,
   view: ReleaseView,
 ): ProvenanceEntry[] {
-  const entries: ProvenanceEntry[] = []
-  for (const row of published) {
-    if (dataset === 'facilities')
-      entries.push(...describeMunicipality(row, record.municipality_ibge_code ?? null, view))
-    for (const line of lineageOf(dataset, family)) {
+  const lines = lineageOf(dataset, family)
+  const cellsOf = (attribute: string): Lineage[] => lines.filter((line) => line.attribute === attribute)
+  return published.flatMap((row, index) => {
+    const own =
+      dataset === 'facilities'
+        ? [...describeMunicipality(row, record.municipality_ibge_code ?? null, view)]
+        : []
+    for (const line of lines) {
       if (!(line.column in row) || line.rule === 'managing_state') continue
-      entries.push({
-        attribute: attributeOf(line),
-        value: recordValue(line, record, row, published.length > 1),
-        raw_value: textOf(row[line.column]),
-        rule: ruleText(dataset, line, published.length),
-        source: sourceOf(view, row, line.column),
-      })
+      if (!hasColumn(view, row.source_file, line.column)) continue
+      const entry = (cell: Lineage, attribute: string, rule: string): void =>
+        void own.push({
+          attribute,
+          value: recordValue(line, record, row, index, published.length),
+          raw_value: textOf(row[cell.column]),
+          rule,
+          source: sourceOf(view, row, cell.column),
+        })
+      const isFlagged =
+        line.attribute === 'quantity_sus_published' && (textOf(row[line.column]) ?? '').trim() === ''
+      if (isFlagged)
+        for (const cell of [...cellsOf('quantity_existing'), ...cellsOf('tp_sus_code')])
+          entry(cell, 'quantity_sus', RULE_TEXTS.quantity_sus ?? '')
+      else entry(line, attributeOf(line), ruleText(dataset, line, published.length))
     }
+    return own
+  })
+}
+
+/** Entries of the tables that name facilities of files by state, for what the files themselves do not say. */
+function describeNames(
+  record: Row,
+  names: readonly Row[],
+  known: readonly ProvenanceEntry[],
+  view: ReleaseView,
+): ProvenanceEntry[] {
+  const lines = [...CADGER_LINEAGE, ...FACILITY_NAME_LINEAGE].filter(
+    ({ attribute }) => attribute !== 'cnes_code',
+  )
+  return names.flatMap((row) =>
+    lines
+      .filter(
+        ({ attribute, column }) =>
+          row[column] !== null &&
+          row[column] !== undefined &&
+          hasColumn(view, row.source_file, column) &&
+          known.every((entry) => entry.attribute !== attribute),
+      )
+      .map((line) => ({
+        attribute: line.attribute,
+        value: recordValue(line, record, row, 0, 1),
+        raw_value: textOf(row[line.column]),
+        rule: RULES[line.rule],
+        source: sourceOf(view, row, line.column),
+      })),
+  )
+}
+
+type Known = (attribute: string) => readonly ProvenanceEntry[]
+
+const derive = (
+  attribute: string,
+  value: JsonValue,
+  rule: string,
+  from: readonly ProvenanceEntry[],
+): ProvenanceEntry[] => from.map(({ raw_value, source }) => ({ attribute, value, raw_value, rule, source }))
+
+/** The text of a code: its row in the table that names it; of the project's own lists, the cell of the code. */
+function describeName(
+  attribute: string,
+  value: JsonValue,
+  rows: ProvenanceRows,
+  known: Known,
+  view: ReleaseView,
+): ProvenanceEntry[] | null {
+  if (attribute === 'municipality_name') {
+    const [row] = rows.get('municipality') ?? []
+    const source = row === undefined ? null : sourceOf(view, row, municipalityColumn(row))
+    if (row !== undefined && source !== null)
+      return [
+        {
+          attribute,
+          value,
+          raw_value: textOf(row.raw_value),
+          rule: 'text of the code in the published list',
+          source,
+        },
+      ]
+    return derive(attribute, value, OWN_LIST, known('municipality_ibge_code'))
   }
-  const covered = new Set(entries.map(({ attribute }) => attribute.split('.')[0]))
-  for (const field of fieldsOf(dataset)) {
-    if (covered.has(field) || field === 'reference_period' || field === 'declarations') continue
-    const found = lookups.get(field)
-    const source = found === undefined ? null : sourceOf(view, found, LOOKUPS[field]?.column ?? field)
-    const list = source === null ? 'the project’s own list' : 'the published list'
-    const rule =
-      found === undefined ? (COMPUTED[field] ?? 'not in the published file') : `text of the code in ${list}`
-    entries.push({
-      attribute: field,
-      value: record[field] ?? null,
-      raw_value: textOf(found?.text),
-      rule,
-      source,
-    })
-  }
-  return entries
+  const code = NAMED_CODES[attribute]
+  if (code === undefined || value === null) return null
+  const row =
+    (rows.get('codes') ?? []).find((candidate) => candidate.attribute === attribute) ??
+    rows.get(`list:${attribute}`)?.[0]
+  const column = textOf(row?.source_column) ?? code.column
+  const source = row === undefined ? null : sourceOf(view, row, column)
+  if (row !== undefined && source !== null)
+    return [
+      {
+        attribute,
+        value,
+        raw_value: textOf(row.raw_value),
+        rule: 'text of the code in the published list',
+        source,
+      },
+    ]
+  const cells = code.codes.flatMap((field) => {
+    const own = known(field)
+    return own.length > 0 || field !== 'uf' ? own : known('municipality_ibge_code')
+  })
+  return cells.length === 0 ? null : derive(attribute, value, OWN_LIST, cells)
+}
+
+const OWN_LIST = 'text of the code in the project’s own list'
+
+/** Releases made before v1.2.0 do not say the column: it is one of two. */
+const municipalityColumn = (row: Row): string =>
+  textOf(row.source_column) ?? (/\.json$/i.test(String(row.source_file)) ? 'nome' : 'Nome_Município')
+
+/** The month: a column of files by state, which every row repeats; of the national base, the name of the file. */
+function describeMonth(
+  attribute: string,
+  value: JsonValue,
+  period: number,
+  family: Family,
+  published: readonly Row[],
+  view: ReleaseView,
+): ProvenanceEntry[] | null {
+  if (attribute !== 'reference_period') return null
+  if (family === 'base')
+    return [{ attribute, value, raw_value: null, rule: 'the month in the name of the file', source: null }]
+  return published.map((row) => ({
+    attribute,
+    value,
+    raw_value: String(period),
+    rule: 'year and month',
+    source: sourceOf(view, row, MONTH_COLUMN),
+  }))
+}
+
+/** Whether a facility has beds, equipment, services, and any for SUS: the first cells that say so. */
+function describeDecision(
+  attribute: string,
+  value: JsonValue,
+  family: Family,
+  rows: ProvenanceRows,
+  view: ReleaseView,
+): ProvenanceEntry[] | null {
+  const facts = new Map(FACT_NAMES.map((fact) => [fact, rows.get(fact) ?? null]))
+  const cells = decidingCells(attribute, value, family, facts)
+  if (cells === null) return null
+  const rule = RULE_TEXTS[attribute] ?? ''
+  if (cells.length === 0) return [{ attribute, value, raw_value: null, rule, source: null }]
+  return cells.map(({ row, column }) => ({
+    attribute,
+    value,
+    raw_value: textOf(row[column]),
+    rule,
+    source: sourceOf(view, row, column),
+  }))
+}
+
+function describeDerived(
+  dataset: TracedDataset,
+  attribute: string,
+  value: JsonValue,
+  family: Family,
+  known: Known,
+): ProvenanceEntry[] | null {
+  const origin = ORIGINS[dataset]?.[attribute] ?? ORIGINS.all?.[attribute]
+  if (origin === undefined) return null
+  const rule = origin.rule[family]
+  const all = origin.from[family].map((name) => known(name))
+  const hasText = ({ raw_value }: ProvenanceEntry): boolean => (raw_value ?? '').trim() !== ''
+  const from = origin.isFirst === true ? (all.find((own) => own.some(hasText)) ?? []) : all.flat()
+  if (from.length > 0) return derive(attribute, value, rule, from)
+  return [{ attribute, value, raw_value: null, rule: value === null ? NOT_PUBLISHED : rule, source: null }]
 }
 
 function lineageOf(dataset: TracedDataset, family: Family): readonly Lineage[] {
@@ -174,6 +275,8 @@ function lineageOf(dataset: TracedDataset, family: Family): readonly Lineage[] {
 const NAMES: Readonly<Record<string, string>> = {
   municipality6: 'municipality_ibge_code',
   quantity_sus_published: 'quantity_sus',
+  provider_code: 'declarations.provider_code',
+  address_code: 'declarations.address_code',
 }
 const attributeOf = ({ attribute }: Lineage): string => NAMES[attribute] ?? attribute
 
@@ -202,10 +305,15 @@ function rowValue({ rule }: Lineage, cell: string | null): JsonValue {
 }
 
 /** The record's value; of one row among several, what that row itself says. */
-function recordValue(line: Lineage, record: Row, row: Row, isOneOfMany: boolean): JsonValue {
+function recordValue(line: Lineage, record: Row, row: Row, index: number, rows: number): JsonValue {
   const [field = '', member] = attributeOf(line).split('.')
   const cell = textOf(row[line.column])?.trim() ?? null
-  if (isOneOfMany && !(field in row)) return rowValue(line, cell)
+  if (field === 'declarations' && member !== undefined) {
+    // Declarations stand in the order of their rows.
+    const declared = (record.declarations as readonly Row[] | undefined)?.[index]
+    return declared === undefined ? cell : (declared[member] ?? null)
+  }
+  if (rows > 1 && !(field in row)) return rowValue(line, cell)
   const value = record[field]
   if (member !== undefined) return (value as Row | null | undefined)?.[member] ?? null
   return value === undefined ? cell : value
@@ -213,20 +321,3 @@ function recordValue(line: Lineage, record: Row, row: Row, isOneOfMany: boolean)
 
 const textOf = (value: JsonValue | undefined): string | null =>
   value === null || value === undefined ? null : String(value)
-
-/** @returns where a published row stands: publisher, file, row; null where the file is not a snapshot of the release */
-export function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
-  const file = textOf(row.source_file)
-  const { cnes, demography } = view.components
-  const snapshots = [...(cnes?.snapshots ?? []), ...(demography?.snapshots ?? [])]
-  const snapshot = snapshots.find((candidate) => candidate.file === file)
-  if (file === null || snapshot === undefined) return null
-  return {
-    publisher: snapshot.publisher,
-    file,
-    archive: snapshot.archive?.file ?? null,
-    sha256: snapshot.sha256,
-    row: Number(row.source_row),
-    column,
-  }
-}

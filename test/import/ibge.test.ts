@@ -44,6 +44,9 @@ const dtbSheet = (...rows: Cell[][]): Buffer =>
   spreadsheet('biff8', { DTB_Municípios: [['TÍTULO'], ['RELATÓRIO'], [], [], [], [], DTB_HEADER, ...rows] })
 const NEW_TOWN = ['51', 'Mato Grosso', '01837', '5101837', 'Boa Esperança do Norte']
 
+/** A name, and the cell that it was read from. */
+const named = (name: string, name_column = 'Nome_Município') => ({ name, name_column, name_raw: name })
+
 t.test('municipality list, spreadsheet: header on row 7, a cell beyond the header', async (t) => {
   const table = readIbge(
     'dtb.xls',
@@ -51,8 +54,8 @@ t.test('municipality list, spreadsheet: header on row 7, a cell beyond the heade
   )
   t.equal(table.family, 'ibge-dtb')
   t.same(table.municipalities, [
-    { row: 8, column: 'Código Município Completo', ibge_code: 1100015, name: "Alta Floresta D'Oeste" },
-    { row: 9, column: 'Código Município Completo', ibge_code: 5101837, name: 'Boa Esperança do Norte' },
+    { row: 8, column: 'Código Município Completo', ibge_code: 1100015, ...named("Alta Floresta D'Oeste") },
+    { row: 9, column: 'Código Município Completo', ibge_code: 5101837, ...named('Boa Esperança do Norte') },
   ])
   balanced(t, table)
   refuses(t, 'dtb.xls', dtbSheet(NEW_TOWN, NEW_TOWN), /twice \(row 9\)/)
@@ -103,7 +106,9 @@ t.test('municipality list, Localidades API: a municipality without micro-region 
   const town = { id: 5101837, nome: 'Boa Esperança do Norte', microrregiao: null, 'regiao-imediata': state }
   const table = readIbge('municipios.json', json([town]))
   t.equal(table.family, 'ibge-localidades')
-  t.same(table.municipalities, [{ row: 1, column: 'id', ibge_code: 5101837, name: 'Boa Esperança do Norte' }])
+  t.same(table.municipalities, [
+    { row: 1, column: 'id', ibge_code: 5101837, ...named('Boa Esperança do Norte', 'nome') },
+  ])
   refuses(t, 'municipios.json', json([town, town]), /twice \(row 2\)/)
   for (const broken of [{ ...town, id: 510183 }, { ...town, nome: null }, { ...town, nome: {} }, null, 7, []])
     refuses(t, 'municipios.json', json([town, broken]), /seven digits and a name \(row 2\)/)

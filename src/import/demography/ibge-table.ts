@@ -8,6 +8,9 @@ export interface MunicipalityRow {
   readonly column: string
   readonly ibge_code: number
   readonly name: string
+  /** Column of the name, and its cell. */
+  readonly name_column: string
+  readonly name_raw: string
 }
 
 export interface PopulationRow {

@@ -15,6 +15,7 @@ import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
+import { administrativeRegions } from './municipality-lists.ts'
 import {
   type AgeTable,
   checkEditions,
@@ -46,7 +47,6 @@ const PRECEDENCE = [
 ]
 /** Codes that official tables carry although they are no municipality. */
 const BRASILIA = 5300108
-const REGION_COUNT = 19
 
 export const DEMOGRAPHY: AreaImporter = {
   area: 'demography',
@@ -147,7 +147,7 @@ async function buildDemography(
       note(snapshot.file, 'superseded', table.municipalities.length)
 
   await session.run(
-    `CREATE TABLE list_in (ibge_code INTEGER, name VARCHAR, source_row INTEGER);
+    `CREATE TABLE list_in (ibge_code INTEGER, name VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR);
      CREATE TABLE states_in (ibge_code INTEGER, uf VARCHAR, name VARCHAR, region_code INTEGER, region_name VARCHAR);
      CREATE TABLE population_in (municipality_code VARCHAR, reference_year INTEGER, population_type VARCHAR, population INTEGER,
        source_file VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR)`,
@@ -155,7 +155,13 @@ async function buildDemography(
   await insert(
     session,
     'list_in',
-    list.table.municipalities.map(({ ibge_code, name, row }) => [ibge_code, name, row]),
+    list.table.municipalities.map(({ ibge_code, name, row, name_column, name_raw }) => [
+      ibge_code,
+      name,
+      row,
+      name_column,
+      name_raw,
+    ]),
   )
   await insert(
     session,
@@ -233,15 +239,15 @@ async function buildDemography(
   await session.run(
     `CREATE TABLE municipalities_out AS
      WITH members AS (
-       SELECT ibge_code, name, ibge_code // 100000 AS state_ibge_code, 'MUNICIPALITY' AS territorial_type, ${file} AS source_file, source_row FROM list_in
+       SELECT ibge_code, name, ibge_code // 100000 AS state_ibge_code, 'MUNICIPALITY' AS territorial_type, ${file} AS source_file, source_row, source_column, raw_value FROM list_in
        UNION ALL
-       SELECT ibge_code * 100000, 'Município ignorado - ' || uf, ibge_code, 'IGNORED', NULL, NULL FROM states_in WHERE uf <> 'DF'
+       SELECT ibge_code * 100000, 'Município ignorado - ' || uf, ibge_code, 'IGNORED', NULL, NULL, NULL, NULL FROM states_in WHERE uf <> 'DF'
        UNION ALL
-       SELECT (530000 + 10 * n) * 10, 'Região administrativa ' || (530000 + 10 * n), 53, 'ADMINISTRATIVE_REGION', NULL, NULL FROM range(2, ${REGION_COUNT + 1}) AS regions(n)
+       ${administrativeRegions()}
      )
      SELECT CAST(members.ibge_code AS INTEGER) AS ibge_code, members.name, uf, CAST(state_ibge_code AS INTEGER) AS state_ibge_code,
        states_in.name AS state_name, region_code, region_name, territorial_type, ${ofTerritory.columns}, ${foldText('members.name')} AS search_text,
-       members.source_file, CAST(members.source_row AS INTEGER) AS source_row
+       members.source_file, CAST(members.source_row AS INTEGER) AS source_row, members.source_column, members.raw_value
      FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code${ofTerritory.joins};
      CREATE TABLE states_out AS
      SELECT ibge_code, uf, name, region_code, region_name,

@@ -1,5 +1,7 @@
 /** IBGE's municipality lists: DTB (spreadsheet of 2024, CSV of 2022) and the Localidades API. In: grid or JSON. */
+import { ADMINISTRATIVE_REGIONS } from '../../model/cnes/codes/index.ts'
 import { ImportError } from '../import-error.ts'
+import { quoteText } from '../session.ts'
 import { foldTitle, type Grid, type IbgeTable, isRecord, TableBuilder } from './ibge-table.ts'
 
 const CODE_TITLE = 'codigo municipio completo'
@@ -19,9 +21,10 @@ export function readDtb(file: string, grid: Grid): IbgeTable {
   if (nameAt < 0) throw new ImportError(file, 'lacks the column Nome_Município', 'Fetch the file again')
   const table = new TableBuilder(file)
   const column = grid[header]?.[codeAt] ?? ''
+  const nameColumn = grid[header]?.[nameAt] ?? ''
   grid.forEach((cells, index) => {
     if (index <= header || cells.every((cell) => cell.trim() === '')) return
-    addMunicipality(file, table, index + 1, column, cells[codeAt] ?? '', cells[nameAt] ?? '')
+    addMunicipality(file, table, index + 1, [column, nameColumn], cells[codeAt] ?? '', cells[nameAt] ?? '')
   })
   return table.finish('ibge-dtb', false)
 }
@@ -31,7 +34,7 @@ export function readLocalidades(file: string, value: readonly unknown[]): IbgeTa
   const table = new TableBuilder(file)
   value.forEach((element, index) => {
     const { id, nome } = isRecord(element) ? element : {}
-    addMunicipality(file, table, index + 1, 'id', String(id), typeof nome === 'string' ? nome : '')
+    addMunicipality(file, table, index + 1, ['id', 'nome'], String(id), typeof nome === 'string' ? nome : '')
   })
   return table.finish('ibge-localidades', false)
 }
@@ -40,7 +43,7 @@ function addMunicipality(
   file: string,
   table: TableBuilder,
   row: number,
-  column: string,
+  [column, name_column]: readonly [code: string, name: string],
   code: string,
   name: string,
 ): void {
@@ -53,5 +56,17 @@ function addMunicipality(
   const ibge_code = Number(code.trim())
   if (table.hasMunicipality(ibge_code))
     throw new ImportError(file, `lists a municipality twice (row ${row})`, 'Fetch the file again')
-  table.addMunicipality({ row, column, ibge_code, name: name.trim() })
+  table.addMunicipality({ row, column, ibge_code, name: name.trim(), name_column, name_raw: name })
+}
+
+const REGION_COUNT = 19
+
+/** SELECT of the regions of the Federal District that the registry codes first, as rows of the municipality list. */
+export function administrativeRegions(): string {
+  const named = ADMINISTRATIVE_REGIONS.map(
+    ([code = '', name = '']) => `(${Number(code)}, ${quoteText(name)})`,
+  )
+  return `SELECT (530000 + 10 * n) * 10, coalesce(named.name, 'Região administrativa ' || (530000 + 10 * n)), 53, 'ADMINISTRATIVE_REGION', NULL, NULL, NULL, NULL
+       FROM range(2, ${REGION_COUNT + 1}) AS regions(n)
+       LEFT JOIN (VALUES ${named.join(', ')}) AS named(code, name) ON named.code = (530000 + 10 * n) * 10`
 }

@@ -33,7 +33,7 @@ export const DATASETS = {
       'health_macroregion_name',
       'territory_edition',
     ],
-    internal: ['search_text', ...SOURCE],
+    internal: ['search_text', ...SOURCE, 'source_column', 'raw_value'],
     filters: {
       state: { kind: 'equals', column: 'uf', values: { uf: true } },
       search: { kind: 'search', codes: 'ibge_code', text: 'search_text' },
