@@ -59,7 +59,11 @@ interface Made {
 /** A release of the real list and some files of the territory, read through the application. */
 async function importWith(files: readonly string[], t: Test): Promise<Made> {
   const releasesDir = join(temporaryFolder('territory'), 'releases')
-  const result = await importPaths([LIST, ...files].map(sharedPath), { releasesDir, maxRejected: 0.001 })
+  const result = await importPaths([LIST, ...files].map(sharedPath), {
+    releasesDir,
+    maxRejected: 0.001,
+    withoutPopulation: true,
+  })
   await writePointer(releasesDir, result.analytics)
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())
@@ -231,6 +235,7 @@ t.test('two claims to be the health regions', { skip: skipWithoutShared }, async
       importPaths([LIST, ...files.map((file) => `territory/${file}`)].map(sharedPath), {
         releasesDir: join(temporaryFolder('territory'), 'releases'),
         maxRejected: 0.001,
+        withoutPopulation: true,
       }),
       { message },
       files.join(' and '),

@@ -40,7 +40,11 @@ async function importFiles(files: Readonly<Record<string, string | Buffer>>): Pr
 
 async function importAll(paths: readonly string[]): Promise<Made> {
   const releasesDir = join(temporaryFolder('territory'), 'releases')
-  const result = await importPaths([list, ...paths], { releasesDir, maxRejected: 0.001 })
+  const result = await importPaths([list, ...paths], {
+    releasesDir,
+    maxRejected: 0.001,
+    withoutPopulation: true,
+  })
   const text = readFileSync(join(releasesDir, result.demography ?? '', 'manifest.json'), 'utf8')
   return { result, manifest: JSON.parse(text) as Manifest }
 }
