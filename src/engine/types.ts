@@ -82,6 +82,10 @@ export interface ReleaseSource {
   list(): Promise<readonly { readonly manifest: Manifest; readonly promoted: boolean }[]>
   /** Folder of a verified release of any area, with its manifest; null where there is none. */
   locate(id: string): Promise<{ readonly folder: string; readonly manifest: Manifest } | null>
+  /** What is wrong with current.json, in public words; null where it is in order, or not there. */
+  pointerProblem(): string | null
+  /** Files of the release in service that are gone or cut since it was verified. */
+  missingFiles(): readonly string[]
   /** Releases that were refused, and why, in public words. */
   problems(): readonly { readonly release_id: string; readonly reason: string }[]
 }

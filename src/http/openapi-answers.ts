@@ -125,6 +125,11 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
     status: { const: 'ready' },
     release_id: text('Analytics release in service.'),
     refused: REFUSED,
+    pointer: orNull(text('What is wrong with current.json; null where nothing is.')),
+    missing_files: {
+      type: 'array',
+      items: text('File of the release in service that is gone or cut: release id and path.'),
+    },
     row_store: object({
       complete: flag('Lists and records are answered from row files.'),
       missing: {

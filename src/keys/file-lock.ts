@@ -1,11 +1,21 @@
 /**
- * A lock beside a file, for two commands that change it at once: `<file>.lock`, made with O_EXCL.
+ * A lock beside a file, for two commands that change it at once: `<file>.lock`, a symbolic link whose target is the name of
+ * the process. It is made whole or not at all, and takes no block of a disk that is full.
  *
  * In: the file and what to do while holding its lock. Out: what that returned. A lock whose process has ended, or that is
  * older than any honest change, is broken. Absent on purpose: locks between machines; a file of keys belongs to one.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs'
 import { KeysError } from './keys-error.ts'
 
 const WAIT_MS = 20
@@ -31,9 +41,7 @@ function takeLock(lock: string, token: string): void {
   const started = Date.now()
   for (;;) {
     try {
-      const handle = openSync(lock, 'wx', 0o600)
-      writeSync(handle, token)
-      closeSync(handle)
+      makeLock(lock, token)
       return
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -45,8 +53,26 @@ function takeLock(lock: string, token: string): void {
   }
 }
 
+/** @throws EEXIST where there is one */
+function makeLock(lock: string, token: string): void {
+  if (process.platform !== 'win32') {
+    symlinkSync(token, lock)
+    return
+  }
+  // Links need a privilege there.
+  const handle = openSync(lock, 'wx', 0o600)
+  try {
+    writeSync(handle, token)
+  } catch (error) {
+    rmSync(lock, { force: true })
+    throw error
+  } finally {
+    closeSync(handle)
+  }
+}
+
 function isStale(lock: string): boolean {
-  const stat = statSync(lock, { throwIfNoEntry: false })
+  const stat = lstatSync(lock, { throwIfNoEntry: false })
   if (stat === undefined) return false
   if (Date.now() - stat.mtimeMs > STALE_MS) return true
   const pid = /^(\d+) /.exec(readLock(lock) ?? '')?.[1]
@@ -56,7 +82,7 @@ function isStale(lock: string): boolean {
 
 function readLock(lock: string): string | null {
   try {
-    return readFileSync(lock, 'utf8')
+    return lstatSync(lock).isSymbolicLink() ? readlinkSync(lock) : readFileSync(lock, 'utf8')
   } catch {
     return null
   }

@@ -8,12 +8,16 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
+import { missingFiles, stateOfFolders } from './presence.ts'
 import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
 const POLL_MS = 500
-/** A refused release may be repaired; reading all of it again costs seconds, so it is not done at every poll. */
+/** A refused release may be repaired; reading all of it again costs seconds, so it is done once a file of it has changed. */
 const RETRY_REFUSED_MS = 30_000
+/** So often files are looked at, without reading them: those of a refused release, and those of the one in service. */
+const LOOK_MS = 3000
+const POINTER = 'current.json'
 
 export interface StoreOptions {
   readonly releasesDir: string
@@ -118,13 +122,40 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const folderIds = async (): Promise<string[]> =>
     (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()
 
-  let refused: { readonly id: string; readonly at: number } | null = null
+  let refused: { readonly id: string; readonly at: number; readonly state: string } | null = null
+  let pointerProblem: string | null = null
+  let missing: readonly string[] = []
+  let lookedAt = 0
+  /** Files of a refused release, and of the releases that it joins. */
+  const stateOf = (): Promise<string> => stateOfFolders(releasesDir, [...problems.keys()].sort())
+  const lookAtFiles = async (): Promise<void> => {
+    if (current === null) return
+    const { analytics, components } = current
+    const found = await missingFiles(
+      releasesDir,
+      [analytics, ...Object.values(components)].filter((manifest) => manifest !== null),
+    )
+    for (const file of found)
+      if (!missing.includes(file)) options.onProblem?.(current.id, `${file} is missing or cut`)
+    missing = found
+  }
   const refresh = async (isPoll: boolean): Promise<void> => {
-    const id = await readPointer(releasesDir)
+    const looks = Date.now() - lookedAt >= LOOK_MS
+    if (looks) {
+      lookedAt = Date.now()
+      await lookAtFiles()
+    }
+    const { id, problem } = await lookAtPointer(releasesDir)
+    if (problem !== null && problem !== pointerProblem) options.onProblem?.(POINTER, problem)
+    pointerProblem = problem
     if (id === null || id === current?.id) return
-    if (isPoll && refused?.id === id && Date.now() - refused.at < RETRY_REFUSED_MS) return
+    if (isPoll && refused?.id === id && Date.now() - refused.at < RETRY_REFUSED_MS) {
+      if (!looks || (await stateOf()) === refused.state) return
+    }
+    // As it was before it was read: what changes meanwhile is another change.
+    const before = await stateOf()
     const view = await viewOf(id)
-    refused = view === null ? { id, at: Date.now() } : null
+    refused = view === null ? { id, at: Date.now(), state: before } : null
     if (view === null) return
     current = view
     options.onCurrent?.(view)
@@ -182,6 +213,8 @@ export function createStore(options: StoreOptions): ReleaseStore {
       const manifest = await verified(id)
       return manifest === null ? null : { folder: join(releasesDir, id), manifest }
     },
+    pointerProblem: () => pointerProblem,
+    missingFiles: () => missing,
     problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
     refresh: () => refreshOnce(),
     close: () => clearInterval(timer),
@@ -189,13 +222,27 @@ export function createStore(options: StoreOptions): ReleaseStore {
 }
 
 /** @returns the id current.json names, or null when there is none or it cannot be read */
-export async function readPointer(releasesDir: string): Promise<string | null> {
+export const readPointer = async (releasesDir: string): Promise<string | null> =>
+  (await lookAtPointer(releasesDir)).id
+
+/** @returns the id current.json names, and what is wrong with it; neither where there is no such file */
+async function lookAtPointer(
+  releasesDir: string,
+): Promise<{ readonly id: string | null; readonly problem: string | null }> {
+  const damaged = (problem: string) => ({ id: null, problem })
+  let text: string
   try {
-    const value: unknown = JSON.parse(await readFile(join(releasesDir, 'current.json'), 'utf8'))
-    const id = (value as { analytics?: unknown }).analytics
-    return typeof id === 'string' && RELEASE_ID.test(id) ? id : null
+    text = await readFile(join(releasesDir, POINTER), 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? { id: null, problem: null } : damaged(`cannot be read (${code})`)
+  }
+  try {
+    const id = (JSON.parse(text) as { analytics?: unknown } | null)?.analytics
+    if (typeof id === 'string' && RELEASE_ID.test(id)) return { id, problem: null }
+    return damaged('does not name an analytics release')
   } catch {
-    return null
+    return damaged('is not JSON')
   }
 }
 

@@ -24,14 +24,17 @@ export const HEALTH: readonly Route[] = [
     handle: async ({ releases, rows }) => {
       const current = releases.current()
       const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
+      const pointer = releases.pointerProblem()
       if (current === null)
         throw new AppError('not_ready', {
           detail:
-            refused.length === 0
-              ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
-              : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
+            pointer !== null
+              ? both('O arquivo current.json está danificado.', `The file current.json ${pointer}.`)
+              : refused.length === 0
+                ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
+                : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
           headers: { 'Retry-After': '5' },
-          extra: { refused },
+          extra: { refused, pointer },
         })
       // Without row files the engine answers lists and records, at a fraction of the pace.
       const missing = rows?.problems(current).map(({ dataset, reason }) => ({ dataset, reason })) ?? []
@@ -40,6 +43,8 @@ export const HEALTH: readonly Route[] = [
           status: 'ready',
           release_id: current.id,
           refused,
+          pointer,
+          missing_files: releases.missingFiles(),
           row_store: { complete: missing.length === 0, missing },
         },
       }
