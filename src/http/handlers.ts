@@ -6,6 +6,7 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError } from '../errors.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import { type FieldName, fieldOf } from '../model/fields.ts'
+import { STATES } from '../model/territory/states.ts'
 import type { Cursor } from '../query/cursor.ts'
 import { type PeriodChoice, planList, planRecord } from '../query/list.ts'
 import type { Lookups } from '../query/lookup-batches.ts'
@@ -138,12 +139,17 @@ function keyOf(
 ): Record<string, string | number> {
   const key: Record<string, string | number> = {}
   for (const [column, digits] of Object.entries(form)) {
-    const text = params[column] ?? ''
+    const written = params[column] ?? ''
+    const text = column === 'ibge_code' && digits === 2 ? stateCodeOf(written) : written
     if (text.length !== digits || !DIGITS.test(text)) throw notFound()
     key[column] = fieldOf(column as FieldName).type === 'integer' ? Number(text) : text
   }
   return key
 }
+
+/** A state may be named by its letters: BA and ba are 29. */
+const stateCodeOf = (text: string): string =>
+  String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
 
 async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
   const { engine, lookups, view, params, signal } = request

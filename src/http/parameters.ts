@@ -15,8 +15,8 @@ import type { ListRoute, Route } from './route.ts'
 export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
-const PERIOD = takes(z.string().regex(/^(\d{4}-(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
-const ONE_PERIOD = takes(z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
+const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
+const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
 
 export function wholeNumber(low: number, high: number) {
   return takes(
