@@ -244,7 +244,7 @@ function wholeOf(
       ['reference_period'],
     )
   const same = totals.find((total) => total.query.group_by.join() === group_by.join())
-  return same ?? level(group_by, 'whole_', 1, 'share_of ')
+  return same ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
 }
 
 const shareNotes = ({ share_of, metrics }: AnalyticsQuery): string[] =>

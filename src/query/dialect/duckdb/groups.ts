@@ -158,13 +158,28 @@ export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
   FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
 }
 
-/** Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated. */
-/** @param more columns of the spine that stay beside its keys */
+/** Is it the grand total of other rows? Each dataset has one row then, so that there is no spine to join them to. */
+export const isOneRow = ({ name, query, base }: AggregatePlan): boolean =>
+  name !== '' && query.group_by.length === 0 && base === null
+
+/** The one row of each dataset side by side. */
+function oneRowSql(plan: AggregatePlan): Sql {
+  const rows = plan.datasets.filter(hasRows).map(({ dataset }) => relationAs(plan, dataset))
+  return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : join(rows, ', ')
+}
+
+/**
+ * Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated.
+ * @param more columns of the spine that stay beside its keys
+ */
 export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sql {
   const columns = plan.metrics.flatMap((metric, index) => [
     sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
     sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
   ])
+  if (isOneRow(plan))
+    return sql`  SELECT ${join(columns, ',\n    ')}
+  FROM ${oneRowSql(plan)}`
   const only = onlyFacts(plan)
   const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== only)
   const joins = joined.map(({ dataset, keys }) => {

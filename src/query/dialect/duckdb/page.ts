@@ -50,8 +50,11 @@ function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan)
   ]
 }
 
-/** Groups of the page in order, and what they are ordered by; ties are broken by the whole key. */
-export function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
+/**
+ * Groups of the page in order, and what they are ordered by; ties are broken by the whole key.
+ * @param isCut false: of a level, all rows of which are shown: there is nothing to order before that
+ */
+export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = true): Sql {
   const groups = plan.query.group_by
   const order = orderOf(plan)
   const carrier = carrierOf(plan)
@@ -73,7 +76,7 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null): Sql {
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
   return sql`  SELECT ${join(columns, ', ')}
-  FROM ${relationAs(plan, 'valued')}${join(joins, '')}${wanted}${orderBy(order)}
+  FROM ${relationAs(plan, 'valued')}${join(joins, '')}${wanted}${isCut ? orderBy(order) : EMPTY}
   LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
@@ -107,10 +110,14 @@ interface OrderTerm {
   readonly isText: boolean
 }
 
-export function orderBy(order: readonly OrderTerm[]): Sql {
-  const terms = order.map(({ way, isText }, index) =>
-    TEXT(`"order_${index}"${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`),
+/** @param prefix of the columns that hold what is ordered by */
+export const orderTerms = (order: readonly OrderTerm[], prefix = 'order_'): Sql[] =>
+  order.map(({ way, isText }, index) =>
+    TEXT(`"${prefix}${index}"${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`),
   )
+
+export function orderBy(order: readonly OrderTerm[]): Sql {
+  const terms = orderTerms(order)
   return terms.length === 0 ? EMPTY : sql`\n  ORDER BY ${join(terms, ', ')}`
 }
 

@@ -11,9 +11,9 @@ import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan } from '../../aggregate.ts'
 import { totalMark } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
-import { baseSpineCte, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
+import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
 import { isMeasured, measuredCte, shownValues } from './measured.ts'
-import { chosenCte, type GroupKey, orderBy, orderOf, pageCte, valuedCte } from './page.ts'
+import { chosenCte, type GroupKey, orderBy, orderOf, orderTerms, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
 
 /** Columns of a result that say something of all its rows, and are the same in each. */
@@ -26,35 +26,45 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
   const ctes = [
     ...groupCtes(plan),
     sql`summary AS (\n${summaryCte(plan)}\n)`,
-    named(plan, 'chosen', chosenCte(plan, only)),
-    named(plan, 'page', pageCte(plan)),
-    ...totals.flatMap((total) => [
-      named(total, 'chosen', chosenCte(total, null)),
-      named(total, 'page', pageCte(total)),
+    ...[plan, ...totals].flatMap((own) => [
+      named(own, 'chosen', chosenCte(own, own === plan ? only : null, own === plan)),
+      named(own, 'page', pageCte(own)),
     ]),
   ]
+  const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
   const rows =
     totals.length === 0
-      ? sql`SELECT summary.*, page.*${withoutOrder(plan)}
+      ? sql`SELECT summary.*, page.*${without(orders)}
 FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
-      : sql`SELECT summary.*, rows.*
-FROM summary LEFT JOIN (
-${join([plan, ...totals].map(levelRows), '\n  UNION ALL BY NAME\n')}
-) AS rows ON true
-  ORDER BY level, place`
+      : levelsOf(plan)
   return sql`WITH ${join(ctes, ',\n')}
 ${rows}`
 }
 
-/** Rows of the page, or of a level of totals, with their place in it. */
-const levelRows = (plan: AggregatePlan, level: number): Sql =>
-  sql`  SELECT ${whole(level)} AS level, row_number() OVER (${orderBy(orderOf(plan))}) AS place, *${withoutOrder(plan)}
-  FROM ${relation(plan, 'page')}`
-
-function withoutOrder(plan: AggregatePlan): Sql {
-  const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
-  return orders.length === 0 ? EMPTY : sql` EXCLUDE (${join(orders, ', ')})`
+/** Rows of the page, then those of each level of totals, each in its own order. */
+function levelsOf(plan: AggregatePlan): Sql {
+  const levels = [plan, ...plan.totals]
+  const orders: Sql[] = []
+  const terms: Sql[] = [TEXT('level')]
+  const selects = levels.map((own, level) => {
+    const order = orderOf(own)
+    const renamed = order.map((_, index) => ident(`order_${level}_${index}`))
+    orders.push(...renamed)
+    terms.push(...orderTerms(order, `order_${level}_`))
+    const columns = order.map((_, index) => sql`, ${ident(`order_${index}`)} AS ${renamed[index] ?? EMPTY}`)
+    const names = order.map((_, index) => ident(`order_${index}`))
+    return sql`  SELECT ${whole(level)} AS level, *${without(names)}${join(columns, '')}
+  FROM ${relation(own, 'page')}`
+  })
+  return sql`SELECT summary.*, rows.*${without(orders)}
+FROM summary LEFT JOIN (
+${join(selects, '\n  UNION ALL BY NAME\n')}
+) AS rows ON true
+  ORDER BY ${join(terms, ', ')}`
 }
+
+const without = (columns: readonly Sql[]): Sql =>
+  columns.length === 0 ? EMPTY : sql` EXCLUDE (${join(columns, ', ')})`
 
 const named = (plan: AggregatePlan, own: string, cte: Sql): Sql =>
   plan.name === '' ? sql`${TEXT(own)} AS (\n${cte}\n)` : sql`${relation(plan, own)} AS (\n${cte}\n)`
@@ -88,7 +98,7 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
   return [
     ...sums(plan),
     ...(base === null ? [] : sums(base.plan)),
-    ...(onlyFacts(plan) === null ? [named(plan, 'spine', spineCte(plan))] : []),
+    ...(onlyFacts(plan) === null && !isOneRow(plan) ? [named(plan, 'spine', spineCte(plan))] : []),
     named(plan, 'joined', joinedCte(plan)),
     ...(base === null
       ? []
