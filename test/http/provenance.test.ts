@@ -3,13 +3,15 @@
  * and column, by code that shares nothing with the importer.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
+import { writePointer } from '../../src/release/writer.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
+import { forgeRelease, joinForged } from '../fixtures/forged-release.ts'
 import { columnOf, type RawTable, readZip, splitTable } from '../fixtures/raw-base.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
@@ -125,6 +127,30 @@ t.test('an offering declared several times lists every row', async (t) => {
     ).size,
     many.declarations.length,
   )
+})
+
+t.test('a release made before names and headers were kept', async (t) => {
+  const { releasesDir, result } = await makeSmallRelease()
+  const cnes = await forgeRelease(releasesDir, result.cnes ?? '', (folder, manifest) => {
+    Reflect.deleteProperty(manifest, 'headers')
+    Reflect.deleteProperty(manifest.datasets, 'code_names_provenance')
+    manifest.files = manifest.files.filter(({ path }) => !path.startsWith('code_names_provenance/'))
+    rmSync(join(folder, 'code_names_provenance'), { recursive: true })
+  })
+  await writePointer(releasesDir, await joinForged(releasesDir, result.analytics, cnes))
+  const old = await openClient(releasesDir)
+  t.teardown(() => old.close())
+  const [row] = (await old.get('/v1/bed-capacity?limit=1')).body.data
+  const { entries } = (
+    await old.get(`/v1/facilities/${row.cnes_code}/bed-capacity/${row.bed_type_code}/provenance`)
+  ).body.data as { entries: Entry[] }
+  const name = entries.find(({ attribute }) => attribute === 'bed_type_name')
+  t.same(
+    [name?.value, name?.raw_value, name?.source?.column],
+    [row.bed_type_name, row.bed_type_name, 'DS_LEITO'],
+  )
+  t.equal(name?.source?.file, 'tbLeito202605.csv')
+  t.equal((await old.get(`/v1/facilities/${row.cnes_code}/provenance`)).status, 200)
 })
 
 t.test('state files: the row of the .dbc', { skip: skipWithoutShared }, async (t) => {
