@@ -156,6 +156,28 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
     public_key: text('32 bytes, base64.'),
     signs: text('What is signed.'),
   }),
+  OutlinesResponse: {
+    description:
+      'TopoJSON, whose object is called as the level, or a GeoJSON FeatureCollection. id and properties.code are the codes of the analytics dimension of the level. With Accept: application/geo+json or application/topo+json the document itself, without an envelope.',
+    oneOf: [
+      object({
+        type: { const: 'Topology' },
+        transform: {
+          type: 'object',
+          description: 'Positions are whole numbers: thousandths of a degree.',
+        },
+        objects: dictionary({ type: 'object' }, 'One GeometryCollection.'),
+        arcs: list(
+          list({ type: 'array', items: { type: 'integer' } }),
+          'Lines; neighbours share those between them.',
+        ),
+      }),
+      object({
+        type: { const: 'FeatureCollection' },
+        features: list({ type: 'object', description: 'A place with its outline.' }),
+      }),
+    ],
+  },
   AnalyticsCatalogResponse: object({
     version: text('Version of the catalog.'),
     metrics: list({

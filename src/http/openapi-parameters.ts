@@ -29,6 +29,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   release_id: 'Id of a release, as GET /v1/releases lists it.',
   path: 'Path of a file as the manifest lists it, or manifest.json.',
   dimensionCode: 'Code of a dimension of the catalog.',
+  level: 'municipality, health_region, health_macroregion, state or region.',
   offset: 'Rows passed over.',
   filters: 'JSON array of filters as in a query: the records counted are those that pass them.',
   counts: 'true adds the records of each member in each dataset (facts).',

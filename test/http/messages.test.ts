@@ -28,6 +28,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ibge_code: '14',
   uf: 'RR',
   dimensionCode: 'state',
+  level: 'state',
   municipalityCode: '1400100',
   cnes_code: '0000001',
   path: 'manifest.json',

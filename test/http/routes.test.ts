@@ -26,6 +26,7 @@ const EXAMPLES: Record<string, string> = {
   classification_code: offering.classification_code,
   release_id: small.result.analytics,
   dimensionCode: 'municipality',
+  level: 'state',
   path: 'manifest.json',
 }
 /** Routes that take a request as JSON in q. */

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
+import { SYNTHETIC_MEMBER } from '../../src/import/demography/mesh-files.ts'
 import {
   DEACTIVATION_REASONS,
   FACILITY_TYPES,
@@ -30,6 +31,7 @@ import {
   serviceRows,
 } from './facts.ts'
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
+import { demonstrationMesh } from './mesh.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
 import { type Chance, createChance, inventCnpj } from './random.ts'
 import { TERRITORY_ARCHIVE, territoryTables } from './territory.ts'
@@ -296,6 +298,9 @@ async function writeIbge(
     await writeFile(path, `${JSON.stringify(sidraValues(all, variable, year, value), null, 1)}\n`)
     paths.push(path)
   }
+  const mesh = join(folder, 'malha_municipios_demonstracao.json')
+  await writeFile(mesh, `${demonstrationMesh(all, SYNTHETIC_MEMBER, DEMONSTRATION_TEXT)}\n`)
+  paths.push(mesh)
   return [
     await writeNotes(folder, paths),
     ...(await Promise.all(paths.map(async (path) => ({ path, bytes: (await digestFile(path)).bytes })))),

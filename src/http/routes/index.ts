@@ -8,6 +8,7 @@ import { EXPORTS } from './exports.ts'
 import { FACILITIES } from './facilities.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { HEALTH } from './health.ts'
+import { OUTLINES } from './outlines.ts'
 import { RELEASES } from './releases.ts'
 import { SPECIALIZED_SERVICES } from './specialized-services.ts'
 
@@ -15,6 +16,7 @@ export const ROUTES: readonly Route[] = [
   ...HEALTH,
   ...RELEASES,
   ...GEOGRAPHY,
+  ...OUTLINES,
   ...FACILITIES,
   ...BED_CAPACITY,
   ...EQUIPMENT_INVENTORY,

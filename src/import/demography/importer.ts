@@ -15,11 +15,13 @@ import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
+import { recogniseMesh } from './mesh-files.ts'
 import { administrativeRegions } from './municipality-lists.ts'
+import { type MeshSource, openMesh, stageOutlines } from './outlines.ts'
 import {
-  type AgeTable,
+  type AgeSource,
   checkEditions,
-  readPopulationByAge,
+  readAgeSource,
   recognisePopulationByAge,
   stagePopulationByAge,
 } from './population-by-age.ts'
@@ -29,11 +31,6 @@ import { chooseEdition, isUnreadTable, type TerritoryFiles, territoryRole } from
 interface IbgeSource {
   readonly snapshot: Snapshot
   readonly table: IbgeTable
-}
-
-interface AgeSource {
-  readonly snapshot: Snapshot
-  readonly table: AgeTable
 }
 
 /** Which family is used for a year that several have: the publisher's own tables before excerpts and reshaped copies. */
@@ -54,18 +51,23 @@ export const DEMOGRAPHY: AreaImporter = {
   async recognises(name, readHead) {
     if (territoryRole(name) !== null) return true
     const head = await readHead()
-    return recogniseIbge(name, head) || recognisePopulationByAge(name, head)
+    return (
+      recogniseIbge(name, head) || recognisePopulationByAge(name, head) || recogniseMesh(name, head) !== null
+    )
   },
   placeOf: (entry) => (isUnreadTable(entry) ? 'left out' : 'extracted'),
   async open(files, unknown, onProgress) {
     const sources: IbgeSource[] = []
     const ages: AgeSource[] = []
     const territory = chooseEdition(files.filter(({ name }) => territoryRole(name) !== null))
+    const { mesh, rest } = await openMesh(
+      files.filter(({ name }) => territoryRole(name) === null),
+      unknown,
+    )
     const taken = new Map<string, FoundFile>()
-    for (const file of files) {
-      if (territoryRole(file.name) !== null) continue
+    for (const file of rest) {
       onProgress(file.name)
-      const age = /\.dbf$/i.test(file.name) ? await readAges(file) : null
+      const age = /\.dbf$/i.test(file.name) ? await readAgeSource(file) : null
       const source = age === null ? await readSource(file) : null
       if (age === null && source === null) {
         unknown.push(file.name)
@@ -82,11 +84,11 @@ export const DEMOGRAPHY: AreaImporter = {
       if (age !== null) ages.push(age)
       if (source !== null) sources.push(source)
     }
-    if (sources.length + ages.length === 0 && territory === null) return null
+    if (sources.length + ages.length === 0 && territory === null && mesh === null) return null
     checkEditions(ages.map(({ table }) => table))
     return {
-      synthetic: sources.some(({ table }) => table.synthetic),
-      build: ({ session, staging }) => buildDemography(session, staging, sources, ages, territory),
+      synthetic: mesh?.synthetic === true || sources.some(({ table }) => table.synthetic),
+      build: ({ session, staging }) => buildDemography(session, staging, sources, ages, territory, mesh),
     }
   },
 }
@@ -111,21 +113,6 @@ async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSourc
   }
 }
 
-async function readAges({ name, path, archive }: FoundFile): Promise<AgeSource> {
-  const bytes = await readFile(path)
-  const table = readPopulationByAge(name, bytes)
-  const { rows } = table
-  const snapshot = {
-    publisher: 'DATASUS',
-    file: name,
-    archive,
-    bytes: bytes.length,
-    sha256: sha256Hex(bytes),
-    rows,
-  }
-  return { snapshot, table }
-}
-
 /**
  * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
  */
@@ -135,6 +122,7 @@ async function buildDemography(
   sources: readonly IbgeSource[],
   ages: readonly AgeSource[],
   territoryFiles: TerritoryFiles | null,
+  mesh: MeshSource | null,
 ): Promise<BuiltArea> {
   const list = pickList(sources)
   const setAside = new Map<string, number>()
@@ -267,7 +255,12 @@ async function buildDemography(
   const byAge = stagedAges === null ? [] : (['population_by_age'] as const)
   if (territory !== null) await session.run(placesSql(territory.edition))
   const places = territory?.datasets ?? []
-  for (const dataset of ['states', 'municipalities', 'population', ...byAge, ...places] as const)
+  const outlines = mesh === null ? null : await stageOutlines(session, mesh, listed)
+  for (const [reason, rows] of outlines?.setAside ?? []) note(mesh?.mesh.file ?? '', reason, rows)
+  read += mesh?.mesh.rows ?? 0
+  rejected += outlines?.rejected ?? 0
+  const more = [...byAge, ...places, ...(outlines?.datasets ?? [])]
+  for (const dataset of ['states', 'municipalities', 'population', ...more] as const)
     outputs.push(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
     )
@@ -297,6 +290,7 @@ async function buildDemography(
           population_by_age_sum_equals_snapshot:
             (await sumOf('population_by_age_out')) === stagedAges.population ? 0 : 1,
         }),
+    ...outlines?.violations,
   }
   const newestYear = (where: string): Promise<number> =>
     number(`coalesce(max(reference_year), 0) FROM population_out ${where}`)
@@ -306,12 +300,17 @@ async function buildDemography(
   return {
     datasets: Object.fromEntries(outputs.map(({ name, entry }) => [name, entry])),
     rowsByFile: new Map(outputs.flatMap(({ files }) => [...files])),
-    snapshots: [...[...sources, ...ages].map(({ snapshot }) => snapshot), ...(territory?.snapshots ?? [])],
+    snapshots: [
+      ...[...sources, ...ages].map(({ snapshot }) => snapshot),
+      ...(territory?.snapshots ?? []),
+      ...(mesh?.snapshots ?? []),
+    ],
     scope: 'br',
     counts: {
       municipalities: list.table.municipalities.length,
       population: populationRows,
       ...(estimate === 0 ? {} : { estimate_year: estimate }),
+      ...outlines?.counts,
       ...(ages.length === 0
         ? {}
         : {

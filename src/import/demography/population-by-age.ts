@@ -5,9 +5,12 @@
  * is whole or it is refused: a missing age would make its group too small without anybody seeing it. Whether a municipality
  * exists is checked against the list by the caller.
  */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { type DbfColumn, type DbfTable, openDbf, readDbfColumns } from '../readers/dbf.ts'
 import { quoteText, type Session } from '../session.ts'
@@ -20,6 +23,11 @@ const CELLS = PUBLISHED_SEXES.length * AGES
 /** All years are computed anew for each edition, whose files are made within days: two editions do not go together. */
 const EDITION_DAYS = 31
 const REMEDY = 'Fetch the file again'
+
+export interface AgeSource {
+  readonly snapshot: Snapshot
+  readonly table: AgeTable
+}
 
 /** The cells of one file, by municipality. */
 export interface AgeTable {
@@ -129,6 +137,22 @@ export function readPopulationByAge(file: string, bytes: Buffer): AgeTable {
       return text.slice(start, start + population.length)
     },
   }
+}
+
+/** @throws ImportError as readPopulationByAge */
+export async function readAgeSource({ name, path, archive }: FoundFile): Promise<AgeSource> {
+  const bytes = await readFile(path)
+  const table = readPopulationByAge(name, bytes)
+  const { rows } = table
+  const snapshot = {
+    publisher: 'DATASUS',
+    file: name,
+    archive,
+    bytes: bytes.length,
+    sha256: sha256Hex(bytes),
+    rows,
+  }
+  return { snapshot, table }
 }
 
 const columnOf = ({ columns }: DbfTable, wanted: string): DbfColumn => {

@@ -1,0 +1,116 @@
+/** Outlines of places, to draw maps with (capability geo.read). */
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import type { Engine, JsonValue } from '../../engine/types.ts'
+import { AppError, both } from '../../errors.ts'
+import { OUTLINE_LEVELS } from '../../model/outlines/index.ts'
+import { codesIn, filterSchema } from '../../query/filters.ts'
+import {
+  drawOutlines,
+  OUTLINE_FORMATS,
+  type OutlineFormat,
+  type OutlineMesh,
+  planArcs,
+  planOutlines,
+  readMesh,
+} from '../../query/outlines.ts'
+import { requireDimension } from '../../query/territory.ts'
+import type { ReleaseView } from '../../release/view.ts'
+import { toByteString } from '../envelope.ts'
+import type { HandlerRequest, Result, Route } from '../route.ts'
+
+/** Documents themselves, without the envelope. */
+const GEOJSON_TYPE = 'application/geo+json'
+const TOPOJSON_TYPE = 'application/topo+json'
+
+/** Meshes of releases that were asked for last; one takes about 15 MB. */
+const MESHES_MAX = 2
+const meshes = new LRUCache<string, Promise<OutlineMesh>>({ max: MESHES_MAX })
+
+function meshOf(view: ReleaseView, engine: Engine): Promise<OutlineMesh> {
+  const known = meshes.get(view.id)
+  if (known !== undefined) return known
+  // Not ended with a client that leaves: others wait for the same mesh.
+  const made = (async () =>
+    readMesh(await engine.run(planArcs(), view, {}), await engine.run(planOutlines(), view, {})))()
+  meshes.set(view.id, made)
+  made.catch(() => meshes.delete(view.id))
+  return made
+}
+
+/** @throws AppError 'dimension_not_loaded' where the release holds no mesh */
+function requireOutlines(view: ReleaseView): void {
+  if (view.components.demography?.datasets.municipality_outlines !== undefined) return
+  throw new AppError('dimension_not_loaded', {
+    detail: both(
+      'A versão de dados não tem contornos: importe a malha municipal do IBGE (TopoJSON, GeoJSON ou shapefile) junto com a lista de municípios.',
+      'The release holds no outlines: import the municipal mesh of IBGE (TopoJSON, GeoJSON or shapefile) together with the list of municipalities.',
+    ),
+  })
+}
+
+async function answerOutlines(request: HandlerRequest): Promise<Result> {
+  const { parameters, query, view, engine, preferred } = request
+  const level = OUTLINE_LEVELS.find((name) => name === parameters.level)
+  if (level === undefined)
+    throw new AppError('not_found', {
+      detail: both(
+        `Não há contornos deste nível; há os de ${OUTLINE_LEVELS.join(', ')}.`,
+        `There are no outlines of this level; there are those of ${OUTLINE_LEVELS.join(', ')}.`,
+      ),
+    })
+  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  const states = query.uf === undefined ? null : new Set(codesIn(query.uf))
+  requireOutlines(view)
+  requireDimension(level, view, null)
+  const type = preferred(['application/json', GEOJSON_TYPE, TOPOJSON_TYPE])
+  const format = (query.format ?? (type === GEOJSON_TYPE ? 'geojson' : 'topojson')) as OutlineFormat
+  const mesh = await meshOf(view, engine)
+  const { text, count, missing } = drawOutlines(mesh, level, states, format)
+  if (type !== 'application/json')
+    return {
+      content: text,
+      contentType: format === 'geojson' ? GEOJSON_TYPE : TOPOJSON_TYPE,
+      // Its bytes are others than those of the envelope at the same address.
+      headers: { etag: `"${hash('sha256', text, 'base64url').slice(0, 22)}"` },
+      rows: count,
+    }
+  return {
+    json: toByteString(text),
+    meta: { level, format, outlines: count, missing: missing as JsonValue, source: sourceOf(mesh, view) },
+    rows: count,
+  }
+}
+
+function sourceOf({ file }: OutlineMesh, view: ReleaseView): JsonValue {
+  const snapshot = view.components.demography?.snapshots.find((own) => own.file === file)
+  return snapshot === undefined
+    ? null
+    : {
+        publisher: snapshot.publisher,
+        file: snapshot.file,
+        archive: snapshot.archive?.file ?? null,
+        sha256: snapshot.sha256,
+      }
+}
+
+export const OUTLINES: readonly Route[] = [
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/geo/outlines/{level}',
+    isCacheable: true,
+    summary:
+      'Outlines of municipalities, health regions, macro-regions, states or major regions, with shared borders.',
+    capability: 'geo.read',
+    release: 'demography',
+    response: 'OutlinesResponse',
+    query: {
+      uf: filterSchema({ kind: 'equals', values: { uf: true } }).optional(),
+      format: z.enum(OUTLINE_FORMATS).optional(),
+    },
+    produces: [GEOJSON_TYPE, TOPOJSON_TYPE],
+    handle: answerOutlines,
+  },
+]

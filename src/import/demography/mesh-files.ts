@@ -1,0 +1,176 @@
+/**
+ * The municipal mesh in the forms it is published in (GeoJSON, TopoJSON, shapefile) → one list of areas with their codes.
+ *
+ * In: bytes. Out: the polygons of each area in degrees, in the order of the file, with the place of the code. Which of the codes
+ * are municipalities, and what becomes of the polygons, is decided elsewhere. topojson-client and shapefile read the formats.
+ */
+import { gunzipSync } from 'node:zlib'
+import type { Feature, FeatureCollection, GeoJsonProperties, MultiPolygon, Polygon, Position } from 'geojson'
+import { open as openShapefile } from 'shapefile'
+import { feature as toGeoJson } from 'topojson-client'
+import type { GeometryObject, Topology } from 'topojson-specification'
+import { ImportError, UnknownContent } from '../import-error.ts'
+import { isRecord } from './ibge-table.ts'
+
+/** An area of a mesh. */
+export interface MeshArea {
+  /** Code of seven digits. */
+  readonly code: number
+  /** Place of the feature in the file, the first being 1. */
+  readonly row: number
+  /** Polygons of rings of [longitude, latitude], as the file has them. Empty: no geometry is published. */
+  readonly polygons: readonly (readonly (readonly Position[])[])[]
+}
+
+export interface Mesh {
+  readonly file: string
+  /** Property that holds the code; `id` where it is the feature's own. */
+  readonly column: string
+  /** Features of the file. */
+  readonly rows: number
+  readonly areas: readonly MeshArea[]
+}
+
+/** Names of the property with the code of a municipality, in capitals; the first that a file has. */
+const CODE_NAMES = [
+  'CD_MUN',
+  'CD_GEOCMU',
+  'CD_GEOCODM',
+  'CODAREA',
+  'MUNICIPALITY_CODE',
+  'CODE_MUNI',
+  'GEOCODIGO',
+  'ID',
+]
+const REMEDY = 'Fetch the file again'
+/** What unpacks to more is no mesh. */
+const MAX_BYTES = 2 ** 30
+const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
+/** Files of a shapefile beside its .shp and .dbf: nothing is read of them. */
+const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
+/** A member of the object that says the demonstration made it. */
+export const SYNTHETIC_MEMBER = 'sus_data_demonstration'
+
+export type MeshKind = 'json' | 'shapes' | 'attributes' | 'companion'
+
+/** @param head first bytes of a file; @returns what it is of a mesh; null: nothing */
+export function recogniseMesh(fileName: string, head: Buffer): MeshKind | null {
+  if (/\.shp$/i.test(fileName)) return head.length >= 4 && head.readUInt32BE(0) === 9994 ? 'shapes' : null
+  if (COMPANION.test(fileName)) return 'companion'
+  if (/\.dbf$/i.test(fileName))
+    return CODE_NAMES.slice(0, 3).some((name) => head.toString('latin1').includes(`${name}\0`))
+      ? 'attributes'
+      : null
+  if (!JSON_NAME.test(fileName)) return null
+  let text = head
+  if (isGzip(head))
+    try {
+      text = gunzipSync(head, { finishFlush: 2, maxOutputLength: MAX_BYTES })
+    } catch {
+      return null
+    }
+  return /"type"\s*:\s*"(FeatureCollection|Topology)"/.test(text.toString('utf8', 0, 4096)) ? 'json' : null
+}
+
+const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
+
+/**
+ * A mesh of GeoJSON or TopoJSON, gzip or not.
+ * @returns with it whether the demonstration made it
+ * @throws ImportError; UnknownContent where its areas are no municipalities
+ */
+export function readMeshJson(file: string, bytes: Buffer): { mesh: Mesh; synthetic: boolean } {
+  let value: unknown
+  try {
+    const plain = isGzip(bytes) ? gunzipSync(bytes, { maxOutputLength: MAX_BYTES }) : bytes
+    value = JSON.parse(plain.toString('utf8'))
+  } catch {
+    throw new ImportError(file, 'is not whole JSON', REMEDY)
+  }
+  if (!isRecord(value)) throw new ImportError(file, 'is not whole JSON', REMEDY)
+  return { mesh: meshOf(file, featuresOf(file, value)), synthetic: SYNTHETIC_MEMBER in value }
+}
+
+function featuresOf(file: string, value: Readonly<Record<string, unknown>>): Feature[] {
+  try {
+    if (value.type !== 'Topology') return (value as unknown as FeatureCollection).features
+    const topology = value as unknown as Topology
+    return Object.values(topology.objects).flatMap((object) => {
+      const made = toGeoJson(topology, object as GeometryObject<object>)
+      return made.type === 'FeatureCollection' ? made.features : [made]
+    })
+  } catch {
+    throw new ImportError(file, 'is not a whole mesh', REMEDY)
+  }
+}
+
+/** @param shapes bytes of the .shp, @param attributes bytes of the .dbf of the same name @throws as readMeshJson */
+export async function readMeshShapefile(file: string, shapes: Buffer, attributes: Buffer): Promise<Mesh> {
+  const features: Feature[] = []
+  try {
+    const source = await openShapefile(shapes, attributes, { encoding: 'utf-8' })
+    for (let next = await source.read(); !next.done; next = await source.read()) features.push(next.value)
+  } catch {
+    throw new ImportError(file, 'is not a whole shapefile', REMEDY)
+  }
+  return meshOf(file, features)
+}
+
+function meshOf(file: string, features: readonly Feature[]): Mesh {
+  if (!Array.isArray(features)) throw new ImportError(file, 'is not a whole mesh', REMEDY)
+  const column = codeColumn(features)
+  if (column === null)
+    throw new UnknownContent(
+      file,
+      'has no property with codes of seven digits',
+      'Import the mesh of the municipalities, with their codes',
+    )
+  const seen = new Set<number>()
+  const areas = features.map((feature, index): MeshArea => {
+    const code = codeOf(feature, column)
+    if (code === null)
+      throw new ImportError(file, `has an area without a code of seven digits (feature ${index + 1})`, REMEDY)
+    if (seen.has(code)) throw new ImportError(file, `has an area twice (feature ${index + 1})`, REMEDY)
+    seen.add(code)
+    return { code, row: index + 1, polygons: polygonsOf(file, feature, index + 1) }
+  })
+  return { file, column, rows: features.length, areas }
+}
+
+/** The property of the first feature that holds a code, by the order of the names; a feature's own id is the last. */
+function codeColumn([first]: readonly Feature[]): string | null {
+  if (first === undefined) return null
+  const properties: GeoJsonProperties = first.properties ?? {}
+  for (const wanted of CODE_NAMES) {
+    const name = Object.keys(properties).find((key) => key.toUpperCase() === wanted)
+    if (name !== undefined && isCode(properties[name])) return name
+  }
+  return isCode(first.id) ? 'id' : null
+}
+
+const isCode = (value: unknown): boolean => /^\d{7}$/.test(String(value))
+function codeOf({ id, properties }: Feature, column: string): number | null {
+  const value: unknown = properties?.[column] ?? (column === 'id' ? id : undefined)
+  return isCode(value) ? Number(value) : null
+}
+
+function polygonsOf(file: string, { geometry }: Feature, row: number): MeshArea['polygons'] {
+  if (geometry === null || geometry === undefined) return []
+  const { type, coordinates } = geometry as Polygon | MultiPolygon
+  if (type !== 'Polygon' && type !== 'MultiPolygon')
+    throw new ImportError(file, `has a geometry that is no area (feature ${row})`, REMEDY)
+  const polygons = type === 'Polygon' ? [coordinates] : coordinates
+  for (const polygon of polygons)
+    for (const ring of polygon)
+      for (const [longitude, latitude] of ring)
+        if (!isDegree(longitude, 180) || !isDegree(latitude, 90))
+          throw new ImportError(
+            file,
+            `has coordinates that are no degrees (feature ${row})`,
+            'Import the mesh in geographic coordinates (SIRGAS 2000), as IBGE publishes it',
+          )
+  return polygons
+}
+
+const isDegree = (value: unknown, most: number): boolean =>
+  typeof value === 'number' && Math.abs(value) <= most

@@ -1,0 +1,192 @@
+/** Outlines over the demonstration: levels, formats, states, what is missing, validators, and releases without a mesh. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { feature, neighbors } from 'topojson-client'
+import type { GeometryCollection, Topology } from 'topojson-specification'
+import { writePointer } from '../../src/release/writer.ts'
+import { openClient } from '../fixtures/client.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease()
+const client = await openClient(small.releasesDir, 1, { cacheBytes: 2 ** 26 })
+t.teardown(() => client.close())
+const url = (level: string, more = ''): string => `/v1/geo/outlines/${level}${more}`
+const YOUNGEST = { code: 5101837, name: 'Boa Esperança do Norte', uf: 'MT' }
+
+type Properties = Record<string, unknown>
+const shapesOf = (document: Topology, level: string) =>
+  feature(document, document.objects[level] as GeometryCollection<Properties>).features
+/** Surface of a document's outlines in squares of the demonstration, by code. */
+function squaresOf(document: Topology, level: string): Map<unknown, number> {
+  return new Map(
+    shapesOf(document, level).map(({ properties, geometry }) => {
+      const polygons =
+        geometry.type === 'Polygon'
+          ? [geometry.coordinates]
+          : geometry.type === 'MultiPolygon'
+            ? geometry.coordinates
+            : []
+      const twice = polygons.flat().reduce(
+        (total, ring) =>
+          total +
+          ring.reduce((sum, [x = 0, y = 0], index) => {
+            const [nextX = 0, nextY = 0] = ring[index + 1] ?? [x, y]
+            return sum + x * nextY - nextX * y
+          }, 0),
+        0,
+      )
+      return [properties.code, Math.round(-twice / 2 / 0.09)]
+    }),
+  )
+}
+
+t.test('every level holds every municipality once, and the borders agree', async (t) => {
+  const { body } = await client.get('/v1/municipalities?limit=1')
+  t.ok(body)
+  for (const [level, count] of [
+    ['municipality', 5570],
+    ['state', 27],
+    ['region', 5],
+  ] as const) {
+    const { body, headers } = await client.get(url(level))
+    const { data, meta } = body
+    t.equal(data.type, 'Topology')
+    t.equal(meta.outlines, count)
+    t.same(meta.missing, [YOUNGEST], 'the mesh is older than the youngest municipality')
+    t.match(meta.source, { publisher: 'IBGE', file: 'malha_municipios_demonstracao.json' })
+    t.equal(meta.synthetic, true)
+    t.equal(headers['x-data-release-id'], small.result.demography)
+    const squares = squaresOf(data, level)
+    t.equal(squares.size, count)
+    t.equal(
+      [...squares.values()].reduce((sum, surface) => sum + surface, 0),
+      5570,
+    )
+  }
+  const states = (await client.get(url('state'))).body.data
+  const squares = squaresOf(states, 'state')
+  t.same([squares.get('RR'), squares.get('MG'), squares.get('MT')], [15, 853, 141])
+  const { geometries } = states.objects.state
+  const names = geometries.map(({ id }: { id: string }) => id)
+  const beside = neighbors(geometries)[names.indexOf('ES')] ?? []
+  t.same(beside.map((index) => names[index]).sort(), ['MG', 'RJ'], 'borders are the same arcs')
+})
+
+t.test('health regions and macro-regions are merges too', async (t) => {
+  for (const level of ['health_region', 'health_macroregion']) {
+    const { status, body } = await client.get(url(level))
+    t.equal(status, 200)
+    const values = await client.get(`/v1/analytics/dimensions/${level}/values?limit=250`)
+    const codes = new Set(
+      body.data.objects[level].geometries.map(
+        ({ properties }: { properties: Properties }) => properties.code,
+      ),
+    )
+    t.same(
+      values.body.data.filter(({ code }: { code: string }) => !codes.has(code)),
+      [],
+      'the codes are those of the dimension',
+    )
+    t.equal(
+      [...squaresOf(body.data, level).values()].reduce((sum, surface) => sum + surface, 0),
+      5571 - body.meta.missing.length,
+    )
+  }
+})
+
+t.test('states choose, GeoJSON runs counterclockwise and says the same', async (t) => {
+  const { body } = await client.get(url('municipality', '?uf=rr,ac&format=geojson'))
+  t.equal(body.data.type, 'FeatureCollection')
+  t.equal(body.data.features.length, 15 + 22)
+  t.same(body.meta.missing, [])
+  const [first] = body.data.features
+  t.same(first.properties, { code: 1200013, name: 'Acrelândia', uf: 'AC' })
+  t.equal(first.id, 1200013)
+  const [ring] = first.geometry.coordinates
+  const twice = ring.reduce((sum: number, [x, y]: number[], index: number) => {
+    const [nextX, nextY] = ring[index + 1] ?? [x, y]
+    return sum + (x as number) * nextY - nextX * (y as number)
+  }, 0)
+  t.ok(twice > 0)
+  t.same(ring[0], ring.at(-1))
+  const topology = (await client.get(url('municipality', '?uf=AC,RR'))).body.data
+  t.same(
+    shapesOf(topology, 'municipality').map(({ properties }) => properties),
+    body.data.features.map(({ properties }: { properties: Properties }) => properties),
+  )
+  t.equal(
+    (await client.get(url('municipality', '?uf=AC,RR'))).text.length,
+    (await client.get(url('municipality', '?uf=rr,ac'))).text.length,
+  )
+})
+
+t.test('of a major region the states asked for, as in a query filtered by state', async (t) => {
+  const { body } = await client.get(url('region', '?uf=BA,MG,ES'))
+  t.same(
+    [...squaresOf(body.data, 'region')],
+    [
+      [2, 417],
+      [3, 853 + 78],
+    ],
+  )
+})
+
+t.test('documents without the envelope', async (t) => {
+  const geo = await client.get(url('state'), { accept: 'application/geo+json' })
+  t.match(geo.headers['content-type'], /geo\+json/)
+  t.equal(JSON.parse(geo.text).type, 'FeatureCollection')
+  const topo = await client.get(url('state'), { accept: 'application/topo+json' })
+  t.equal(JSON.parse(topo.text).type, 'Topology')
+  const envelope = await client.get(url('state'))
+  t.equal(
+    new Set([geo, topo, envelope].map(({ headers }) => headers.etag)).size,
+    3,
+    'other bytes, another tag',
+  )
+})
+
+t.test('validators, pins, compression', async (t) => {
+  const first = await client.get(url('region'), { 'accept-encoding': 'gzip' })
+  t.equal(first.headers['content-encoding'], 'gzip')
+  const again = await client.get(url('region'), { 'if-none-match': String(first.headers.etag) })
+  t.equal(again.status, 304)
+  const pinned = await client.get(url('region', `?expected_release_id=${small.result.analytics}`))
+  t.match(pinned.headers['cache-control'], /immutable/)
+  t.equal((await client.get(url('region', '?expected_release_id=analytics-br-202001-x'))).status, 409)
+})
+
+t.test('what is refused', async (t) => {
+  t.equal((await client.get(url('city'))).status, 404)
+  t.equal((await client.get(url('state', '?format=svg'))).status, 400)
+  t.equal((await client.get(url('state', '?uf=XX'))).status, 400)
+  const forbidden = await client.get(url('state'), {
+    authorization: `Bearer ${client.keyWithout('geo.read')}`,
+  })
+  t.equal(forbidden.status, 403)
+})
+
+t.test('a release without a mesh says what to import', async (t) => {
+  const demography = await forgeRelease(
+    small.releasesDir,
+    small.result.demography ?? '',
+    (folder, manifest) => {
+      for (const name of ['municipality_outlines', 'outline_arcs']) {
+        rmSync(join(folder, name), { recursive: true })
+        delete manifest.datasets[name]
+      }
+      manifest.files = manifest.files.filter(({ path }) => !/outline/.test(path))
+    },
+  )
+  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
+    manifest.components.demography = demography
+  })
+  await writePointer(small.releasesDir, analytics)
+  const old = await openClient(small.releasesDir)
+  t.teardown(() => old.close())
+  const { status, body } = await old.get(url('state'))
+  t.equal(status, 400)
+  t.equal(body.code, 'dimension_not_loaded')
+  t.match(body.detail, /malha municipal do IBGE/)
+})

@@ -1,0 +1,68 @@
+/**
+ * A mesh of invented outlines: one square a municipality, packed into one block a state, the blocks in rows, one row a major
+ * region. Nobody takes it for a map of Brazil. It is written as TopoJSON, as IBGE's API answers a mesh (`codarea`).
+ *
+ * As in meshes published before 2025, the youngest municipality has no area in it: answers say what is missing.
+ */
+import { topology } from 'topojson-server'
+import { STATES } from '../../src/model/territory/states.ts'
+import { type DemoMunicipality, YOUNGEST_MUNICIPALITY } from './geography.ts'
+
+/** Side of a square, in thousandths of a degree. */
+const SIDE = 300
+const WEST = -73_500
+const NORTH = 4_500
+
+/** @returns the text of the TopoJSON; @param mark member that says the demonstration made it, @param text what it says */
+export function demonstrationMesh(towns: readonly DemoMunicipality[], mark: string, text: string): string {
+  const features = squares(towns).map(({ code, coordinates }) => ({
+    type: 'Feature' as const,
+    properties: { codarea: String(code) },
+    geometry: { type: 'Polygon' as const, coordinates: [coordinates] },
+  }))
+  const made = topology({
+    BRMU: { type: 'FeatureCollection', features },
+  } as unknown as Parameters<typeof topology>[0]) as unknown as {
+    objects: object
+    arcs: [number, number][][]
+  }
+  const arcs = made.arcs.map((arc) =>
+    arc.map(([x, y], index) => {
+      const [beforeX, beforeY] = arc[index - 1] ?? [WEST, NORTH]
+      return [x - beforeX, y - beforeY]
+    }),
+  )
+  const transform = { scale: [0.001, 0.001], translate: [WEST / 1000, NORTH / 1000] }
+  return JSON.stringify({ type: 'Topology', [mark]: text, transform, objects: made.objects, arcs })
+}
+
+function squares(towns: readonly DemoMunicipality[]): { code: number; coordinates: [number, number][] }[] {
+  const found: { code: number; coordinates: [number, number][] }[] = []
+  let top = 0
+  for (const region of [1, 2, 5, 3, 4]) {
+    let left = 0
+    let height = 0
+    for (const { uf } of STATES.filter(({ region_code }) => region_code === region)) {
+      const own = towns.filter((town) => town.uf === uf && town.code !== YOUNGEST_MUNICIPALITY.code)
+      const width = Math.ceil(Math.sqrt(own.length))
+      own.forEach(({ code }, index) => {
+        const x = WEST + SIDE * (left + (index % width))
+        const y = NORTH - SIDE * (top + Math.floor(index / width))
+        found.push({
+          code,
+          coordinates: [
+            [x, y],
+            [x + SIDE, y],
+            [x + SIDE, y - SIDE],
+            [x, y - SIDE],
+            [x, y],
+          ],
+        })
+      })
+      left += width
+      height = Math.max(height, Math.ceil(own.length / width))
+    }
+    top += height
+  }
+  return found
+}
