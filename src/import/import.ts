@@ -110,6 +110,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           releases.set(area, { manifest, folder: join(releasesDir, manifest.release_id) })
         continue
       }
+      // Before the months are read, which takes longest.
+      if (needs.includes('demography')) checkPopulation(releases.get('demography')?.manifest, options)
       onProgress(area)
       const needed = [...releases].filter(([other]) => needs.includes(other))
       const made = await withStaging(releasesDir, async (staging) => {
@@ -227,7 +229,13 @@ function checkArea(area: Area, built: BuiltArea, maxRejected: number): void {
 
 /** @throws ImportError where there is no population at all and the operator did not say so */
 function checkPopulation(demography: Manifest | undefined, { withoutPopulation }: ImportOptions): void {
-  if (withoutPopulation === true || (demography?.datasets.population?.rows ?? 0) > 0) return
+  // Without a municipality list there is another error.
+  if (
+    demography === undefined ||
+    withoutPopulation === true ||
+    (demography.datasets.population?.rows ?? 0) > 0
+  )
+    return
   throw new ImportError(
     'import',
     'comes without any population, so that every rate per inhabitant would be null',

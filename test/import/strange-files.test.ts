@@ -258,10 +258,16 @@ t.test('an import without any population', async (t) => {
   const { importPaths } = await import('../../src/import/import.ts')
   const releasesDir = join(temporaryFolder('people'), 'releases')
   const options = { releasesDir, maxRejected: 0.001 }
+  const steps: string[] = []
   await t.rejects(
-    importPaths([list, changeBase({})], options),
+    importPaths([list, changeBase({})], { ...options, onProgress: (step) => steps.push(step) }),
     /without any population.*--without-population/,
   )
+  t.notOk(
+    steps.some((step) => step.startsWith('month')),
+    'no month is read before',
+  )
+  await t.rejects(importPaths([list], options), /--without-population/, 'a list alone')
   const { rows: made } = await importPaths([list, changeBase({})], { ...options, withoutPopulation: true })
   t.equal(made.population, 0)
   t.ok((made.facilities ?? 0) > 0)
