@@ -34,15 +34,30 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
   const code = codeSchema(filter)
   if (code === null) return otherSchema(filter)
   const read = (text: string): string[] => codesIn(isOfStates(filter) ? text.toUpperCase() : text)
+  const isCode = rememberTest((text) => code.safeParse(text).success)
   return takesSeveral(
     z
       .string()
-      .refine((text) => read(text).every((one) => code.safeParse(one).success))
+      .refine((text) => read(text).every(isCode))
       // In byte order, each once: requests that mean the same are the same from here on.
       .transform((text) => [...new Set(read(text))].sort().join(',')),
     code,
   )
 }
+
+/** Codes come again with every request, and asking the schema costs a tenth of a page. */
+function rememberTest(test: (text: string) => boolean): (text: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (text) => {
+    const seen = known.get(text)
+    if (seen !== undefined) return seen
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    const result = test(text)
+    known.set(text, result)
+    return result
+  }
+}
+const REMEMBERED_MAX = 1000
 
 const isOfStates = (filter: Filter): boolean => 'values' in filter && 'uf' in filter.values
 

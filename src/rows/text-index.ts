@@ -266,6 +266,12 @@ export function openTextIndex(file: number, head: TextIndexHead, rows: number): 
     bytes: words.length + 4 * (starts.length + ends.length + singles.length + bucketEnds.length),
     find(parts, more = () => undefined) {
       const found = collectRows(rows)
+      const [only = '', ...further] = parts
+      if (further.length === 0) {
+        for (const word of wordsWith(only)) addRowsOf(word, found.add)
+        more(found.add)
+        return found.finish()
+      }
       const lists = parts
         .map((part) => {
           const list = wordsWith(part)
@@ -274,10 +280,6 @@ export function openTextIndex(file: number, head: TextIndexHead, rows: number): 
         .sort((left, right) => left.weight - right.weight)
       const [rarest, ...others] = lists
       for (const word of rarest?.list ?? []) addRowsOf(word, found.add)
-      if (others.length === 0) {
-        more(found.add)
-        return found.finish()
-      }
       return found.finish(hasAll(others.map(({ list }) => new Set(list))))
     },
   }
