@@ -26,6 +26,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   query: [
     'model',
     'release/view.ts',
+    'release/collected.ts',
     'release/manifest.ts',
     'release/digest.ts',
     'engine/types.ts',

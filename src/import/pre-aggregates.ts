@@ -21,6 +21,7 @@ import {
   type StoredMeasure,
   storedMeasures,
 } from '../model/pre-aggregates.ts'
+import { selectList } from '../model/stored-columns.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { groupBy } from './group-by.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
@@ -53,7 +54,7 @@ export async function buildPreAggregates(
       const outputs: DatasetOutput[] = []
       for (const period of cnes.datasets[dataset]?.periods ?? []) {
         const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
-        await stageFacts(own, dataset, file)
+        await stageFacts(own, dataset, file, cnes.datasets[dataset]?.fields.map(({ name }) => name) ?? [])
         violations.push(
           await own.number(
             `SELECT count(*) FROM (
@@ -83,7 +84,12 @@ export async function buildPreAggregates(
 }
 
 /** Active facilities' facts of a month, without what is not added up; each condition of a metric as a flag. */
-async function stageFacts(session: Session, dataset: CnesFacts, file: string): Promise<void> {
+async function stageFacts(
+  session: Session,
+  dataset: CnesFacts,
+  file: string,
+  present: readonly string[],
+): Promise<void> {
   const { quantities } = measuredFields(dataset)
   const mine = PRE_AGGREGATE_NAMES.map(preAggregateOf).filter((other) => other.dataset === dataset)
   const keys = new Set(mine.flatMap(keyColumns))
@@ -101,7 +107,7 @@ async function stageFacts(session: Session, dataset: CnesFacts, file: string): P
   await session.run(
     `CREATE OR REPLACE TEMP TABLE facts_to_add AS
      SELECT ${columns.join(', ')}
-     FROM read_parquet(${quoteText(file)}, hive_partitioning = false)
+     FROM (SELECT ${selectList(dataset, present)} FROM read_parquet(${quoteText(file)}, hive_partitioning = false))
      WHERE is_active`,
   )
 }

@@ -43,6 +43,7 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   quantity: wholeNumber,
   quantity_optional: wholeNumber,
   yes_no: (column) => `CASE trim(${column}) WHEN 'S' THEN true WHEN 'N' THEN false END`,
+  yes_no_1_0: (column) => `CASE trim(${column}) WHEN '1' THEN true WHEN '0' THEN false END`,
   flag_1_2: (column) => isOne(column),
   flag_1_0: (column) => isOne(column),
   tp_sus: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '9') THEN trim(${column}) ELSE '0' END`,

@@ -21,6 +21,7 @@ export const RULES = {
   quantity: 'whole number, zero or more',
   quantity_optional: 'whole number, zero or more; empty is null',
   yes_no: 'S is true, N is false; anything else is null',
+  yes_no_1_0: '1 is true, 0 is false; anything else is null',
   flag_1_2: '1 is true, anything else is false',
   flag_1_0: '1 is true, anything else is false',
   tp_sus: '1, 2, 0 or 9; empty and anything else is 0',

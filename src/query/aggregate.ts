@@ -6,7 +6,6 @@
  */
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import type { DatasetName } from '../model/datasets.ts'
 import {
   DIMENSION_CODES,
   type DimensionCode,
@@ -24,24 +23,40 @@ import {
   type MetricCode,
   metricOf,
 } from '../model/metrics.ts'
+import { needsOf } from '../model/needs.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
-import { STATES } from '../model/territory/states.ts'
 import {
-  collectedPeriods,
-  coverageOf,
-  formatPeriod,
-  latestPeriod,
-  type ReleaseView,
-} from '../release/view.ts'
-import { allPeriods, periodsMeeting, toOneValue } from './periods.ts'
-import { type MetricSides, sidesOf } from './population-basis.ts'
+  hasGaps,
+  monthsOf,
+  monthsOfRelease,
+  newestFor,
+  onlyState,
+  statesCollected,
+  TABLES,
+} from '../release/collected.ts'
+import { formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
+import {
+  describeMissing,
+  findMissing,
+  isWithinStates,
+  type Known,
+  knownOf,
+  type MetricNeeds,
+  type Missing,
+  readablePeriods,
+  scopeOf,
+} from './coverage.ts'
+import { allPeriods, askPeriods, listedPeriods, periodsOfMetric } from './periods.ts'
+import { sidesOf } from './population-basis.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 import { type PopulationYears, populationYears } from './resident-relations.ts'
 import { checkTerritory, territoryNotes } from './territory.ts'
 
-/** One sub-query: the measures of one dataset. */
+/** One sub-query: measures of one dataset over the same months. */
 export interface DatasetPlan {
+  /** Of the sub-query: the dataset's, with a number where it is read over other months too. */
+  readonly name: string
   readonly dataset: FactDataset
   readonly measures: readonly Measure[]
   /** Grouped dimensions the dataset carries. */
@@ -51,19 +66,19 @@ export interface DatasetPlan {
   readonly periods: readonly number[]
   /** How several periods become one value; null: one period, or grouped by period. */
   readonly over: 'avg' | 'max' | null
-  /** States the dataset was not collected for in some period: 'all' covered, or the (period, states) there are. */
-  readonly covered: 'all' | readonly { readonly period: number; readonly states: readonly string[] | 'all' }[]
   /** Pre-aggregate that is read; null: the facts. */
   readonly source: PreAggregateName | null
   /** Years of the population, by type. */
   readonly years: PopulationYears | null
   /** Relation of the statement whose groups add up to these exactly; null: the rows are read. */
   readonly addedUpFrom: string | null
+  /** Each group also says its state, by which it is known what was collected of it. */
+  readonly tellsState: boolean
 }
 
-/** A measure of a dataset's plan, by its number there. */
+/** A measure: which of the plan's datasets, and its number there. */
 export interface MeasurePlace {
-  readonly dataset: FactDataset
+  readonly plan: number
   readonly measure: number
 }
 
@@ -76,8 +91,8 @@ export interface MetricPlan {
   readonly denominators: readonly { readonly period: number; readonly place: MeasurePlace | null }[] | null
   readonly scale: number
   readonly decimals: number
-  /** The requested territory is not wholly collected: a rate over it would be wrong, so it is null. */
-  readonly isUndefined: boolean
+  /** Groups of which all it needs was collected; it is null in the others. */
+  readonly known: Known
 }
 
 export interface AggregatePlan {
@@ -91,10 +106,15 @@ export interface AggregatePlan {
   readonly placeFilters: readonly QueryFilter[]
   /** States of the geographic scope, by those filters alone. */
   readonly scope: ReadonlySet<string>
+  /** Months each metric is asked for. */
+  readonly asked: ReadonlyMap<MetricCode, readonly number[]>
+  /** Months that are groups, or that the query is about, whatever its metrics. */
   readonly spinePeriods: readonly number[]
   /** Period that names facilities. */
   readonly facilityPeriod: number | null
   readonly referencePeriod: string | null
+  /** What metrics need and the release does not have. */
+  readonly missing: readonly Missing[]
   readonly notes: readonly string[]
   /** What is computed beside and under the rows; see query-plan.ts. */
   readonly totals: readonly AggregatePlan[]
@@ -104,7 +124,9 @@ export interface AggregatePlan {
   readonly whole: AggregatePlan | null
 }
 
-/** @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive' */
+/**
+ * @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive'
+ */
 export function planAggregate(
   query: AnalyticsQuery,
   view: ReleaseView,
@@ -114,78 +136,64 @@ export function planAggregate(
   checkAccess(query, capabilities)
   checkDimensions(query)
   checkTerritory(query, view)
-  const notes: string[] = territoryNotes(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
-  const grouped = query.group_by.includes('reference_period')
-  const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const factDatasets = [...new Set(query.metrics.flatMap(factDatasetsOf))]
-  const anchors = context.periods ?? choosePeriods(query, view, factDatasets, notes)
-  const sides = new Map(
-    query.metrics.map((code) => [code, sidesOf(code, query, anchors, populationYears(view), context)]),
-  )
-  const measures = collectMeasures([...sides.values()])
-  const datasets = [...measures].map(([dataset, own]): DatasetPlan => {
-    const periods = anchors.get(dataset) ?? []
-    const keys = query.group_by.filter(
-      (code) =>
-        dimensionOf(code).datasets.includes(dataset) &&
-        (dataset !== 'population' || PLACE_DIMENSIONS.has(code)),
-    )
-    return {
-      dataset,
-      measures: own,
-      keys,
-      filters: (dataset === 'population' ? placeFilters : query.filters).filter(
-        ({ dimension }) => dimension !== 'reference_period',
-      ),
-      periods,
-      over: !grouped && periods.length > 1 ? over : null,
-      covered: coveredStates(dataset, periods, view),
-      source: null,
-      years: isPopulation(dataset) ? populationYears(view) : null,
-      addedUpFrom: null,
-    }
-  })
-  const scope = scopeStates(placeFilters)
-  const placed = query.group_by.some((code) => PLACE_DIMENSIONS.has(code))
-  for (const { dataset, covered, periods, years } of datasets) {
-    if (dataset === 'population_by_age') notes.push(noteOfAges(years?.POPULATION_BY_AGE ?? null))
-    if (isPopulation(dataset)) continue
-    if (periods.length === 0)
-      notes.push(`${dataset}: not collected for the periods asked for; its metrics are null.`)
-    else if (missesStates(covered, scope))
-      notes.push(
-        `${dataset}: collected for ${describeCovered(covered)} only; other states are null, and totals cover these states.`,
-      )
-  }
-  const metrics = query.metrics.map((code): MetricPlan => {
-    const metric = metricOf(code)
-    const { numerator, less, denominator, denominators, notes: basis } = sides.get(code) as MetricSides
-    notes.push(...basis)
-    const locate = (measure: Measure): MeasurePlace => ({
-      dataset: measure.dataset,
-      measure: (measures.get(measure.dataset) ?? []).findIndex((other) => sameMeasure(other, measure)),
-    })
-    const facts = datasets.filter(({ dataset }) => factDatasetsOf(code).includes(dataset))
-    const partial = isPerCapita(code) && !placed && facts.some(({ covered }) => missesStates(covered, scope))
-    if (partial)
-      notes.push(`${code}: null, because the territory asked for is not wholly collected; filter by state.`)
+  const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view)
+  const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
+  const isGrouped = query.group_by.includes('reference_period')
+  const isWithin = isWithinStates(query.group_by)
+  const given = context.months
+  const asked =
+    isOfFacts && given === undefined
+      ? askPeriods(query, scope.states, view)
+      : { asked: null, end: 'newest' as const, held: monthsOf(view, scope.states) }
+  const filtered = query.filters.map(({ dimension }) => dimension)
+  const needed = query.metrics.map((code): MetricNeeds => {
+    const needs = needsOf(code, filtered)
     return {
       code,
-      numerator: locate(numerator),
-      less: less === null ? null : locate(less),
-      denominator: denominator === null ? null : locate(denominator),
+      needs,
+      states: isWithin || isPerCapita(code) ? scope.territory : scope.states,
+      asked:
+        needs.length === 0
+          ? []
+          : (given?.asked.get(code) ?? periodsOfMetric(asked, needs, scope.states, view)),
+    }
+  })
+  const collector = collectDatasets(query, placeFilters, view)
+  const known = needed.map((own) => knownOf(own, query.group_by, view))
+  const basisNotes: string[] = []
+  const metrics = needed.map((own, index): MetricPlan => {
+    const metric = metricOf(own.code)
+    const sides = sidesOf(own.code, query, own.asked, populationYears(view), context)
+    const { numerator, less, denominator, denominators } = sides
+    basisNotes.push(...sides.notes)
+    const periods = readablePeriods(own, view)
+    return {
+      code: own.code,
+      numerator: collector.place(numerator, periods),
+      less: less === null ? null : collector.place(less, periods),
+      denominator: denominator === null ? null : collector.place(denominator, periods),
       denominators:
         denominators?.map(({ period, measure }) => ({
           period,
-          place: measure === null ? null : locate(measure),
+          place: measure === null ? null : collector.place(measure, periods),
         })) ?? null,
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       decimals: metric.kind === 'ratio' ? metric.decimals : 0,
-      isUndefined: partial,
+      known: known[index] ?? 'all',
     }
   })
+  // A group by facility has no place in its key: each dataset says the state of its groups, where it may matter.
+  const tellsState =
+    query.group_by.includes('facility') &&
+    !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
+    hasGaps(view)
+  const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, tellsState }))
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
+  const listed =
+    listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
+  const named = isGrouped ? needed.map((own) => ({ ...own, asked: allPeriods([own.asked, listed]) })) : needed
+  const missing = findMissing(named, view, monthsOfRelease(view))
   return {
     name: context.name ?? '',
     query,
@@ -198,11 +206,25 @@ export function planAggregate(
           ? 'members'
           : 'facts',
     placeFilters,
-    scope,
-    spinePeriods: periodsUsed,
+    scope: scope.territory,
+    asked: new Map(needed.map((own) => [own.code, own.asked])),
+    spinePeriods:
+      given?.spine ??
+      asked.asked?.filter((period) => asked.held.includes(period)) ??
+      newestOfAny(asked.held, scope.states, view),
     facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
     referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
-    notes,
+    missing,
+    notes: [
+      ...territoryNotes(query, view),
+      ...datasets.flatMap(({ dataset, years }) =>
+        dataset === 'population_by_age' ? [noteOfAges(years?.POPULATION_BY_AGE ?? null)] : [],
+      ),
+      ...periodNotes(asked.asked === null && given === undefined ? needed : []),
+      ...basisNotes,
+      ...describeMissing(missing),
+      ...(scope.states === scope.territory ? [] : scopeNotes(needed, view)),
+    ],
     totals: [],
     base: null,
     whole: null,
@@ -276,15 +298,10 @@ export function allowedDimensions(code: MetricCode): DimensionCode[] {
 
 const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
 
-function collectMeasures(sides: readonly MetricSides[]): Map<FactDataset, Measure[]> {
-  const measures = new Map<FactDataset, Measure[]>()
-  for (const { numerator, less, denominator, denominators } of sides)
-    for (const measure of [numerator, less, denominator, ...(denominators ?? []).map((own) => own.measure)]) {
-      if (measure === null) continue
-      const own = measures.get(measure.dataset) ?? []
-      if (!own.some((other) => sameMeasure(other, measure))) measures.set(measure.dataset, [...own, measure])
-    }
-  return measures
+interface Collector {
+  /** @param periods months that are read for the metric */
+  place(measure: Measure, periods: readonly number[]): MeasurePlace
+  plans(): readonly Omit<DatasetPlan, 'tellsState'>[]
 }
 
 /** Population by age is a source of its own, which the other populations are not to be mixed with. */
@@ -293,68 +310,80 @@ const noteOfAges = (year: number | null): string =>
     ? 'population_by_age: null, because the release holds none; import POPSBR, the population by municipality, sex and age of DATASUS.'
     : `population_by_age: estimates of the Ministry of Health for 1 July ${year} (POPSBR), another source than the census and the estimates of IBGE: their totals differ.`
 
-/** Stocks are never summed over months: one month, months side by side, or an explicit way to one value. */
-function choosePeriods(
+/** Measures of one dataset over the same months share a sub-query; in a release without gaps that is one a dataset. */
+function collectDatasets(
   query: AnalyticsQuery,
+  placeFilters: readonly QueryFilter[],
   view: ReleaseView,
-  datasets: readonly FactDataset[],
-  notes: string[],
-): Map<FactDataset, readonly number[]> {
-  const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
+): Collector {
+  const plans: (Omit<DatasetPlan, 'measures' | 'tellsState'> & { readonly measures: Measure[] })[] = []
   const grouped = query.group_by.includes('reference_period')
-  const facts = datasets.filter((dataset) => !isPopulation(dataset))
-  const chosen = new Map<FactDataset, readonly number[]>()
-  if (filters.length === 0 && !grouped && query.over_period === null) {
-    for (const dataset of facts) chosen.set(dataset, collectedPeriods(view, dataset).slice(-1))
-    const newest = new Set([...chosen.values()].flat())
-    if (newest.size > 1)
-      notes.push(
-        `The datasets' newest periods differ: ${[...chosen].map(([dataset, [period]]) => `${dataset} ${period === undefined ? 'none' : formatPeriod(period)}`).join(', ')}.`,
-      )
-    return chosen
+  const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
+  const add = (dataset: FactDataset, periods: readonly number[]): number => {
+    const number = plans.filter((other) => other.dataset === dataset).length + 1
+    return (
+      plans.push({
+        name: number === 1 ? dataset : `${dataset}_${number}`,
+        dataset,
+        measures: [],
+        keys: query.group_by.filter(
+          (code) =>
+            dimensionOf(code).datasets.includes(dataset) &&
+            (dataset !== 'population' || PLACE_DIMENSIONS.has(code)),
+        ),
+        filters: (dataset === 'population' ? placeFilters : query.filters).filter(
+          ({ dimension }) => dimension !== 'reference_period',
+        ),
+        periods,
+        over: !grouped && periods.length > 1 ? over : null,
+        source: null,
+        addedUpFrom: null,
+        years: isPopulation(dataset) ? populationYears(view) : null,
+      }) - 1
+    )
   }
-  for (const dataset of facts) chosen.set(dataset, periodsMeeting(filters, collectedPeriods(view, dataset)))
-  return grouped ? chosen : toOneValue(chosen, query.over_period)
-}
-
-function coveredStates(
-  dataset: FactDataset,
-  periods: readonly number[],
-  view: ReleaseView,
-): DatasetPlan['covered'] {
-  if (isPopulation(dataset)) return 'all'
-  const covered = periods.map((period) => ({
-    period,
-    states: coverageOf(view, dataset as DatasetName, period)?.states ?? [],
-  }))
-  return covered.every(({ states }) => states === 'all') ? 'all' : covered
-}
-
-/** States of the geographic scope, by the filters alone. */
-function scopeStates(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
-  const states = STATES.filter(({ uf, ibge_code, region_code }) =>
-    placeFilters.every(({ dimension, operator, values }) => {
-      const isInside = values.some((value) =>
-        dimension === 'state'
-          ? value === uf
-          : dimension === 'region'
-            ? value === region_code
-            : String(value).startsWith(String(ibge_code)),
+  return {
+    place(measure, periods) {
+      const { dataset } = measure
+      const own = isPopulation(dataset) ? [] : periods
+      const found = plans.findIndex(
+        (other) => other.dataset === dataset && other.periods.join() === own.join(),
       )
-      if (operator === 'EQ' || operator === 'IN') return isInside
-      // Leaving out one municipality or health region leaves its state in the scope.
-      return (dimension !== 'state' && dimension !== 'region') || !isInside
-    }),
-  )
-  return new Set(states.map(({ uf }) => uf))
+      const plan = found < 0 ? add(dataset, own) : found
+      const measures = plans[plan]?.measures ?? []
+      const at = measures.findIndex((other) => sameMeasure(other, measure))
+      return { plan, measure: at < 0 ? measures.push(measure) - 1 : at }
+    },
+    plans: () => plans,
+  }
 }
 
-const missesStates = (covered: DatasetPlan['covered'], scope: ReadonlySet<string>): boolean =>
-  covered !== 'all' &&
-  covered.some(({ states }) => states !== 'all' && [...scope].some((uf) => !states.includes(uf)))
+/** The month a query is about where its metrics do not say: that of any table. */
+function newestOfAny(held: readonly number[], states: ReadonlySet<string>, view: ReleaseView): number[] {
+  const newest = newestFor(held, states, (period) =>
+    TABLES.map((table) => statesCollected(view, table, period)),
+  )
+  return newest === null ? [] : [newest]
+}
 
-function describeCovered(covered: DatasetPlan['covered']): string {
-  const states =
-    covered === 'all' ? ['BR'] : covered.flatMap((own) => (own.states === 'all' ? ['BR'] : own.states))
-  return [...new Set(states)].sort().join(', ')
+/** Each metric has its own newest month: said where they differ. */
+function periodNotes(metrics: readonly MetricNeeds[]): string[] {
+  const newest = new Map<string, string[]>()
+  for (const { code, needs, asked } of metrics) {
+    if (needs.length === 0) continue
+    const month = asked[0] === undefined ? 'none' : formatPeriod(asked[0])
+    newest.set(month, [...(newest.get(month) ?? []), code])
+  }
+  return newest.size <= 1
+    ? []
+    : [
+        `The newest periods of what is asked for differ: ${[...newest].map(([month, codes]) => `${codes.join(', ')} ${month}`).join('; ')}.`,
+      ]
+}
+
+/** A release of one state answers for it where no place is asked for. */
+function scopeNotes(metrics: readonly MetricNeeds[], view: ReleaseView): string[] {
+  const only = onlyState(view)
+  const own = metrics.filter(({ states }) => only !== null && states.size === 1 && states.has(only))
+  return own.length === 0 ? [] : [`The release is of ${only} alone: totals are of ${only}.`]
 }

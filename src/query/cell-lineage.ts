@@ -74,14 +74,17 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       both(`não é um lado de ${chosen.code}`, `is no side of ${chosen.code}`),
       SIDES.filter((name) => chosen[name] !== null),
     )
-  const dataset = plan.datasets.find((candidate) => candidate.dataset === place.dataset)
+  const dataset = plan.datasets[place.plan]
   const measure = dataset?.measures[place.measure]
   if (dataset === undefined || measure === undefined)
     throw new TypeError('the plan lacks a measure of its own')
   const own = narrowPeriods(dataset, group)
-  const rows = hasRows(own)
-    ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
-    : []
+  // No records are behind a cell that is null because something was not collected.
+  const isKnown = !cell.isUnknown || isPopulation(dataset.dataset)
+  const rows =
+    hasRows(own) && isKnown
+      ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
+      : []
   const records = rows.filter((row) => row.position !== null && row.position !== undefined)
   const sources = await readSources(own, records, parts)
   const total = Number(rows[0]?.total_rows ?? 0)
@@ -95,8 +98,8 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       metric: isBase ? `${chosen.code}__base` : chosen.code,
       side,
       key: group as Readonly<Record<string, JsonValue>>,
-      value: cell,
-      total: rows[0]?.total ?? 0,
+      value: cell.value,
+      total: isKnown ? (rows[0]?.total ?? 0) : null,
       scale: chosen.scale,
       decimals: decimalsOf(chosen, plan),
       months: own.over === 'avg' ? own.periods.length : 1,
@@ -179,13 +182,20 @@ function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
   }
 }
 
-/** The cell as the answer to the query shows it. @throws AppError 'not_found' where the query has no such group */
+interface Cell {
+  /** As the answer to the query shows it. */
+  readonly value: JsonValue
+  /** Something the metric needs was not collected for the group. */
+  readonly isUnknown: boolean
+}
+
+/** @throws AppError 'not_found' where the query has no such group */
 async function readCell(
   level: AggregatePlan,
   code: string,
   key: GroupKey,
   parts: AnswerParts,
-): Promise<JsonValue> {
+): Promise<Cell> {
   const plan = { ...aloneOf(level), base: level.base }
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
   const row = rows.find(({ in_page }) => in_page !== null)
@@ -195,7 +205,13 @@ async function readCell(
     })
   const column = shownValues(plan).find((shown) => shown.code === code)?.column ?? ''
   const value = row[column] ?? null
-  return value === null ? null : Number(value)
+  const [metric, part] = readCode(code)
+  const index = plan.metrics.findIndex((own) => own.code === metric)
+  const isUnknown =
+    part === null
+      ? row[`unknown_${index}`] === true
+      : value === null && plan.base?.plan.metrics[index]?.known !== 'all'
+  return { value: value === null ? null : Number(value), isUnknown }
 }
 
 async function readSources(plan: DatasetPlan, records: readonly Row[], parts: AnswerParts): Promise<Row[][]> {

@@ -11,7 +11,7 @@ import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, MeasurePlace, MetricPlan } from './aggregate.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
@@ -141,32 +141,58 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
 
 type CauseEntry = Readonly<{ cause: Cause; records: number; delta: number }>
 /** Causes of one measure by the key of its groups (those of the dataset: a population has places only). */
-type CausesByGroup = ReadonlyMap<string, readonly CauseEntry[]>
+interface MeasureCauses {
+  readonly keys: readonly DimensionCode[]
+  readonly byGroup: ReadonlyMap<string, readonly CauseEntry[]>
+}
+const SIDES = ['numerator', 'less', 'denominator'] as const
+type Side = (typeof SIDES)[number]
+/** By number of the metric, side and, of a denominator of the month's year, month. */
+type Causes = ReadonlyMap<string, MeasureCauses>
 
-async function findCauses(
-  before: AggregatePlan,
-  after: AggregatePlan,
-  parts: CompareParts,
-): Promise<Map<string, CausesByGroup>> {
-  const found = new Map<string, CausesByGroup>()
-  for (const own of after.datasets) {
-    const other = before.datasets.find(({ dataset }) => dataset === own.dataset)
-    if (other === undefined || !hasRows(own) || !hasRows(other)) continue
-    for (const [index, measure] of own.measures.entries()) {
-      const rows = await parts.engine.run(printCauses(other, own, measure), parts.view, {
-        ...optionsOf(parts),
-        other: parts.before,
-      })
-      const groups = new Map<string, CauseEntry[]>()
-      for (const row of rows) {
-        const key = groupText(own.keys, row)
-        const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
-        groups.set(key, [...(groups.get(key) ?? []), entry])
+/** The two releases may hold other months: each side of a metric is where its own release's plan has it. */
+async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: CompareParts): Promise<Causes> {
+  const found = new Map<string, MeasureCauses>()
+  const run = new Map<string, MeasureCauses>()
+  for (const [number, metric] of after.metrics.entries())
+    for (const side of SIDES) {
+      const former = before.metrics[number]
+      const others = former === undefined ? [] : placesOf(former, side)
+      for (const [month, own] of placesOf(metric, side)) {
+        const other = others.find(([of]) => of === month)?.[1] ?? null
+        if (own === null || other === null) continue
+        const places = JSON.stringify([own, other])
+        const causes =
+          run.get(places) ??
+          (await findMeasureCauses(before.datasets[other.plan], after.datasets[own.plan], own.measure, parts))
+        if (causes === null) continue
+        run.set(places, causes)
+        found.set(`${number} ${side} ${month}`, causes)
       }
-      found.set(`${own.dataset} ${index}`, groups)
     }
-  }
   return found
+}
+
+async function findMeasureCauses(
+  other: DatasetPlan | undefined,
+  own: DatasetPlan | undefined,
+  index: number,
+  parts: CompareParts,
+): Promise<MeasureCauses | null> {
+  const measure = own?.measures[index]
+  if (own === undefined || other === undefined || measure === undefined) return null
+  if (!hasRows(own) || !hasRows(other)) return null
+  const rows = await parts.engine.run(printCauses(other, own, measure), parts.view, {
+    ...optionsOf(parts),
+    other: parts.before,
+  })
+  const byGroup = new Map<string, CauseEntry[]>()
+  for (const row of rows) {
+    const key = groupText(own.keys, row)
+    const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
+    byGroup.set(key, [...(byGroup.get(key) ?? []), entry])
+  }
+  return { keys: own.keys, byGroup }
 }
 
 const groupText = (keys: readonly DimensionCode[], row: Row): string =>
@@ -178,12 +204,7 @@ interface ComparedRow {
 }
 
 /** Rows of the newer answer in its order, then those only the older one has. */
-function mergeRows(
-  before: Answered,
-  after: Answered,
-  causes: ReadonlyMap<string, CausesByGroup>,
-  language: 'pt' | 'en',
-): ComparedRow[] {
+function mergeRows(before: Answered, after: Answered, causes: Causes, language: 'pt' | 'en'): ComparedRow[] {
   const { plan } = after
   const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
   const old = new Map(before.rows.map((row) => [keyOf(row), row]))
@@ -196,7 +217,9 @@ function mergeRows(
     let changed = false
     plan.metrics.forEach((metric, index) => {
       const [was, is] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
-      const why = causesOf(metric, plan, newRow ?? oldRow ?? {}, causes)
+      // Nothing is said to have come or gone where one of the releases did not look.
+      const isUnknown = [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true)
+      const why = isUnknown ? [] : causesOf(index, metric, newRow ?? oldRow ?? {}, causes)
       if (was !== is || why.length > 0) changed = true
       metrics[metric.code] = {
         old: was === null ? null : Number(was),
@@ -223,29 +246,25 @@ function subtract(left: string, right: string, decimals: number): number {
   return Number(whole(left) - whole(right)) / 10 ** decimals
 }
 
-/** Where a side is measured: a denominator may be that of the row's own year. */
-function placeOf(
+/** Where a side is measured: a denominator may be that of the row's own year, which its month names. */
+const placesOf = (
   metric: MetricPlan,
-  side: 'numerator' | 'less' | 'denominator',
-  row: Row,
-): MeasurePlace | null {
-  if (side !== 'denominator' || metric.denominators === null) return metric[side]
-  return (
-    metric.denominators.find(({ period }) => formatPeriod(period) === row.reference_period)?.place ?? null
-  )
-}
+  side: Side,
+): readonly (readonly [month: string, place: MeasurePlace | null])[] =>
+  side === 'denominator' && metric.denominators !== null
+    ? metric.denominators.map(({ period, place }) => [formatPeriod(period), place] as const)
+    : [['', metric[side]]]
 
 function causesOf(
+  number: number,
   metric: MetricPlan,
-  plan: AggregatePlan,
   row: Row,
-  causes: ReadonlyMap<string, CausesByGroup>,
-): (CauseEntry & { side: string })[] {
-  return (['numerator', 'less', 'denominator'] as const).flatMap((side) => {
-    const place = placeOf(metric, side, row)
-    if (place === null) return []
-    const keys = plan.datasets.find(({ dataset }) => dataset === place.dataset)?.keys ?? []
-    const entries = causes.get(`${place.dataset} ${place.measure}`)?.get(groupText(keys, row)) ?? []
+  causes: Causes,
+): (CauseEntry & { side: Side })[] {
+  return SIDES.flatMap((side) => {
+    const isByMonth = side === 'denominator' && metric.denominators !== null
+    const own = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
+    const entries = own?.byGroup.get(groupText(own.keys, row)) ?? []
     return [...entries]
       .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
       .map((entry) => ({ side, ...entry }))

@@ -1,8 +1,99 @@
-/** Reference periods of a query: which pass its filters, and lists of them put together. Months are YYYYMM. Pure. */
+/**
+ * The months of a query. In: its filters on reference_period, how several become one value, the states it is about, a
+ * release. Out: the months each metric is asked for. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
+ */
 import { AppError, both } from '../errors.ts'
-import type { FactDataset } from '../model/dimensions.ts'
-import { formatPeriod } from '../release/view.ts'
+import { type Need, tableOfNeed } from '../model/needs.ts'
+import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../release/collected.ts'
+import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
+
+/** The months of a query, before its metrics are looked at. */
+export interface AskedPeriods {
+  /** YYYYMM, ascending; null: each metric's own newest (or oldest) month. */
+  readonly asked: readonly number[] | null
+  /** Which month is meant where none is asked for. */
+  readonly end: 'newest' | 'oldest'
+  /** Months in which anything was collected of the states, and which meet the filters. */
+  readonly held: readonly number[]
+}
+
+/** @throws AppError 'semi_additive' */
+export function askPeriods(
+  query: AnalyticsQuery,
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+): AskedPeriods {
+  const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
+  const isGrouped = query.group_by.includes('reference_period')
+  const { over_period: over } = query
+  const held = periodsMeeting(filters, monthsOf(view, states))
+  const end = over === 'first' ? 'oldest' : 'newest'
+  const isAnchored = over === null || over === 'last' || over === 'first'
+  if (isGrouped) return { asked: held, end, held }
+  if (filters.length === 0 && isAnchored) return { asked: null, end, held }
+  const asked = listedPeriods(filters) ?? held
+  if (asked.length <= 1) return { asked, end, held }
+  if (over === null) throw severalPeriods(asked, null)
+  if (!isAnchored) return { asked, end, held }
+  // One anchor for all groups and metrics: a hospital that closed before it does not count.
+  const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) =>
+    TABLES.map((table) => statesCollected(view, table, period)),
+  )
+  return { asked: anchor === null ? asked : [anchor], end, held }
+}
+
+/** @param level the level of totals that leaves the months out; null: the query itself */
+export const severalPeriods = (periods: readonly number[], level: string | null): AppError =>
+  new AppError('semi_additive', {
+    detail:
+      level === null
+        ? both(
+            `A consulta escolhe ${periods.length} competências sem agrupar por elas.`,
+            `The query selects ${periods.length} reference periods without grouping by them.`,
+          )
+        : both(
+            `O nível ${level} deixa de fora reference_period, e a consulta escolhe ${periods.length} competências.`,
+            `The level ${level} leaves out reference_period, of which the query selects ${periods.length}.`,
+          ),
+    errors: [
+      {
+        pointer: '/over_period',
+        message: both(
+          'deve dizer como várias competências viram um valor',
+          'must say how several periods become one value',
+        ),
+        allowed: ['last', 'first', 'avg', 'max'],
+      },
+    ],
+    extra: { periods: periods.map(formatPeriod) },
+  })
+
+/** @returns the months a metric is asked for */
+export function periodsOfMetric(
+  { asked, end, held }: AskedPeriods,
+  needs: readonly Need[],
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+): readonly number[] {
+  if (asked !== null) return asked
+  // What a table's files say changes over time; its newest month does not.
+  const tables = [...new Set(needs.map(tableOfNeed))]
+  const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) => [
+    statesCollectedOf(view, tables, period),
+  ])
+  return anchor === null ? [] : [anchor]
+}
+
+/** @returns months that filters name one by one and all filters leave; null where none names any */
+export function listedPeriods(filters: readonly QueryFilter[]): number[] | null {
+  const listed = filters.find(({ operator }) => operator === 'EQ' || operator === 'IN')
+  if (listed === undefined) return null
+  return periodsMeeting(
+    filters,
+    listed.values.map(Number).sort((left, right) => left - right),
+  )
+}
 
 /** @returns the periods of several lists, each once, ascending */
 export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
@@ -32,46 +123,4 @@ function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean
     case 'BETWEEN':
       return period >= first && period <= second
   }
-}
-
-/**
- * Months that are selected and not grouped → those that become one value.
- * @param level the level of totals that leaves the months out, for the refusal
- * @throws AppError 'semi_additive' where nothing says how
- */
-export function toOneValue(
-  chosen: ReadonlyMap<FactDataset, readonly number[]>,
-  over: AnalyticsQuery['over_period'],
-  level: string | null = null,
-): Map<FactDataset, readonly number[]> {
-  const all = allPeriods([...chosen.values()])
-  if (all.length <= 1) return new Map(chosen)
-  if (over === null)
-    throw new AppError('semi_additive', {
-      detail:
-        level === null
-          ? both(
-              `A consulta escolhe ${all.length} competências sem agrupar por elas.`,
-              `The query selects ${all.length} reference periods without grouping by them.`,
-            )
-          : both(
-              `O nível ${level} deixa de fora reference_period, e a consulta escolhe ${all.length} competências.`,
-              `The level ${level} leaves out reference_period, of which the query selects ${all.length}.`,
-            ),
-      errors: [
-        {
-          pointer: '/over_period',
-          message: both(
-            'deve dizer como várias competências viram um valor',
-            'must say how several periods become one value',
-          ),
-          allowed: ['last', 'first', 'avg', 'max'],
-        },
-      ],
-      extra: { periods: all.map(formatPeriod) },
-    })
-  if (over === 'avg' || over === 'max') return new Map(chosen)
-  // One anchor for all groups and datasets: a hospital that closed before it does not count.
-  const anchor = over === 'last' ? all.at(-1) : all[0]
-  return new Map([...chosen].map(([dataset, periods]) => [dataset, periods.filter((own) => own === anchor)]))
 }

@@ -5,8 +5,7 @@
  * census: the census of the release. estimate: its newest estimate. estimate_of_period: the estimate of the month's year, or
  * the nearest earlier one.
  */
-import type { FactDataset } from '../model/dimensions.ts'
-import { factDatasetsOf, isPerCapita, type Measure, type MetricCode, measuresOf } from '../model/metrics.ts'
+import { isPerCapita, type Measure, type MetricCode, measuresOf } from '../model/metrics.ts'
 import { formatPeriod } from '../release/view.ts'
 import type { PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery } from './request.ts'
@@ -24,19 +23,16 @@ export interface MetricSides {
   readonly notes: readonly string[]
 }
 
-/** @param anchors months of each dataset, YYYYMM */
+/** @param months of the metric, YYYYMM, ascending */
 export function sidesOf(
   code: MetricCode,
   query: AnalyticsQuery,
-  anchors: ReadonlyMap<FactDataset, readonly number[]>,
+  months: readonly number[],
   years: PopulationYears,
   { estimateYears = [] }: PlanContext,
 ): MetricSides {
   const sides = measuresOf(code)
   if (!isPerCapita(code)) return { ...sides, denominators: null, notes: [] }
-  const months = [...new Set(factDatasetsOf(code).flatMap((dataset) => anchors.get(dataset) ?? []))].sort(
-    (left, right) => left - right,
-  )
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {
     const type = basis === 'census' ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'

@@ -8,14 +8,15 @@
  */
 import { both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import type { DatasetName } from '../model/datasets.ts'
-import { type DimensionCode, type FactDataset, isPopulation } from '../model/dimensions.ts'
-import { factDatasetsOf, type Measure } from '../model/metrics.ts'
+import { type DimensionCode, isPopulation } from '../model/dimensions.ts'
+import { factDatasetsOf, type Measure, type MetricCode } from '../model/metrics.ts'
 import { isOfTheFacility } from '../model/pre-aggregates.ts'
-import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
+import { ALL_STATES, onlyState, TABLES } from '../release/collected.ts'
+import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './aggregate.ts'
+import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
-import { allPeriods, toOneValue } from './periods.ts'
+import { allPeriods, severalPeriods } from './periods.ts'
 import { baseMonth, isAdditive } from './query-options.ts'
 import { refuse } from './refusals.ts'
 import type { AnalyticsQuery } from './request.ts'
@@ -29,8 +30,13 @@ export interface BasePlan {
 /** What a plan beside or under another takes from it. */
 export interface PlanContext {
   readonly name?: string
-  /** Months, chosen already. */
-  readonly periods?: ReadonlyMap<FactDataset, readonly number[]>
+  /** Months, chosen already: those each metric is asked for, and those that are groups. */
+  readonly months?: {
+    readonly asked: ReadonlyMap<MetricCode, readonly number[]>
+    readonly spine: readonly number[]
+  }
+  /** States of the facilities that the query's filters name; null: they name none. */
+  readonly ofFacilities?: ReadonlySet<string> | null
   /** Years of estimates, ascending; needed where the denominator is that of the month's year. */
   readonly estimateYears?: readonly number[]
 }
@@ -43,7 +49,7 @@ export function planQuery(
   query: AnalyticsQuery,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  estimateYears: readonly number[] = [],
+  context: Pick<PlanContext, 'estimateYears' | 'ofFacilities'> = {},
 ): AggregatePlan {
   const level = (
     group_by: readonly DimensionCode[],
@@ -52,21 +58,16 @@ export function planQuery(
     what: string,
   ): AggregatePlan => {
     const own = atLevel(query, group_by, limit)
-    const periods = periodsAt(group_by, rows, query, `${what}[${group_by.join(', ')}]`)
-    const plan = planAggregate(own, view, capabilities, { name, periods, estimateYears })
+    const months = monthsAt(group_by, rows, query, `${what}[${group_by.join(', ')}]`)
+    const plan = planAggregate(own, view, capabilities, { name, ...months, ...context })
     return withBase(
       { ...plan, datasets: plan.datasets.map((dataset) => addUp(dataset, rows)) },
       view,
       capabilities,
-      estimateYears,
+      context,
     )
   }
-  const rows = withBase(
-    planAggregate(query, view, capabilities, { estimateYears }),
-    view,
-    capabilities,
-    estimateYears,
-  )
+  const rows = withBase(planAggregate(query, view, capabilities, context), view, capabilities, context)
   const totals = query.totals.map((group_by, index) =>
     level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
   )
@@ -114,28 +115,29 @@ const atLevel = (
   offset: 0,
 })
 
-const periodsOf = (plan: AggregatePlan): Map<FactDataset, readonly number[]> =>
-  new Map(
-    plan.datasets.flatMap(({ dataset, periods }) => (isPopulation(dataset) ? [] : [[dataset, periods]])),
-  )
+const monthsOf = ({ asked, spinePeriods }: AggregatePlan) => ({ months: { asked, spine: spinePeriods } })
 
-/** Months of a level: those of the rows, made one where the level leaves them out. */
-function periodsAt(
+/** Months of a level: those of the rows; where the level leaves them out, those of a query by the level alone. */
+function monthsAt(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
   query: AnalyticsQuery,
   level: string,
-): ReadonlyMap<FactDataset, readonly number[]> {
-  const periods = periodsOf(rows)
+): Pick<PlanContext, 'months'> {
   const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
-  return leavesOut ? toOneValue(periods, query.over_period, level) : periods
+  if (!leavesOut) return monthsOf(rows)
+  if (query.over_period === null && rows.spinePeriods.length > 1)
+    throw severalPeriods(rows.spinePeriods, level)
+  return {}
 }
 
 /** Where groups of the rows add up to those of a level, that is how the level is computed. */
 function addUp(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
-  const fine = rows.datasets.find(({ dataset }) => dataset === level.dataset)
-  return fine !== undefined && addsUp(level, fine)
-    ? { ...level, addedUpFrom: `${rows.name}${fine.dataset}` }
+  const fine = rows.datasets.find(
+    ({ dataset, periods }) => dataset === level.dataset && periods.join() === level.periods.join(),
+  )
+  return fine !== undefined && !level.tellsState && addsUp(level, fine)
+    ? { ...level, addedUpFrom: `${rows.name}${fine.name}` }
     : level
 }
 
@@ -166,7 +168,7 @@ function withBase(
   plan: AggregatePlan,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  estimateYears: readonly number[],
+  context: Pick<PlanContext, 'estimateYears' | 'ofFacilities'>,
 ): AggregatePlan {
   const { query } = plan
   if (query.change === null) return plan
@@ -182,47 +184,46 @@ function withBase(
         'compares one month with another: group by reference_period, filter one period, or set over_period to last or first',
       ),
     )
-  const lacking: string[] = []
-  const periods = new Map(
-    facts.map(({ dataset, periods: own }): [FactDataset, readonly number[]] => {
-      const collected = collectedPeriods(view, dataset as DatasetName)
-      const missing = own.filter((period) => !collected.includes(baseMonth(to, period)))
-      for (const base of new Set(missing.map((period) => baseMonth(to, period)))) {
-        const compared = missing.filter((period) => baseMonth(to, period) === base).map(formatPeriod)
-        lacking.push(
-          `change: ${dataset} was not collected for ${formatPeriod(base)}; the change of ${compared.join(', ')} is null.`,
-        )
-      }
-      const bases = new Set(own.map((period) => baseMonth(to, period)))
-      return [dataset, collected.filter((period) => bases.has(period))]
-    }),
+  const asked = new Map(
+    [...plan.asked].map(([code, own]) => [code, own.map((period) => baseMonth(to, period))]),
   )
+  const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.asked.values()])
   const base = planAggregate({ ...query, change: null, order_by: [] }, view, capabilities, {
+    ...context,
     name: `${plan.name}base_`,
-    periods,
-    estimateYears,
+    months: { asked, spine: periods.map((period) => baseMonth(to, period)) },
   })
+  const lacking = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
+  const ofBase = new Set(describeMissing(base.missing))
+  const own = base.notes.filter((note) => !plan.notes.includes(note) && !ofBase.has(note))
   const timeless = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
-  const own = base.notes.filter(
-    (note) => !plan.notes.includes(note) && !note.includes('not collected for the periods'),
-  )
   return {
     ...plan,
     base: {
       // Its groups are those of the rows.
       plan: { ...base, spine: 'one' },
-      months: allPeriods(facts.map((dataset) => dataset.periods)).map((period) => ({
-        period,
-        base: baseMonth(to, period),
-      })),
+      months: periods.map((period) => ({ period, base: baseMonth(to, period) })),
     },
     notes: [
       ...plan.notes,
-      ...lacking,
+      ...new Set(lacking),
       ...own.map((note) => `change: ${note}`),
       ...timeless.map((code) => `${code}: has no reference period, so there is no change.`),
     ],
   }
+}
+
+/** What a base lacks, by its month, with the months that are compared with it. */
+function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): string[] {
+  const { need, states } = missing
+  if (!TABLES.some((table) => table === need))
+    return describeMissing([missing]).map((note) => `change: ${note}`)
+  const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view)
+  const where = isAll ? '' : ` in ${states.join(', ')}`
+  return missing.periods.map((base) => {
+    const compared = periods.filter((period) => baseMonth(to, period) === base).map(formatPeriod)
+    return `change: ${need} was not collected for ${formatPeriod(base)}; the change of ${compared.join(', ')} is null${where}.`
+  })
 }
 
 /** @throws AppError 'semi_additive' where the level leaves out months that do not add up */

@@ -10,12 +10,14 @@ import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
+import { hasGaps } from '../release/collected.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import type { AggregatePlan } from './aggregate.ts'
 import { shownValues } from './dialect/duckdb/measured.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
+import { allPeriods } from './periods.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
 import { normaliseOptions } from './query-options.ts'
 import { planQuery, TOTALS_ROWS_MAX } from './query-plan.ts'
@@ -61,8 +63,9 @@ export interface PreparedQuery {
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
   const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
   const query = { ...parsed, filters }
-  const years = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
-  const plan = planQuery(query, parts.view, parts.capabilities, years)
+  const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
+  const ofFacilities = await statesOfFacilities(filters, parts.engine, parts.view, optionsOf(parts))
+  const plan = planQuery(query, parts.view, parts.capabilities, { estimateYears, ofFacilities })
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
@@ -241,6 +244,31 @@ export async function widenMunicipalities(
   )
 }
 
+/**
+ * A facility lies in a state, which decides what was collected of it.
+ * @returns states of the facilities that filters name; null where none names any, where the release has no gaps, or where it
+ * does not know one of them
+ */
+async function statesOfFacilities(
+  filters: readonly QueryFilter[],
+  engine: Engine,
+  view: ReleaseView,
+  options: RunOptions,
+): Promise<ReadonlySet<string> | null> {
+  const [filter] = filters.filter(
+    ({ dimension, operator }) => dimension === 'facility' && (operator === 'EQ' || operator === 'IN'),
+  )
+  if (filter === undefined || !hasGaps(view)) return null
+  const codes = filter.values.map(String)
+  const rows = await engine.run(
+    sql`SELECT DISTINCT cnes_code, uf FROM ${table('facilities')} WHERE cnes_code IN (SELECT unnest(${codes}))`,
+    view,
+    options,
+  )
+  const isKnown = new Set(rows.map(({ cnes_code }) => cnes_code)).size === new Set(codes).size
+  return isKnown ? new Set(rows.map(({ uf }) => String(uf))) : null
+}
+
 /** @returns a row as JSON answers have it */
 export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
   const dimensions: Record<string, JsonValue> = {}
@@ -290,7 +318,9 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
     ({ dataset, measures }) =>
       dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
   )
-  const periods = plan.spinePeriods
+  const periods = allPeriods(
+    plan.datasets.filter(({ dataset }) => dataset === 'equipment_inventory').map((own) => own.periods),
+  )
   const families = new Set(periods.map((period) => coverageOf(view, 'equipment_inventory', period)?.family))
   const isOfBoth = periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
   return usesSus && (isOfBoth || families.size > 1)
@@ -302,12 +332,12 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
 
 /** Says of how many records the beds outside SUS are negative, as the publisher registers them: of the release, whatever the filters. */
 function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): string[] {
-  const beds = datasets.find(
+  const beds = datasets.filter(
     ({ dataset, measures }) =>
       dataset === 'bed_capacity' && measures.some(({ field }) => field === 'beds_non_sus'),
   )
   const counts = view.components.cnes?.counts ?? {}
-  return (beds?.periods ?? []).flatMap((period) => {
+  return allPeriods(beds.map(({ periods }) => periods)).flatMap((period) => {
     // Releases made before the count of open facilities have that of all.
     const records =
       counts[`beds_non_sus_negative_${period}`] ?? counts[`beds_sus_above_existing_${period}`] ?? 0

@@ -46,7 +46,7 @@ const COMMON =
 const world: World = {
   facts: {
     facilities: await select(
-      `${COMMON}, has_beds, has_equipment, has_services, offers_any_sus`,
+      `${COMMON}, has_beds, has_equipment, has_services, offers_any_sus, is_linked_sus`,
       'facilities',
     ),
     beds: await select(

@@ -113,15 +113,29 @@ const FLAG_OF: Readonly<Record<FactName, string>> = {
   specialized_services: 'has_services',
 }
 
-/** What a facility has, from its facts; null where the month did not collect them. */
+/** What a facility has, from its facts; null where its state's were not collected in the month. */
 function flags(input: PeriodInput): string {
-  const own = FACT_NAMES.filter((fact) => input.facts.has(fact))
-  const flag = (fact: FactName): string =>
-    `${input.facts.has(fact) ? `coalesce(flags_${fact}.has, false)` : 'NULL::BOOLEAN'} AS ${FLAG_OF[fact]}`
-  const sus = own.map((fact) => `coalesce(flags_${fact}.has_sus, false)`).join(' OR ') || 'false'
+  const has = (fact: FactName, flag: 'has' | 'has_sus'): string =>
+    input.facts.has(fact) ? `coalesce(flags_${fact}.${flag}, false)` : 'false'
+  const flag = (fact: FactName): string => {
+    const covered = coveredSql(input, fact)
+    return `${covered === 'true' ? has(fact, 'has') : `CASE WHEN ${covered} THEN ${has(fact, 'has')} END`} AS ${FLAG_OF[fact]}`
+  }
+  const sus = FACT_NAMES.map((fact) => has(fact, 'has_sus')).join(' OR ')
+  const covered = FACT_NAMES.map((fact) => coveredSql(input, fact)).filter((sql) => sql !== 'true')
   // Null where a fact was not collected, unless one that was collected answers yes.
-  const offers = own.length === FACT_NAMES.length ? sus : `CASE WHEN ${sus} THEN true END`
+  const offers =
+    covered.length === 0 ? sus : `CASE WHEN ${sus} THEN true WHEN ${covered.join(' AND ')} THEN false END`
   return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
+}
+
+/** SQL: was a fact collected for the facility's state? */
+function coveredSql({ covered }: PeriodInput, fact: FactName): string {
+  const states = covered.get(fact) ?? []
+  if (states === 'all') return 'true'
+  return states.length === 0
+    ? 'false'
+    : `CAST(f.uf AS VARCHAR) IN (${states.map((uf) => `'${uf}'`).join(', ')})`
 }
 
 /** The dataset: each rule runs once and before the sort, as most values are smaller than their text. */

@@ -6,6 +6,7 @@
  */
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
+import { PROVIDERS_BY_STATE_UNTIL } from '../../model/needs.ts'
 import type { Lineage } from '../../model/types.ts'
 import { isCnpj } from '../cnpj.ts'
 import { applyRule } from '../rules.ts'
@@ -128,20 +129,23 @@ export async function makeFact(session: Session, input: PeriodInput, fact: FactN
 
 const PROVIDER = ['provider_kind', 'provider_code', 'address_code'] as const
 
-/** What the code of the third-party provider is; only CNES codes and CNPJs are stored. */
+/**
+ * What the code of the third-party provider is; only CNES codes and CNPJs are stored. An own service without one has none to
+ * tell, in both families.
+ */
 function providerColumns(input: PeriodInput): string {
   const code = ruleOf(FACT_LINEAGE.specialized_services[input.family], 'provider_code')
+  const own = "CASE WHEN characteristic_code = '1' THEN 'NOT_APPLICABLE' ELSE 'NOT_INFORMED' END"
   const kind =
     input.family === 'base'
-      ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN 'NOT_INFORMED'
+      ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN ${own}
            WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
            WHEN ${isCnpj('published_provider')} THEN 'CNPJ'
-           WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN 'NOT_INFORMED'
+           WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN ${own}
            WHEN strip_accents(upper(published_provider)) = 'NAO SE APLICA' THEN 'NOT_APPLICABLE'
            ELSE 'OTHER_SENTINEL' END`
-      : `CASE WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
-           WHEN published_provider IS NULL AND characteristic_code = '1' THEN 'NOT_APPLICABLE'
-           WHEN published_provider IS NULL THEN 'NOT_INFORMED' ELSE 'OTHER_SENTINEL' END`
+      : `CASE ${input.period >= PROVIDERS_BY_STATE_UNTIL ? 'WHEN published_provider IS NULL THEN NULL' : ''} WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
+           WHEN published_provider IS NULL THEN ${own} ELSE 'OTHER_SENTINEL' END`
   return `${code} AS published_provider, ${kind} AS provider_kind,
     CASE WHEN provider_kind IN ('CNES', 'CNPJ') THEN upper(published_provider) END AS provider_code${input.family === 'base' ? '' : ', NULL::VARCHAR AS address_code'}`
 }

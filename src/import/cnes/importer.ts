@@ -204,6 +204,7 @@ async function buildCnes(
         family: 'base',
         facts: new Set(FACT_NAMES),
         municipalityTable,
+        covered: new Map(FACT_NAMES.map((fact) => [fact, 'all' as const])),
         hasCadger: false,
         facilityColumns: staged.facilityColumns,
         files: staged.files,
@@ -217,17 +218,19 @@ async function buildCnes(
     onProgress(`month ${period}: ${files.length} files by state`)
     const facts = await stageStateMonth(session, files)
     await addStateCatalogs(session, period)
+    const covered = coverStates(files)
     await finishPeriod(
       {
         period,
         family: 'state',
         facts,
         municipalityTable,
+        covered: new Map(FACT_NAMES.map((fact) => [fact, covered.get(fact)?.states ?? []])),
         hasCadger: hasNames,
         facilityColumns: columnsOf(FACILITY_LINEAGE.state),
         files: null,
       },
-      coverStates(files),
+      covered,
     )
     await dropStaged(session)
   }

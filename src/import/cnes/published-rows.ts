@@ -20,6 +20,8 @@ export interface PeriodScope {
 export interface PeriodInput extends PeriodScope {
   /** The table that maps old municipality codes, where there is one. */
   readonly municipalityTable: string | null
+  /** States each fact was collected for; what is not in it, was not. */
+  readonly covered: ReadonlyMap<FactName, readonly string[] | 'all'>
   /** Is there a table of names beside the files by state? */
   readonly hasCadger: boolean
   /** Published columns present in the staged facility table (files vary). */

@@ -92,6 +92,7 @@ export const DATASETS = {
       'has_formal_contract',
       'is_coworking',
       'source_updated_on',
+      'is_linked_sus',
     ],
     internal: ['search_text'],
     filters: {

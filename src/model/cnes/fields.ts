@@ -9,6 +9,8 @@ const degrees = (axis: string): Field => ({
   description: `${axis} as published; null when not a number or outside Brazil's box.`,
 })
 
+const known = (description: string): Field => ({ type: 'boolean', nullable: true, description })
+
 export const FIELDS = {
   reference_period: { type: 'period', description: 'Competence month of the published data.' },
   municipality_ibge_code: {
@@ -30,9 +32,18 @@ export const FIELDS = {
   management_type_name: name('Text of the management type.'),
   legal_nature_code: optionalCode('Legal nature, 4 digits; null in months that did not publish it.'),
   legal_nature_name: name('Text of the legal nature.'),
-  has_beds: flag('The facility has a bed quantity above 0 in the period.'),
-  has_equipment: flag('The facility has an equipment quantity above 0 in the period.'),
-  has_services: flag('The facility declares a specialised service in the period.'),
+  has_beds: known(
+    'The facility has a bed quantity above 0 in the period; null where that was not collected.',
+  ),
+  has_equipment: known(
+    'The facility has an equipment quantity above 0 in the period; null where that was not collected.',
+  ),
+  has_services: known(
+    'The facility declares a specialised service in the period; null where that was not collected.',
+  ),
+  is_linked_sus: known(
+    'The registry’s own link to SUS (VINC_SUS), published in files by state alone; null where the month does not have it.',
+  ),
   cnpj: optionalCode(
     'CNPJ of the facility: 14 digits, or letters and digits (issued since July 2026). Never a CPF.',
   ),
@@ -111,13 +122,15 @@ export const FIELDS = {
   ),
   tp_sus_code: code('Available to SUS: 1 yes, 2 no, 0 and 9 not informed.'),
   characteristic_code: optionalCode('1 own, 2 third party, 3 both.'),
-  provider_kind: code('What the code of the third-party provider is.'),
+  provider_kind: optionalCode(
+    'What the code of the third-party provider is; null where the month’s files do not say (by state since 2010).',
+  ),
   has_ambulatory: flag('Outpatient care outside SUS (the published flag means "not SUS").'),
   has_ambulatory_sus: flag('Outpatient care for SUS.'),
   has_hospital: flag('Hospital care outside SUS (the published flag means "not SUS").'),
   has_hospital_sus: flag('Hospital care for SUS.'),
-  offers_any_sus: flag(
-    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service.',
+  offers_any_sus: known(
+    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.',
   ),
   declarations: {
     type: 'declarations',

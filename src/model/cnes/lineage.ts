@@ -77,6 +77,7 @@ export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
     ...STATE_FACILITY,
     line('address.postal_code', 'COD_CEP', 'postal_code'),
     line('source_updated_on', 'DT_ATUAL', 'date_ym'),
+    line('is_linked_sus', 'VINC_SUS', 'yes_no_1_0'),
   ],
 }
 

@@ -315,6 +315,13 @@ const EXTENDED = metricsOf('extended', {
     ...FACILITIES_SUS,
     label: 'Estabelecimentos ao SUS',
   }),
+  facilities_linked_sus: facilities(
+    'facilities',
+    [{ flag: 'is_linked_sus' }],
+    'Estabelecimentos vinculados ao SUS',
+    'Facilities linked to SUS',
+    'Distinct facilities that the registry links to SUS (VINC_SUS of the files by state); null where the month’s files do not publish it.',
+  ),
   facilities_with_equipment: facilities(
     'facilities',
     [{ flag: 'has_equipment' }],

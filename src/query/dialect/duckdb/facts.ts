@@ -30,6 +30,9 @@ import { derivedDimensions, withPlaces } from './places.ts'
 export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
+/** The state of a group that names none: of a facility. */
+export const STATE_TOLD = ident('state_told')
+
 export const hasRows = (dataset: DatasetPlan): boolean =>
   dataset.dataset === 'population' ||
   (dataset.dataset === 'population_by_age'
@@ -59,6 +62,7 @@ export function datasetCte(plan: DatasetPlan): Sql {
   const keys = plan.keys.map((code) =>
     dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code)} AS ${key(code)}`,
   )
+  if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${STATE_TOLD}`)
   const grouping = (codes: readonly DimensionCode[]): Sql =>
     codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
   if (plan.over === null)
@@ -68,6 +72,7 @@ export function datasetCte(plan: DatasetPlan): Sql {
   const outer = plan.measures.map(
     (_, index) => sql`${how}(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`,
   )
+  if (plan.tellsState) outer.push(sql`min(${STATE_TOLD}) AS ${STATE_TOLD}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
   FROM (
     SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}

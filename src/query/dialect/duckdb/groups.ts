@@ -7,7 +7,6 @@ import {
   DERIVED_DIMENSIONS,
   type DimensionCode,
   dimensionOf,
-  type FactDataset,
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
@@ -17,7 +16,7 @@ import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../..
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
-import { filterCondition, hasRows, key, keyList } from './facts.ts'
+import { codeText, filterCondition, hasRows, key, keyList, STATE_TOLD } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
@@ -49,12 +48,12 @@ export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'munic
   return group_by.includes('state') ? 'state' : null
 }
 
-/** The dataset whose groups are all there are, where it is one. */
-export function onlyFacts(plan: AggregatePlan): FactDataset | null {
+/** Name of the sub-query whose groups are all there are, where it is one. */
+export function onlyFacts(plan: AggregatePlan): string | null {
   // A group that is compared with another month has a row where only that month has facts of it.
   if (plan.spine !== 'facts' || plan.base !== null) return null
   const [only = null, ...others] = factsWithRows(plan)
-  return only === null || others.length > 0 ? null : only.dataset
+  return only === null || others.length > 0 ? null : only.name
 }
 
 const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
@@ -66,21 +65,27 @@ export const relation = ({ name }: AggregatePlan, own: string): Sql => ident(`${
 export const relationAs = (plan: AggregatePlan, own: string): Sql =>
   plan.name === '' ? ident(own) : sql`${relation(plan, own)} AS ${ident(own)}`
 
-/** Name of the relation that has the measures of a dataset. */
-const aliasOf = (plan: AggregatePlan, dataset: FactDataset): Sql =>
-  ident(dataset === onlyFacts(plan) ? 'spine' : dataset)
+/** Name of the relation that has the measures of a sub-query. */
+const aliasOf = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
+  ident(name === onlyFacts(plan) ? 'spine' : name)
 
 /** The groups that exist: members of places and periods, or the keys that have facts. */
 export function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
   if (plan.spine === 'facts') {
+    const withRows = factsWithRows(plan)
+    const told = withRows.some(({ tellsState }) => tellsState) ? sql`, ${STATE_TOLD}` : EMPTY
     const keys = [
-      ...factsWithRows(plan).map(
-        ({ dataset }) => sql`  SELECT ${keyList(groups)} FROM ${relation(plan, dataset)}`,
-      ),
+      ...withRows.map(({ name }) => sql`  SELECT ${keyList(groups)}${told} FROM ${relation(plan, name)}`),
       ...baseKeys(plan),
     ]
+    if (keys.length > 0 && told !== EMPTY)
+      return sql`  SELECT ${keyList(groups)}, min(${STATE_TOLD}) AS ${STATE_TOLD}
+  FROM (
+${join(keys, '\n  UNION ALL\n')}
+  )
+  GROUP BY ${keyList(groups)}`
     if (keys.length > 0) return join(keys, '\n  UNION\n')
     const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
@@ -134,9 +139,10 @@ function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
   const months = group_by.includes('reference_period')
     ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
     : EMPTY
-  return factsWithRows(base.plan).map(
-    ({ dataset }) => sql`  SELECT ${join(own, ', ')} FROM ${relation(base.plan, dataset)} AS facts${months}`,
-  )
+  return factsWithRows(base.plan).map(({ name, tellsState }) => {
+    const told = tellsState ? [...own, sql`facts.${STATE_TOLD}`] : own
+    return sql`  SELECT ${join(told, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
+  })
 }
 
 /** Rows: a month, and the one it is compared with. */
@@ -153,6 +159,8 @@ export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
       ? TEXT('months.base AS reference_period, months.reference_period AS compared_period')
       : sql`groups.${key(code)}`,
   )
+  if (plan.spine === 'facts' && base.plan.datasets.some(({ tellsState }) => tellsState))
+    own.push(sql`groups.${STATE_TOLD}`)
   const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
   return sql`  SELECT ${join(own, ', ')}
   FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
@@ -181,12 +189,10 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
     return sql`  SELECT ${join(columns, ',\n    ')}
   FROM ${oneRowSql(plan)}`
   const only = onlyFacts(plan)
-  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== only)
-  const joins = joined.map(({ dataset, keys }) => {
-    const same = keys.map(
-      (code) => sql`${ident(dataset)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`,
-    )
-    return sql`\n  LEFT JOIN ${relationAs(plan, dataset)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
+  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.name !== only)
+  const joins = joined.map(({ name, keys }) => {
+    const same = keys.map((code) => sql`${ident(name)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`)
+    return sql`\n  LEFT JOIN ${relationAs(plan, name)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
   })
   const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
   const carried = [...carriedOf(plan).map(({ column }) => column), ...more].map(
@@ -197,9 +203,9 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   FROM ${from}${join(joins, '')}`
 }
 
-const planOf = (plan: AggregatePlan, dataset: FactDataset): DatasetPlan => {
-  const found = plan.datasets.find((candidate) => candidate.dataset === dataset)
-  if (found === undefined) throw new TypeError(`the plan lacks ${dataset}`)
+const planOf = (plan: AggregatePlan, { plan: index }: MeasurePlace): DatasetPlan => {
+  const found = plan.datasets[index]
+  if (found === undefined) throw new TypeError('the plan lacks a dataset of its own')
   return found
 }
 
@@ -207,35 +213,29 @@ const planOf = (plan: AggregatePlan, dataset: FactDataset): DatasetPlan => {
 const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
 
 function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
-  const dataset = planOf(plan, place.dataset)
+  const dataset = planOf(plan, place)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
-  const column = sql`CAST(${aliasOf(plan, dataset.dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
+  const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
   // No population is unknown; no facts is none, where facts were collected.
-  if (isPopulation(dataset.dataset)) return column
-  const covered = coveredSql(dataset, plan)
-  return covered === null
-    ? sql`coalesce(${column}, 0)`
-    : sql`CASE WHEN ${covered} THEN coalesce(${column}, 0) END`
+  return isPopulation(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
 }
 
-/** Was the dataset collected for this group's state and period? null: for every group. */
-function coveredSql(dataset: DatasetPlan, plan: AggregatePlan): Sql | null {
-  const groups = plan.query.group_by
-  const byPeriod = groups.includes('reference_period')
+/** Was all that a metric needs collected for this group's state and month? null: for every group. */
+export function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null {
+  if (known === 'all') return null
+  if (known === 'none') return TEXT('false')
+  if ('periods' in known) return sql`spine."reference_period" IN (${join(known.periods.map(whole), ', ')})`
   const place = placeOf(plan)
-  const { covered } = dataset
-  if (covered === 'all' || place === null)
-    return byPeriod ? sql`spine."reference_period" IN (${join(dataset.periods.map(whole), ', ')})` : null
-  const codesOf = (states: readonly string[] | 'all'): string[] =>
-    place.collected(STATES.filter(({ uf }) => states === 'all' || states.includes(uf)))
-  if (byPeriod) {
-    const pairs = covered.flatMap(({ period, states }) => codesOf(states).map((code) => `${period} ${code}`))
-    return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
+  const codesOf = (states: readonly string[]): string[] =>
+    place.collected(STATES.filter(({ uf }) => states.includes(uf)))
+  if ('states' in known) {
+    const codes = codesOf(known.states)
+    return codes.length === 0 ? TEXT('false') : sql`${place.code} IN (${join(codes.map(codeText), ', ')})`
   }
-  const everywhere = covered
-    .map(({ states }) => codesOf(states))
-    .reduce((left, right) => left.filter((code) => right.includes(code)))
-  return sql`${place.code} IN (SELECT unnest(${everywhere}))`
+  const pairs = known.cells.flatMap(({ period, states }) =>
+    codesOf(states).map((code) => `${period} ${code}`),
+  )
+  return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
 }
 
 /** What of a group's place says whether it was collected: a code, and the codes that are where some states were. */
@@ -244,10 +244,13 @@ interface CoveredPlace {
   collected(states: readonly State[]): string[]
 }
 
-/** @returns null where no place is grouped */
-function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace | null {
-  if (group_by.includes('state'))
-    return { code: sql`spine."uf"`, collected: (states) => states.map(({ uf }) => uf) }
+/** Of an answer that is grouped by a place or by facility. */
+function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
+  const byState = (code: Sql): CoveredPlace => ({
+    code: sql`CAST(spine.${code} AS VARCHAR)`,
+    collected: (states) => states.map(({ uf }) => uf),
+  })
+  if (group_by.includes('state')) return byState(ident('uf'))
   const ofState = (code: Sql): CoveredPlace => ({
     code,
     collected: (states) => states.map(({ ibge_code }) => String(ibge_code)),
@@ -257,7 +260,7 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace | 
   // Codes of health regions begin with their state's.
   const health = group_by.find((code) => dimensionOf(code).derivedFrom === 'municipality')
   if (health !== undefined) return ofState(sql`left(spine.${key(health)}, 2)`)
-  if (!group_by.includes('region')) return null
+  if (group_by.includes('facility')) return byState(STATE_TOLD)
   return {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
     // A region is collected where all of its states are that are asked for.
@@ -272,16 +275,17 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace | 
 }
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  if (metric.isUndefined) return TEXT('CAST(NULL AS HUGEINT)')
+  if (metric.known === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const value = measureValue(plan, metric.numerator)
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
-  const factor =
-    metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator.dataset))
-  return factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
+  const factor = metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator))
+  const scaled = factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
+  const known = knownSql(metric, plan)
+  return known === null ? scaled : sql`CASE WHEN ${known} THEN ${scaled} END`
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  const months = divisor(planOf(plan, metric.numerator.dataset))
+  const months = divisor(planOf(plan, metric.numerator))
   if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
   const value =
     metric.denominators === null
@@ -302,4 +306,4 @@ function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']
 
 /** Decimals a metric is shown with; an average of whole numbers has two. */
 export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
-  metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator.dataset)) > 1 ? 2 : 0
+  metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator)) > 1 ? 2 : 0

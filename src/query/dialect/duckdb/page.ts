@@ -73,6 +73,9 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
     ...(byName.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
     ...carriedOf(plan).map(({ column }) => sql`valued.${ident(column)}`),
     ...shownColumns(plan),
+    ...unknownColumns(plan).map(
+      (index) => sql`${ident(`numerator_${index}`)} IS NULL AS ${ident(`unknown_${index}`)}`,
+    ),
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
   return sql`  SELECT ${join(columns, ', ')}
@@ -91,6 +94,7 @@ export function pageCte(plan: AggregatePlan): Sql {
     ...(groups.includes('municipality') ? [ident('municipality_uf')] : []),
     ...(groups.includes('state') ? [ident('state_ibge_code')] : []),
     ...shownColumns(plan),
+    ...unknownColumns(plan).map((index) => ident(`unknown_${index}`)),
     ...orderOf(plan).map((_, index) => ident(`order_${index}`)),
   ]
   return sql`  SELECT true AS in_page, ${join(columns, ', ')}
@@ -102,6 +106,10 @@ export const shownColumns = (plan: AggregatePlan): Sql[] => [
   ...shownValues(plan).map(({ column }) => ident(column)),
   ...(plan.query.rank ? [ident('rank')] : []),
 ]
+
+/** Metrics whose rows also say whether what they need was collected: unknown_i. */
+const unknownColumns = ({ metrics }: AggregatePlan): number[] =>
+  metrics.flatMap(({ known }, index) => (known === 'all' ? [] : [index]))
 
 interface OrderTerm {
   readonly value: Sql

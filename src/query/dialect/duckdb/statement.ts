@@ -6,9 +6,9 @@
  * a group of the page, in order, each with the totals over all groups; where the page is empty, one row in which in_page is
  * null.
  */
-import { type DimensionCode, type FactDataset, isPopulation } from '../../../model/dimensions.ts'
+import { type DimensionCode, isPopulation } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
-import type { AggregatePlan } from '../../aggregate.ts'
+import type { AggregatePlan, MeasurePlace } from '../../aggregate.ts'
 import { totalMark } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
 import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
@@ -91,8 +91,8 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
   const { base } = plan
   const sums = (own: AggregatePlan): Sql[] =>
     own.datasets.filter(hasRows).map((dataset) => {
-      const name = relation(own, dataset.dataset)
-      const isShared = shared.has(`${own.name}${dataset.dataset}`)
+      const name = relation(own, dataset.name)
+      const isShared = shared.has(`${own.name}${dataset.name}`)
       return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset)}\n)`
     })
   return [
@@ -118,7 +118,7 @@ function summaryCte(plan: AggregatePlan): Sql {
   const isMissing = (index: number): Sql => {
     const metric = plan.metrics[index]
     // A rate without its denominator, a population without its place; no facts of a month is said by the plan's notes.
-    return metric?.denominator === null && readsPopulation(plan, metric.numerator.dataset)
+    return metric?.denominator === null && readsPopulation(plan, metric.numerator)
       ? sql`${ident(`value_${index}`)} IS NULL`
       : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
   }
@@ -146,8 +146,10 @@ ${join(levels, '\n    UNION ALL\n')}
 }
 
 /** Is it a population, and does the release hold it? */
-const readsPopulation = ({ datasets }: AggregatePlan, name: FactDataset): boolean =>
-  isPopulation(name) && datasets.some((dataset) => dataset.dataset === name && hasRows(dataset))
+const readsPopulation = ({ datasets }: AggregatePlan, place: MeasurePlace): boolean => {
+  const plan = datasets[place.plan]
+  return plan !== undefined && isPopulation(plan.dataset) && hasRows(plan)
+}
 
 /** A row as a line of rows_sha256. @param plan of the row; @param rows of the whole query, which says the columns */
 function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
@@ -174,9 +176,7 @@ export function printRowCount(plan: AggregatePlan): Sql {
     datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [], addedUpFrom: null })),
   }
   const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-  const ctes = grouped.map(
-    (dataset) => sql`${relation(plan, dataset.dataset)} AS (\n${datasetCte(dataset)}\n)`,
-  )
+  const ctes = grouped.map((dataset) => sql`${relation(plan, dataset.name)} AS (\n${datasetCte(dataset)}\n)`)
   return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
 }

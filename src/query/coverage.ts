@@ -1,0 +1,197 @@
+/**
+ * What of a query can be said: the states that it is about, where each metric's needs were collected, and notes that name what
+ * was not. In: filters, groups, a release. Out: values the planner puts into its plan. Pure.
+ *
+ * A number over states of which one was not collected is unknown, so it is null, never the sum of the others. Rules:
+ * contract 12.
+ */
+import { type DimensionCode, PLACE_DIMENSIONS } from '../model/dimensions.ts'
+import type { MetricCode } from '../model/metrics.ts'
+import { type Need, tableOfNeed } from '../model/needs.ts'
+import { STATES } from '../model/territory/states.ts'
+import {
+  ALL_STATES,
+  includesAll,
+  includesAny,
+  onlyState,
+  statesCollected,
+  statesCollectedOf,
+} from '../release/collected.ts'
+import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import type { QueryFilter } from './request.ts'
+
+/** States that a query is about. */
+export interface StateScope {
+  /** Those the filters leave; without a filter, those the release is of: its one state, else the country. */
+  readonly states: ReadonlySet<string>
+  /** Those the filters leave: the territory of rates by inhabitants, and of rows by place. */
+  readonly territory: ReadonlySet<string>
+}
+
+/** @param ofFacilities states of the facilities that a filter names; null: no filter names facilities */
+export function scopeOf(
+  placeFilters: readonly QueryFilter[],
+  ofFacilities: ReadonlySet<string> | null,
+  view: ReleaseView,
+): StateScope {
+  const inPlaces = statesLeft(placeFilters)
+  const territory =
+    ofFacilities === null ? inPlaces : new Set([...inPlaces].filter((uf) => ofFacilities.has(uf)))
+  const only = territory === ALL_STATES ? onlyState(view) : null
+  return { states: only === null ? territory : new Set([only]), territory }
+}
+
+/** @returns states that filters on places leave; `ALL_STATES` itself where they leave all */
+export function statesLeft(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
+  if (placeFilters.length === 0) return ALL_STATES
+  const left = STATES.filter(({ uf, ibge_code, region_code }) =>
+    placeFilters.every(({ dimension, operator, values }) => {
+      const isInside = values.some((value) =>
+        dimension === 'state'
+          ? value === uf
+          : dimension === 'region'
+            ? value === region_code
+            : String(value).startsWith(String(ibge_code)),
+      )
+      if (operator === 'EQ' || operator === 'IN') return isInside
+      // Leaving out one municipality or health region leaves its state in the scope.
+      return (dimension !== 'state' && dimension !== 'region') || !isInside
+    }),
+  )
+  return left.length === ALL_STATES.size ? ALL_STATES : new Set(left.map(({ uf }) => uf))
+}
+
+/**
+ * Groups in which a metric can be said. 'states': those of which it was collected, where each group has its own; 'periods':
+ * where each has a month; 'cells': both.
+ */
+export type Known =
+  | 'all'
+  | 'none'
+  | { readonly states: readonly string[] }
+  | { readonly periods: readonly number[] }
+  | { readonly cells: readonly { readonly period: number; readonly states: readonly string[] }[] }
+
+/** Has each group its own states, and needs those alone? A place has; a facility lies in one. */
+export const isWithinStates = (groups: readonly DimensionCode[]): boolean =>
+  groups.some((code) => code === 'facility' || PLACE_DIMENSIONS.has(code))
+
+export interface MetricNeeds {
+  readonly code: MetricCode
+  readonly needs: readonly Need[]
+  /** States it is about. */
+  readonly states: ReadonlySet<string>
+  /** Months asked for (YYYYMM). */
+  readonly asked: readonly number[]
+}
+
+/** @param groups dimensions of the answer */
+export function knownOf(
+  { needs, states, asked }: MetricNeeds,
+  groups: readonly DimensionCode[],
+  view: ReleaseView,
+): Known {
+  if (needs.length === 0) return 'all'
+  if (asked.length === 0) return 'none'
+  const months = asked.map((period) => ({ period, collected: statesCollectedOf(view, needs, period) }))
+  if (months.every(({ collected }) => includesAll(collected, states))) return 'all'
+  const inScope = (collected: ReadonlySet<string>): string[] => [...states].filter((uf) => collected.has(uf))
+  const byPeriod = groups.includes('reference_period')
+  if (!isWithinStates(groups)) {
+    const whole = months.filter(({ collected }) => includesAll(collected, states))
+    return byPeriod && whole.length > 0 ? { periods: whole.map(({ period }) => period) } : 'none'
+  }
+  if (byPeriod) {
+    const cells = months.map(({ period, collected }) => ({ period, states: inScope(collected) }))
+    return cells.every((cell) => cell.states.length === 0)
+      ? 'none'
+      : { cells: cells.filter((cell) => cell.states.length > 0) }
+  }
+  const everywhere = inScope(ALL_STATES).filter((uf) => months.every(({ collected }) => collected.has(uf)))
+  return everywhere.length === 0 ? 'none' : { states: everywhere }
+}
+
+/** @returns months of a metric that hold rows of it: its tables were collected for some state it is about */
+export const readablePeriods = ({ needs, states, asked }: MetricNeeds, view: ReleaseView): number[] =>
+  asked.filter((period) =>
+    includesAny(statesCollectedOf(view, [...new Set(needs.map(tableOfNeed))], period), states),
+  )
+
+/** Something a metric needs that the release does not have. */
+export interface Missing {
+  readonly need: Need
+  /** States not collected, by name order; of a month no state of which was, all that are asked for. */
+  readonly states: readonly string[]
+  readonly periods: readonly number[]
+  readonly metrics: readonly MetricCode[]
+}
+
+/** Of a release without any file of the registry. */
+const NO_MONTH = 0
+
+/** @param fallback months to name where a metric has none: none of its tables was ever collected there */
+export function findMissing(
+  metrics: readonly MetricNeeds[],
+  view: ReleaseView,
+  fallback: readonly number[],
+): Missing[] {
+  const found = new Map<string, { need: Need; states: string[]; period: number; metrics: MetricCode[] }>()
+  for (const { code, needs, states, asked } of metrics)
+    for (const need of needs)
+      for (const period of asked.length > 0 ? asked : fallback.length > 0 ? fallback : [NO_MONTH]) {
+        const collected = statesCollected(view, need, period)
+        if (includesAll(collected, states)) continue
+        // What a table's files do not say is not missed where the table itself is.
+        if (needs.some((other) => other !== need && isMissedFirst(other, need, period, states, view)))
+          continue
+        const lacking = [...states].filter((uf) => !collected.has(uf)).sort()
+        const key = `${need} ${period} ${lacking.join()}`
+        const entry = found.get(key) ?? { need, states: lacking, period, metrics: [] }
+        found.set(key, { ...entry, metrics: [...entry.metrics, code] })
+      }
+  const merged = new Map<string, Missing>()
+  for (const { need, states, period, metrics: codes } of found.values()) {
+    const key = `${need} ${states.join()} ${codes.join()}`
+    const before = merged.get(key)?.periods ?? []
+    merged.set(key, { need, states, periods: [...before, period].sort((a, b) => a - b), metrics: codes })
+  }
+  return [...merged.values()]
+}
+
+const isMissedFirst = (
+  table: Need,
+  need: Need,
+  period: number,
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+): boolean =>
+  tableOfNeed(need) === table && table !== need && !includesAny(statesCollected(view, table, period), states)
+
+/** Months and states that a note names one by one. */
+const NAMED_MAX = 13
+
+/** @returns one sentence for each thing that is missing: table, states, months, and the metrics that are null for it */
+export const describeMissing = (missing: readonly Missing[]): string[] =>
+  missing.map(({ need, states, periods, metrics }) => {
+    const are = `${metrics.join(', ')} ${metrics.length === 1 ? 'is' : 'are'} null where an answer needs`
+    const months = describePeriods(periods)
+    if (need === 'third_parties')
+      return `specialized_services ${months}: the files by state since 2010 do not say who provides a service; ${are} it.`
+    if (need === 'sus_link')
+      return `facilities ${months}: the files do not publish the registry's link to SUS; ${are} it.`
+    return `${need} ${months}: ${describeStates(states)}; ${are} ${states.length === 1 ? 'it' : 'them'}.`
+  })
+
+const describePeriods = (periods: readonly number[]): string => {
+  if (periods.includes(NO_MONTH)) return 'of any month'
+  const shown = periods.slice(-NAMED_MAX).map(formatPeriod).join(', ')
+  return periods.length > NAMED_MAX ? `${periods.length} months to ${shown.slice(-7)}` : shown
+}
+
+function describeStates(missing: readonly string[]): string {
+  if (missing.length === ALL_STATES.size) return 'not collected for any state'
+  const others = [...ALL_STATES].filter((uf) => !missing.includes(uf)).sort()
+  return missing.length > NAMED_MAX
+    ? `collected for ${others.join(', ')} only`
+    : `not collected for ${missing.join(', ')}`
+}

@@ -1,0 +1,128 @@
+/**
+ * What was collected: the one place that answers whether a table of a state and month is in a release. In: a view. Out: the
+ * states of a table and month, and the months there are. Pure; the manifest's coverage says it, in releases of any version.
+ *
+ * What an answer needs is more than tables: the files by state stopped saying who provides a service, and only they say which
+ * facility is linked to SUS. These are needs of their own. Not here: what an answer makes of it (query/coverage.ts).
+ */
+import { type Need, PROVIDERS_BY_STATE_UNTIL } from '../model/needs.ts'
+import { STATES } from '../model/territory/states.ts'
+import { coverageOf, type ReleaseView } from './view.ts'
+
+export const ALL_STATES: ReadonlySet<string> = new Set(STATES.map(({ uf }) => uf))
+const NO_STATES: ReadonlySet<string> = new Set()
+/** Tables of the registry. */
+export const TABLES = ['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'] as const
+
+interface Known {
+  readonly states: Map<string, ReadonlySet<string>>
+  readonly months: Map<ReadonlySet<string>, readonly number[]>
+}
+/** Asked with every query; a view never changes. */
+const KNOWN = new WeakMap<ReleaseView, Known>()
+function knownOf(view: ReleaseView): Known {
+  const found = KNOWN.get(view) ?? { states: new Map(), months: new Map() }
+  KNOWN.set(view, found)
+  return found
+}
+
+/** @returns the states whose files of the month say what is needed; `ALL_STATES` itself where all do */
+export function statesCollected(view: ReleaseView, need: Need, period: number): ReadonlySet<string> {
+  const { states } = knownOf(view)
+  const key = `${need} ${period}`
+  const found = states.get(key) ?? findStates(view, need, period)
+  states.set(key, found)
+  return found
+}
+
+function findStates(view: ReleaseView, need: Need, period: number): ReadonlySet<string> {
+  if (need === 'third_parties') {
+    const isSilent =
+      coverageOf(view, 'specialized_services', period)?.family === 'state' &&
+      period >= PROVIDERS_BY_STATE_UNTIL
+    return isSilent ? NO_STATES : statesCollected(view, 'specialized_services', period)
+  }
+  if (need === 'sus_link') {
+    const isStored = view.components.cnes?.datasets.facilities?.fields.some(
+      ({ name }) => name === 'is_linked_sus',
+    )
+    const isByState = coverageOf(view, 'facilities', period)?.family === 'state'
+    return isStored === true && isByState ? statesCollected(view, 'facilities', period) : NO_STATES
+  }
+  const covered = coverageOf(view, need, period)
+  // Facilities that are known from rows of other tables alone are not the registry.
+  if (covered === null || covered.family === 'derived') return NO_STATES
+  if (covered.states === 'all') return ALL_STATES
+  return covered.states.length === ALL_STATES.size ? ALL_STATES : new Set(covered.states)
+}
+
+/** @returns the states for which all of the needs were collected in a month */
+export function statesCollectedOf(
+  view: ReleaseView,
+  needs: readonly Need[],
+  period: number,
+): ReadonlySet<string> {
+  let common = ALL_STATES
+  for (const need of needs) {
+    const own = statesCollected(view, need, period)
+    if (own === ALL_STATES || own === common) continue
+    common = common === ALL_STATES ? own : new Set([...common].filter((uf) => own.has(uf)))
+  }
+  return common
+}
+
+/** @returns months (YYYYMM, ascending) in which any table was collected of any of the states */
+export function monthsOf(view: ReleaseView, states: ReadonlySet<string>): readonly number[] {
+  const { months } = knownOf(view)
+  const found =
+    months.get(states) ??
+    monthsOfRelease(view).filter((period) =>
+      TABLES.some((table) => includesAny(statesCollected(view, table, period), states)),
+    )
+  // Other sets than that of all states are made anew for each query.
+  if (states === ALL_STATES) months.set(states, found)
+  return found
+}
+
+/** @returns months of which a release holds anything of the registry, ascending */
+export function monthsOfRelease(view: ReleaseView): number[] {
+  const coverage = view.components.cnes?.coverage ?? {}
+  const months = TABLES.flatMap((table) => Object.keys(coverage[table] ?? {}).map(Number))
+  return [...new Set(months)].sort((left, right) => left - right)
+}
+
+/** @returns was a table not collected for a state, in a month that the release has anything of? */
+export const hasGaps = (view: ReleaseView): boolean =>
+  monthsOfRelease(view).some((period) =>
+    TABLES.some((table) => statesCollected(view, table, period) !== ALL_STATES),
+  )
+
+/** @returns the one state a release is of, or null: it is of the country */
+export function onlyState(view: ReleaseView): string | null {
+  const scope = view.components.cnes?.scope.toUpperCase() ?? 'BR'
+  return ALL_STATES.has(scope) ? scope : null
+}
+
+/**
+ * The month that "newest" means for some states: the newest in which all of them were collected, else the newest in which
+ * any was. Another state's newer month is not theirs.
+ * @param months ascending; turned round for the oldest
+ * @param collected states of a month: several sets where any of several tables will do
+ */
+export function newestFor(
+  months: readonly number[],
+  states: ReadonlySet<string>,
+  collected: (period: number) => readonly ReadonlySet<string>[],
+): number | null {
+  return (
+    months.findLast((period) => collected(period).some((own) => includesAll(own, states))) ??
+    months.findLast((period) => collected(period).some((own) => includesAny(own, states))) ??
+    null
+  )
+}
+
+/** No state at all is in whatever was collected: a filter that no place meets asks for nothing. */
+export const includesAll = (whole: ReadonlySet<string>, part: ReadonlySet<string>): boolean =>
+  whole === ALL_STATES || (whole.size > 0 && [...part].every((uf) => whole.has(uf)))
+export const includesAny = (whole: ReadonlySet<string>, part: ReadonlySet<string>): boolean =>
+  whole === ALL_STATES || (part.size === 0 ? whole.size > 0 : [...part].some((uf) => whole.has(uf)))
