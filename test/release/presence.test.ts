@@ -103,7 +103,7 @@ t.test(
   async (t) => {
     const file = join(temporaryFolder('full'), 'keys.json')
     createKey(file, { name: 'a', capabilities: ['geo.read'] })
-  const id = listKeys(file)[0]?.id ?? ''
+    const id = listKeys(file)[0]?.id ?? ''
     const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
     const env = { PATH: process.env.PATH, SUS_KEYS_FILE: file }
     // No file may grow: names can be made, bytes cannot be written, as on a full disk.

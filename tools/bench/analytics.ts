@@ -183,6 +183,41 @@ export const ANALYTICS: readonly Scenario[] = [
     },
   },
   {
+    name: 'totals',
+    what: 'Queries with all their totals, beside the same without them; nothing cached.',
+    async run(bench) {
+      const server = await bench.uncached()
+      const plain = QUERIES.filter(({ body }) => (body.group_by ?? []).length > 0)
+      const requests = (totals: boolean): Request[] =>
+        plain.map(({ body }) => ({
+          method: 'POST',
+          path: QUERY,
+          // Months that a level leaves out become one value.
+          body: JSON.stringify({ ...body, ...(totals ? { totals: true, over_period: 'last' } : {}) }),
+        }))
+      const [withTotals, without] = [requests(true), requests(false)]
+      await timeMix(server, withTotals)
+      await timeMix(server, without)
+      const times: [number[], number[]] = [[], []]
+      for (let run = 0; run < Math.max(bench.runs, 5); run += 1) {
+        times[0].push(await timeMix(server, withTotals))
+        times[1].push(await timeMix(server, without))
+      }
+      const [all, rows] = [median(times[0]), median(times[1])]
+      bench.row(
+        {
+          scenario: 'totals (time)',
+          ours: `${inMs(all / plain.length)} a query with totals`,
+          against: `${inMs(rows / plain.length)} without`,
+          ratio: all / rows,
+          goal: '≤ 1.5',
+          met: all / rows <= 1.5,
+        },
+        { with: times[0], without: times[1] },
+      )
+    },
+  },
+  {
     name: 'months',
     what: 'One month asked of a release of 24 and of a release of 1; small demonstration, nothing cached.',
     async run(bench) {
