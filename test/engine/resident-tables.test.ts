@@ -52,15 +52,20 @@ for (const code of allowedDimensions('bed_capacity_existing').concat(
 )) {
   const dimension = dimensionOf(code)
   const dataset = dimension.datasets.find((name) => name !== 'facilities') ?? 'facilities'
+  // Places that no fact carries are those of the municipalities.
+  const from = dimension.derivedFrom === undefined ? table(dataset, 202605) : table('municipalities')
   const rows = await cold.engine.run(
-    sql`SELECT DISTINCT ${{ parts: [{ kind: 'text', text: dimension.column }] }} AS code FROM ${table(dataset, 202605)} ORDER BY code LIMIT 60`,
+    sql`SELECT DISTINCT ${{ parts: [{ kind: 'text', text: dimension.column }] }} AS code FROM ${from} ORDER BY code LIMIT 60`,
     view,
   )
   const codes = rows.flatMap(({ code: value }) =>
     typeof value === 'string' || typeof value === 'number' ? [value] : [],
   )
   // A code that nothing has, too, where any text may be one.
-  MEMBERS.set(code, ['municipality', 'reference_period', 'state'].includes(code) ? codes : [...codes, 'none'])
+  MEMBERS.set(
+    code,
+    ['municipality', 'reference_period', 'region', 'state'].includes(code) ? codes : [...codes, 'none'],
+  )
 }
 
 interface Question {

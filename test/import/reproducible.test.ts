@@ -97,7 +97,7 @@ t.test('again into the same folder: nothing changes', async (t) => {
 t.test('one more month shares every partition of the month before', async (t) => {
   const releasesDir = join(temporaryFolder('months'), 'releases')
   const month = (name: string): string => join(snapshots, 'cnes', name)
-  const places = [join(snapshots, 'ibge'), join(snapshots, 'datasus')]
+  const places = ['ibge', 'datasus', 'territory'].map((folder) => join(snapshots, folder))
   const first = await importInto(releasesDir, [...places, month('2026-04')])
   const before = digests(releasesDir)
   const second = await importInto(releasesDir, [...places, month('2026-04'), month('2026-05')])
