@@ -229,6 +229,7 @@ for (const [path, counted] of [
     const result = await importPaths(
       [
         sharedPath('ibge/RELATORIO_DTB_BRASIL_2024_MUNICIPIOS.xls'),
+        sharedPath('ibge/tabela9514.xlsx'),
         sharedPath('territory/base_territorial_out25.zip'),
         sharedPath(path),
       ],
@@ -261,7 +262,7 @@ for (const [path, counted] of [
       ]),
     )
     const wrong = surfacesOf(body.data, 'municipality').filter(
-      ([code, surface]) => Math.abs(surface / (-(before.get(code as number) ?? 0) / 2e12) - 1) > 0.15,
+      ([code, surface]) => Math.abs(surface / (-(before.get(code as number) ?? 0) / 2e12) - 1) > 0.2,
     )
     t.same(wrong.slice(0, 5), [], 'every outline is about as large as the area')
     const whole = sum(surfacesOf(body.data, 'municipality'))
@@ -273,7 +274,10 @@ for (const [path, counted] of [
     ] as const) {
       const { body } = await client.get(`/v1/geo/outlines/${level}`)
       t.equal(body.data.objects[level].geometries.length, count, level)
-      t.ok(Math.abs(sum(surfacesOf(body.data, level)) / whole - 1) < 1e-9, 'nothing is lost or counted twice')
+      t.ok(
+        Math.abs(sum(surfacesOf(body.data, level)) / whole - 1) < 1e-4,
+        `${level}: merges have the surface of their parts`,
+      )
     }
     const states = (await client.get('/v1/geo/outlines/state')).body.data as Topology<{
       state: GeometryCollection
