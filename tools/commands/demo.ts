@@ -7,7 +7,10 @@ import { createProgress } from '../progress.ts'
 export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
-  usage: ['demo [--scale small|national] [--periods N] [--seed N] [--out DIR]'],
+  usage: [
+    'demo [--scale small|national] [--periods N] [--seed N] [--out DIR]',
+    'demo --gaps [--seed N] [--out DIR]',
+  ],
   options: {
     scale: {
       type: 'string',
@@ -15,6 +18,10 @@ export const command: Command = {
       help: 'small: facilities of RR, AC and AP; national: everything. Default small.',
     },
     periods: { type: 'string', value: 'N', help: 'Months, the newest 2026-05. Default 1.' },
+    gaps: {
+      type: 'boolean',
+      help: 'Months from 2009-12 to 2026-05 of which states, tables and whole months are missing, as files by state; small.',
+    },
     seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },
     out: { type: 'string', value: 'DIR', help: 'Folder to write to. Default data/demo.' },
     json: { type: 'boolean', help: 'Print JSON.' },
@@ -23,6 +30,9 @@ export const command: Command = {
     const scale = textOption(args, 'scale') ?? 'small'
     if (scale !== 'small' && scale !== 'national')
       throw new UsageError(`--scale is "${scale}", but must be small or national`)
+    const gaps = args.values.gaps === true
+    if (gaps && (scale !== 'small' || textOption(args, 'periods') !== undefined))
+      throw new UsageError('--gaps has its own months and is small: leave out --periods and --scale national')
     const out = resolve(textOption(args, 'out') ?? 'data/demo')
     const progress = createProgress({ silent: args.values.json === true })
     try {
@@ -31,6 +41,7 @@ export const command: Command = {
         scale,
         periods: numberOption(args, 'periods', { min: 1, max: 60, whole: true }) ?? 1,
         seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
+        gaps,
         onProgress: (step) => progress.step(step),
       })
       progress.stop()

@@ -1,8 +1,8 @@
 /**
  * The demonstration: synthetic snapshots in the publishers' raw formats, so that a fresh machine runs the whole path.
  *
- * In: folder, scale, months, seed. Out: zips of the national base and answers of IBGE's API, the same bytes for the same
- * seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
+ * In: folder, scale, months, seed. Out: zips of the national base (with gaps: files by state, too) and answers of IBGE's API,
+ * the same bytes for the same seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
  */
 import { createWriteStream } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -30,6 +30,7 @@ import {
   SERVICE_HEADER,
   serviceRows,
 } from './facts.ts'
+import { MONTHS_WITH_GAPS, stateFiles } from './gaps.ts'
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
 import { demonstrationMesh } from './mesh.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
@@ -42,6 +43,8 @@ export interface DemonstrationOptions {
   /** Months, the newest 2026-05. */
   readonly periods: number
   readonly seed: number
+  /** Months, tables and states of which some are missing (MONTHS_WITH_GAPS) instead of `periods` whole months. */
+  readonly gaps?: boolean
   readonly onProgress?: (step: string) => void
 }
 
@@ -87,17 +90,21 @@ export async function writeDemonstration(
   written.push(...(await writeIbge(join(out, 'ibge'), all, chance)))
   written.push(...(await writePopulationByAge(join(out, 'datasus'), all, chance)))
   written.push(...(await writeTerritory(join(out, 'territory'), all, chance)))
-  for (let age = periods - 1; age >= 0; age -= 1) {
-    const period = monthBefore(NEWEST, age)
+  const months =
+    options.gaps === true
+      ? MONTHS_WITH_GAPS
+      : Array.from({ length: periods }, (_, month) => ({
+          period: monthBefore(NEWEST, periods - 1 - month),
+          files: 'base' as const,
+        }))
+  for (const { period, files } of months) {
     onProgress(`month ${period}`)
-    const context = { plan, all, catalogs, chance, age }
+    const context = { plan, all, catalogs, chance, age: monthsBetween(period, NEWEST) }
+    const folder = join(out, 'cnes', `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`)
     written.push(
-      ...(await writeMonth(
-        join(out, 'cnes', `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`),
-        period,
-        context,
-        size,
-      )),
+      ...(files === 'base'
+        ? await writeMonth(folder, period, context, size)
+        : await writeFiles(folder, stateFiles(period, files, context, size))),
     )
   }
   return written
@@ -106,6 +113,25 @@ export async function writeDemonstration(
 export function monthBefore(period: number, age: number): number {
   const months = Math.floor(period / 100) * 12 + (period % 100) - 1 - age
   return Math.floor(months / 12) * 100 + (months % 12) + 1
+}
+
+const monthsBetween = (older: number, newer: number): number =>
+  (Math.floor(newer / 100) - Math.floor(older / 100)) * 12 + (newer % 100) - (older % 100)
+
+async function writeFiles(
+  folder: string,
+  files: readonly (readonly [name: string, bytes: Buffer])[],
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const written = files.map(([name, bytes]) => ({ path: join(folder, name), bytes: bytes.length }))
+  for (const [name, bytes] of files) await writeFile(join(folder, name), bytes)
+  return [
+    await writeNotes(
+      folder,
+      written.map(({ path }) => path),
+    ),
+    ...written,
+  ]
 }
 
 async function writeMonth(
