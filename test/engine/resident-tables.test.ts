@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { datasetOf } from '../../src/model/datasets.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
 import { METRIC_CODES, type MetricCode } from '../../src/model/metrics.ts'
 import { PRE_AGGREGATE_NAMES } from '../../src/model/pre-aggregates.ts'
@@ -49,11 +50,15 @@ const MEMBERS = new Map<string, (string | number)[]>()
 for (const code of allowedDimensions('bed_capacity_existing').concat(
   allowedDimensions('equipment_existing'),
   allowedDimensions('service_offerings'),
+  allowedDimensions('population_by_age'),
 )) {
   const dimension = dimensionOf(code)
   const dataset = dimension.datasets.find((name) => name !== 'facilities') ?? 'facilities'
   // Places that no fact carries are those of the municipalities.
-  const from = dimension.derivedFrom === undefined ? table(dataset, 202605) : table('municipalities')
+  const from =
+    dimension.derivedFrom !== undefined
+      ? table('municipalities')
+      : table(dataset, datasetOf(dataset).periodic ? 202605 : null)
   const rows = await cold.engine.run(
     sql`SELECT DISTINCT ${{ parts: [{ kind: 'text', text: dimension.column }] }} AS code FROM ${from} ORDER BY code LIMIT 60`,
     view,
@@ -64,7 +69,9 @@ for (const code of allowedDimensions('bed_capacity_existing').concat(
   // A code that nothing has, too, where any text may be one.
   MEMBERS.set(
     code,
-    ['municipality', 'reference_period', 'region', 'state'].includes(code) ? codes : [...codes, 'none'],
+    ['municipality', 'reference_period', 'region', 'state', 'sex', 'age_group'].includes(code)
+      ? codes
+      : [...codes, 'none'],
   )
 }
 

@@ -80,6 +80,8 @@ const VIEWS = {
   lines:
     '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=lines&from=2026-04',
   map: '/explorer?m=bed_capacity_existing&by=municipality&in.state=RR&view=map',
+  regions: '/explorer?m=icu_beds_existing_per_100k&by=health_region&in.state=AC&view=map',
+  healthRegion: '/explorer/places/health_region/12002',
   search: '/explorer/search?text=boa+vista',
   place: '/explorer/places/municipality/1400100',
   state: '/explorer/places/state/RR',
@@ -188,6 +190,44 @@ t.test('totals and a change, and the records of a total and of what was before',
     const text = await page.locator('#lineage').innerText()
     t.match(text, new RegExp(`Soma dos registros: ${new Intl.NumberFormat('pt-BR').format(value ?? 0)}`))
   }
+  t.same(problems, [])
+  await page.context().close()
+})
+
+t.test('a map by keyboard, as its table says', async (t) => {
+  const { page, problems } = await open(
+    '/explorer?m=icu_beds_existing_per_100k&by=health_region&in.state=AC&view=map&totals=yes',
+  )
+  await page.locator('.map .place').first().waitFor()
+  const map = page.locator('.map svg[role=application]')
+  const names = (await page.locator('table.results tbody').first().locator('tr th').allInnerTexts()).map(
+    (text) => text.trim(),
+  )
+  const seen = new Set<string>()
+  await map.focus()
+  for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowLeft']) {
+    await page.keyboard.press(key)
+    const [name = ''] = (await page.locator('.reading').innerText()).split(':')
+    seen.add(name)
+    t.ok(
+      names.some((text) => text.startsWith(name)),
+      name,
+    )
+  }
+  t.ok(seen.size > 1, 'the arrows walk')
+  const reading = await page.locator('.reading').innerText()
+  const [name = '', value = ''] = reading.split(': ')
+  t.match(
+    await page.locator('tr', { hasText: name }).first().innerText(),
+    value.trim(),
+    'the table says the same',
+  )
+  await page.keyboard.press('+')
+  t.notMatch(await map.locator('g').first().getAttribute('transform'), /scale\(1\)/)
+  await page.keyboard.press('0')
+  await page.keyboard.press('Enter')
+  await settle(page)
+  t.match(await page.locator('#lineage').innerText(), new RegExp(name), 'Enter shows the records')
   t.same(problems, [])
   await page.context().close()
 })

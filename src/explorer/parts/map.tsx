@@ -159,7 +159,7 @@ export function PlaceMap(props: {
         <svg
           viewBox={`0 0 ${width} ${height}`}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk from place to place.
-          tabIndex={0}
+          tabindex={0}
           role="application"
           aria-label={`${t.views.map}: ${label}. ${t.mapHelp}`}
           onKeyDown={onKey}
