@@ -88,7 +88,9 @@ t.test('what the client likes best', async (t) => {
   const query = { metrics: ['bed_capacity_existing'] }
   const CASES: [accept: string, type: RegExp][] = [
     ['*/*', /^application\/json/],
-    ['text/html', /^application\/json/],
+    ['text/html, */*;q=0.1', /^application\/json/],
+    // What a route does not offer is 406.
+    ['text/html', /^application\/problem\+json/],
     ['text/csv;q=0.5, application/json', /^application\/json/],
     ['text/csv, application/json;q=0.5', /^text\/csv/],
     ['text/*', /^text\/csv/],
