@@ -135,8 +135,12 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
   const member = row?.dimensions[level]
   const name = typeof member === 'object' && member !== null ? (member.name ?? code) : code
   const parents = await parentsOf(api, level, code)
+  // A release of one state says nothing of the country.
+  const country: [string, string, string][] = /-br-\d{6}-/.test(own.meta.release_id)
+    ? [['country', '', '']]
+    : []
   const above = await Promise.all(
-    [...parents, ['country', '', ''] as [string, string, string]].map(
+    [...parents, ...country].map(
       async ([parent, parentCode, parentName]): Promise<Place> => ({
         level: parent,
         code: parentCode,
