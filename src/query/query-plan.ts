@@ -184,14 +184,15 @@ function withBase(
         'compares one month with another: group by reference_period, filter one period, or set over_period to last or first',
       ),
     )
-  const asked = new Map(
-    [...plan.asked].map(([code, own]) => [code, own.map((period) => baseMonth(to, period))]),
-  )
+  // Several months may be compared with one: it is read once.
+  const basesOf = (months: readonly number[]): number[] =>
+    allPeriods([months.map((period) => baseMonth(to, period))])
+  const asked = new Map([...plan.asked].map(([code, own]) => [code, basesOf(own)]))
   const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.asked.values()])
   const base = planAggregate({ ...query, change: null, order_by: [] }, view, capabilities, {
     ...context,
     name: `${plan.name}base_`,
-    months: { asked, spine: periods.map((period) => baseMonth(to, period)) },
+    months: { asked, spine: basesOf(periods) },
   })
   const lacking = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
   const ofBase = new Set(describeMissing(base.missing))

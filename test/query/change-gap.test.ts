@@ -62,6 +62,13 @@ t.test('two months before is there, and a month that is named', async (t) => {
     march?.metrics.bed_capacity_existing,
     'of the newest month, which no filter names',
   )
+  const each = await ask({ group_by: ['reference_period'], change: { to: '2026-03' } })
+  for (const { metrics: values } of each.data as MonthRow[])
+    t.equal(
+      values.bed_capacity_existing__base,
+      march?.metrics.bed_capacity_existing,
+      'of every month, read once',
+    )
   const itself = await ask({ group_by: [], change: { to: '2026-05' } })
   t.equal(itself.data[0].metrics.bed_capacity_existing__change, 0)
 })

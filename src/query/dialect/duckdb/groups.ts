@@ -90,11 +90,14 @@ ${join(keys, '\n  UNION ALL\n')}
     const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
   }
-  const periods = groups.includes('reference_period')
-    ? sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods.length === 0 ? [0] : plan.spinePeriods)}) AS INTEGER) AS reference_period)`
-    : null
+  // Where nothing was collected of the places in any month asked for, there is no month, so there are no groups.
+  const periods = !groups.includes('reference_period')
+    ? null
+    : plan.spinePeriods.length === 0
+      ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
+      : sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods)}) AS INTEGER) AS reference_period)`
   if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
-    return sql`  SELECT reference_period FROM ${periods ?? EMPTY}${plan.spinePeriods.length === 0 ? TEXT(' WHERE false') : EMPTY}`
+    return sql`  SELECT reference_period FROM ${periods ?? EMPTY}`
   const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const place = (filter: QueryFilter): Sql =>
     filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
@@ -257,9 +260,16 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
   })
   if (group_by.includes('municipality'))
     return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
-  // Codes of health regions begin with their state's.
+  // Codes of health regions begin with their state's. What lies in none may be of any state that is asked for.
   const health = group_by.find((code) => dimensionOf(code).derivedFrom === 'municipality')
-  if (health !== undefined) return ofState(sql`left(spine.${key(health)}, 2)`)
+  if (health !== undefined)
+    return {
+      code: sql`coalesce(left(spine.${key(health)}, 2), '')`,
+      collected: (states) => [
+        ...states.map(({ ibge_code }) => String(ibge_code)),
+        ...([...scope].every((uf) => states.some((state) => state.uf === uf)) ? [''] : []),
+      ],
+    }
   if (group_by.includes('facility')) return byState(STATE_TOLD)
   return {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
