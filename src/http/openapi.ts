@@ -265,11 +265,6 @@ const META: Json = {
     release_id: { type: 'string' },
     reference_period: { type: ['string', 'null'] },
     synthetic: { type: 'boolean', description: 'true: invented data of the demonstration.' },
-    notes: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'What to know of the answer, such as what was not collected.',
-    },
   },
 }
 const PAGINATION: Json = {
@@ -279,10 +274,7 @@ const PAGINATION: Json = {
     limit: { type: 'integer' },
     has_more: { type: 'boolean' },
     next_cursor: { type: ['string', 'null'] },
-    total: {
-      type: ['integer', 'null'],
-      description: 'null where something of the list was not collected; meta.notes says what.',
-    },
+    total: { type: 'integer' },
   },
 }
 const PROVENANCE_ENTRY: Json = {
