@@ -28,6 +28,12 @@ t.teardown(async () => {
   await server.close()
 })
 
+/** Waits until a page that loads something has shown it. */
+const settle = async (page: Page): Promise<void> => {
+  await page.waitForLoadState('networkidle')
+  await page.waitForFunction(() => document.getElementById('content')?.getAttribute('aria-busy') !== 'true')
+}
+
 interface Opened {
   readonly page: Page
   /** Errors of scripts, and of the policy. */
@@ -51,13 +57,10 @@ async function open(
       problems.push(message.text())
   })
   await page.goto((options.at ?? server.address) + path, { waitUntil: 'networkidle' })
+  // What charts and maps draw is loaded whole by the browser itself.
+  if (options.hasScript !== false) await settle(page)
   return { page, problems }
 }
-const settle = async (page: Page): Promise<void> => {
-  await page.waitForLoadState('networkidle')
-  await page.waitForFunction(() => document.getElementById('content')?.getAttribute('aria-busy') !== 'true')
-}
-
 /** The command line, beside the server that runs in this process. */
 function runTool(
   args: readonly string[],
