@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { SETTINGS } from '../src/settings.ts'
 import { ANALYTICS } from '../tools/bench/analytics.ts'
+import { EXPLORER } from '../tools/bench/explorer.ts'
 import { FIRST_REQUESTS } from '../tools/bench/first-requests.ts'
 import { NEW_QUERIES } from '../tools/bench/new-queries.ts'
 import { OPERATIONS } from '../tools/bench/operations.ts'
@@ -69,7 +70,7 @@ t.test('commands and settings named in the text are there', async (t) => {
 })
 
 t.test('every scenario of the benchmark is a line of docs/performance.md', async (t) => {
-  const scenarios = [ROUTES, ANALYTICS, NEW_QUERIES, WIRE, FIRST_REQUESTS, OPERATIONS, SETUP].flat()
+  const scenarios = [ROUTES, ANALYTICS, NEW_QUERIES, WIRE, FIRST_REQUESTS, OPERATIONS, EXPLORER, SETUP].flat()
   const lines = [...textOf('docs/performance.md').matchAll(/^\| `([a-z][a-z-]*)` \|/gm)].map(
     ([, name]) => name,
   )

@@ -19,6 +19,7 @@ import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { ANALYTICS } from './analytics.ts'
 import { awaitPreparation, endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
+import { EXPLORER } from './explorer.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
 import { makeFixture, makePair, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
@@ -36,6 +37,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...WIRE,
   ...FIRST_REQUESTS,
   ...OPERATIONS,
+  ...EXPLORER,
   ...SETUP,
 ]
 
