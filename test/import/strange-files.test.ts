@@ -138,7 +138,9 @@ t.test('a cut table says that it is cut', async (t) => {
   for (const name of cases<readonly string[]>(PUBLISHED, ['rlEstabComplementar'])) {
     const bytes = tableOf(name)
     const file = `${name}${MONTH}.csv`
-    for (const missing of cases([3, 5, 30], [5]))
+    // Without the line end nothing is lost, and without both quotes of an empty cell neither.
+    const lineEnd = bytes.at(-2) === 13 ? 2 : 1
+    for (const missing of cases([1, 3, 30], [3]).map((content) => lineEnd + content))
       await refused(
         t,
         [changeBase({}, { [file]: bytes.subarray(0, bytes.length - missing) })],
