@@ -196,7 +196,7 @@ for (const side of SIDES)
   t.test(`${side.name}: drawn questions against the oracle`, async (t) => {
     const wrong: string[] = []
     ;[cells, nulls] = [0, 0]
-    for (let turn = 0; turn < cases(600, 20); turn += 1) {
+    for (let turn = 0; turn < cases(120, 20); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, side.world)
       const found = await differences(question, side)
       if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)
@@ -242,7 +242,7 @@ t.test('no month, and no health region', async (t) => {
 
 t.test('groups add up to a total, and a total is null where a group of it is unknown', async (t) => {
   const broken: string[] = []
-  for (let turn = 0; turn < cases(200, 12); turn += 1) {
+  for (let turn = 0; turn < cases(60, 12); turn += 1) {
     const dataset = DATASETS[turn % 4] as DatasetName
     const metrics = metricsOf(dataset).filter((code) => isAdditive(code) || code === 'facilities_count')
     const [place] = shuffle(['state', 'municipality', 'health_region', 'region'])
@@ -285,7 +285,7 @@ t.test('groups add up to a total, and a total is null where a group of it is unk
 
 t.test('a metric alone is what it is beside others; a state alone what it is among others', async (t) => {
   const broken: string[] = []
-  for (let turn = 0; turn < cases(200, 12); turn += 1) {
+  for (let turn = 0; turn < cases(60, 12); turn += 1) {
     const question = drawQuestion(DATASETS[turn % 4] as DatasetName, world)
     const ask = async (body: unknown): Promise<Map<string, AnswerRow>> =>
       byKey((await client.query({ ...(body as object), limit: 10_000 })).body.data)
@@ -312,7 +312,7 @@ t.test('a metric alone is what it is beside others; a state alone what it is amo
 
 t.test('order, repetition and the number of threads change nothing; pages are the whole', async (t) => {
   const two = await openClient(gaps.releasesDir, 2)
-  for (let turn = 0; turn < cases(200, 12); turn += 1) {
+  for (let turn = 0; turn < cases(60, 12); turn += 1) {
     const question = drawQuestion(DATASETS[turn % 4] as DatasetName, world)
     const { body: first } = await client.query({ ...question, limit: 7 })
     const { body: again } = await two.query({
@@ -333,7 +333,7 @@ t.test('order, repetition and the number of threads change nothing; pages are th
 t.test('records behind cells add up to them; behind what is unknown there are none', async (t) => {
   const wrong: string[] = []
   let unknown = 0
-  const wanted = cases(300, 24)
+  const wanted = cases(100, 24)
   for (let turn = 0, made = 0; made < wanted; turn += 1) {
     const { metrics, ...question } = drawQuestion(DATASETS[turn % 4] as DatasetName, world)
     const code = metrics[0] as (typeof METRIC_CODES)[number]
@@ -363,7 +363,7 @@ const heldOf = (states: readonly string[]): string[] =>
 
 t.test('totals, changes and shares against the oracle', async (t) => {
   const wrong: string[] = []
-  for (let turn = 0; turn < cases(100, 8); turn += 1) {
+  for (let turn = 0; turn < cases(40, 8); turn += 1) {
     const dataset = DATASETS[turn % 4] as DatasetName
     const states = shuffle(STATES).slice(0, 1 + draw(3))
     const own = { ...world, periods: heldOf(states) }
