@@ -11,9 +11,19 @@ import type { Cursor } from '../query/cursor.ts'
 import { type PeriodChoice, planList, planRecord } from '../query/list.ts'
 import type { Lookups } from '../query/lookup-batches.ts'
 import { describeProvenance, planProvenance, type TracedDataset } from '../query/provenance.ts'
-import { latestPeriod, storedPeriods } from '../release/view.ts'
+import { storedPeriods } from '../release/view.ts'
 import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
 import type { ListFormat } from './formats.ts'
+import {
+  isIncomplete,
+  latestPeriodOf,
+  notesOf,
+  type States,
+  statesFromRows,
+  statesOfFacilities,
+  statesOfList,
+  tableOf,
+} from './list-coverage.ts'
 import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
 import {
   answerList,
@@ -21,6 +31,7 @@ import {
   type EngineRequest,
   holds,
   listFromRows,
+  metaOf,
   pathFilterOf,
   periodMeta,
   type RowRequest,
@@ -106,10 +117,12 @@ async function answerAll(
 function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest): JsonResult | null {
   const dataset = route.dataset.name as DatasetName
   if (!holds(view, dataset)) throw notFound()
-  const period = choosePeriod(view, dataset, params.reference_period)
+  const keys = keysOf(route, params)
+  const states = isIncomplete(view) ? statesFromRows(facilityIn(route, params), view, rows) : null
+  if (states === undefined) return null
+  const period = choosePeriod(view, dataset, params.reference_period, statesOfList({}, states, view))
   const table = rows?.find(view, dataset, period) ?? null
   if (table === null) return null
-  const keys = keysOf(route, params)
   const columns = route.dataset.key
   if (!columns.every((column) => keys[0]?.[column] !== undefined)) return null
   let position: ReturnType<typeof table.find> = null
@@ -147,6 +160,28 @@ function keyOf(
   return key
 }
 
+/** The facility that a path names, as a list: of a dataset of the registry. */
+const facilityIn = ({ dataset }: RecordRoute | ProvenanceRoute, { cnes_code }: Params): readonly string[] =>
+  cnes_code === undefined || tableOf(dataset.name as DatasetName) === null ? [] : [cnes_code]
+
+/** @returns states whose newest month an answer is of: a facility's own, else those of the release */
+async function statesOfAnswer(
+  codes: readonly string[],
+  { view, rows, lookups, signal }: KindRequest,
+): Promise<States> {
+  if (!isIncomplete(view)) return statesOfList({}, null, view)
+  const found =
+    statesFromRows(codes, view, rows) ??
+    statesOfFacilities(
+      holds(view, 'facilities')
+        ? await Promise.all(
+            codes.map((cnes_code) => lookups.find(view, 'facilities', { cnes_code }, 'all', signal)),
+          )
+        : [],
+    )
+  return statesOfList({}, found, view)
+}
+
 /** A state may be named by its letters: BA and ba are 29. */
 const stateCodeOf = (text: string): string =>
   String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
@@ -158,10 +193,12 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
   const written = recordFromRows(route, request)
   if (written !== null) return written
   const dataset = route.dataset.name as DatasetName
-  const period = choosePeriod(view, dataset, params.reference_period)
+  const keys = keysOf(route, params)
+  const states = await statesOfAnswer(facilityIn(route, params), request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
   if (!holds(view, dataset)) throw notFound()
   let row: Row | undefined
-  for (const key of keysOf(route, params)) {
+  for (const key of keys) {
     row ??= (await lookups.find(view, dataset, key, period, signal))[0]
     if (row !== undefined) break
   }
@@ -181,28 +218,32 @@ const FACILITY_FIELDS = [
 ] as const
 
 /** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
-async function answerScoped(
-  route: ScopedRoute,
-  { lookups, view, rows: store, params, signal }: KindRequest,
-): Promise<DataResult> {
+async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<DataResult> {
+  const { lookups, view, rows: store, params, signal } = request
   const dataset = route.dataset.name as DatasetName
   const cnes = params.cnes_code ?? ''
   if (!/^\d{7}$/.test(cnes) || !holds(view, 'facilities')) throw notFound()
-  const period = choosePeriod(view, dataset, params.reference_period)
+  const states = await statesOfAnswer([cnes], request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
+  const newest = latestPeriodOf(view, 'facilities', states)
   const facilityPeriod =
-    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period)
-      ? period
-      : latestPeriod(view, 'facilities')
+    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newest
   const ofFacility = async (name: DatasetName, of: PeriodChoice): Promise<readonly Row[]> =>
     store?.find(view, name, of)?.recordsOf(cnes) ??
     (await lookups.find(view, name, { cnes_code: cnes }, of, signal))
-  const [facility] = await ofFacility('facilities', facilityPeriod)
+  let [facility] = await ofFacility('facilities', facilityPeriod)
+  // Of a table that was never collected in its state, the month is another state's, which may not know the facility.
+  if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newest)
+    [facility] = await ofFacility('facilities', newest)
   if (facility === undefined) throw notFound()
   const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []
+  const registry = tableOf(dataset)
+  const notes =
+    registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'totals are null')
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
-    // A stock is not summed over months: several periods have no total.
-    if (period === 'all') totals[name] = null
+    // A stock is not summed over months: several periods have no total. What was not collected has none, either.
+    if (period === 'all' || notes.length > 0) totals[name] = null
     else
       totals[name] = field === 'rows' ? rows.length : rows.reduce((sum, row) => sum + Number(row[field]), 0)
   }
@@ -212,19 +253,18 @@ async function answerScoped(
       records: rows,
       totals,
     },
-    meta: periodMeta(period),
+    meta: metaOf(period, notes),
     rows: rows.length,
   }
 }
 
 /** Answers for any record of the period, of closed facilities too. */
-async function answerProvenance(
-  route: ProvenanceRoute,
-  { engine, view, params, signal }: KindRequest,
-): Promise<DataResult> {
+async function answerProvenance(route: ProvenanceRoute, request: KindRequest): Promise<DataResult> {
+  const { engine, view, params, signal } = request
   const dataset = route.dataset.name as TracedDataset
   const key = keyOf(route, params)
-  const period = choosePeriod(view, dataset, params.reference_period)
+  const states = await statesOfAnswer(facilityIn(route, params), request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
   if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
   const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
   if (record === undefined) throw notFound()

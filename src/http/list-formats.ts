@@ -22,8 +22,8 @@ import {
   cursorAt,
   type EngineRequest,
   findPage,
+  metaOf,
   paginationOf,
-  periodMeta,
 } from './lists.ts'
 import { type FileResult, type ListRoute, releaseMeta, VERSION } from './route.ts'
 
@@ -136,7 +136,7 @@ export async function answerCsv(route: ListRoute, url: string, request: EngineRe
     content: Readable.from(csv(), { objectMode: false }),
     contentType: REPORT_FORMATS.csv.contentType,
     headers: {
-      ...(page?.total == null ? {} : { 'x-total-count': String(page.total) }),
+      ...(page?.total == null || list.notes.length > 0 ? {} : { 'x-total-count': String(page.total) }),
       ...(next === null
         ? {}
         : { link: `<${nextUrl(url, cursorAt(request, list.digest, next))}>; rel="next"` }),
@@ -199,7 +199,7 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     const meta = {
       version: VERSION,
       ...releaseMeta(request.view, componentId(request.view, route.dataset.area) ?? request.view.id),
-      ...periodMeta(list.question.period),
+      ...metaOf(list.question.period, list.notes),
     }
     yield Buffer.from(`],"pagination":${JSON.stringify(pagination)},"meta":${JSON.stringify(meta)}}`)
   }

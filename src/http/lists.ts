@@ -16,6 +16,7 @@ import {
   planKeys,
   planList,
   planPoints,
+  planRecord,
   planSorted,
 } from '../query/list.ts'
 import { parseSort, type SortTerm } from '../query/list-order.ts'
@@ -24,6 +25,16 @@ import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../
 import type { RowItem, RowPage, RowStore } from '../rows/row-store.ts'
 import { toByteString } from './envelope.ts'
 import { facilitiesFromEngine, facilitiesFromRows, withFacilities } from './facility-beside.ts'
+import {
+  facilitiesAsked,
+  latestPeriodOf,
+  notesOf,
+  type States,
+  statesFromRows,
+  statesOfFacilities,
+  statesOfList,
+  tableOf,
+} from './list-coverage.ts'
 import type { Params } from './parameters.ts'
 import { askPlaces, resolvePlaces } from './place-filters.ts'
 import type { JsonResult, ListRoute } from './route.ts'
@@ -57,6 +68,8 @@ export interface AskedList {
   readonly counts: boolean
   /** Rows carry their facility. */
   readonly includesFacility: boolean
+  /** What of it was not collected; its total is null then. */
+  readonly notes: readonly string[]
 }
 /** One page of it. */
 export interface AskedPage extends AskedList {
@@ -72,16 +85,26 @@ export const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
 export const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
   period === null ? {} : { reference_period: period === 'all' ? 'all' : formatPeriod(period) }
 
-/** @throws AppError 'invalid_request' naming the periods there are */
+/** @returns what an answer says of its month, and of what was not collected */
+export const metaOf = (period: PeriodChoice, notes: readonly string[]): Record<string, JsonValue> =>
+  notes.length === 0 ? periodMeta(period) : { ...periodMeta(period), notes: [...notes] }
+
+/**
+ * @param states whose newest month is meant where none is asked for
+ * @throws AppError 'invalid_request' naming the periods there are
+ */
 export function choosePeriod(
   view: ReleaseView,
   dataset: DatasetName,
   text: string | undefined,
+  states: States,
 ): PeriodChoice {
   if (!DATASETS[dataset].periodic) return null
   const stored = storedPeriods(view, dataset)
   if (text === 'all') return stored.length === 0 ? null : 'all'
-  if (text === undefined) return latestPeriod(view, dataset)
+  const registry = tableOf(dataset)
+  if (text === undefined)
+    return registry === null ? latestPeriod(view, dataset) : latestPeriodOf(view, registry, states)
   const period = Number(text.replace('-', ''))
   if (stored.includes(period)) return period
   throw new AppError('invalid_request', {
@@ -118,15 +141,20 @@ function filtersOf(route: ListRoute, params: Params): Record<string, string> {
 
 /**
  * @param filters with the municipalities of places that were asked for
+ * @param ofFacilities states of the facilities that were asked for
  * @throws AppError 'invalid_request', 'invalid_cursor' for one of other parameters
  */
 function readList(
   route: ListRoute,
   { params, view, cursor }: RowRequest,
   filters: Readonly<Record<string, string>>,
+  ofFacilities: States | null,
 ): AskedList {
   const dataset = route.dataset.name as DatasetName
-  const period = choosePeriod(view, dataset, params.reference_period)
+  const registry = tableOf(dataset)
+  const states = statesOfList(registry === null ? {} : filters, ofFacilities, view)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
+  const lacking = 'the list is not complete, and its total is null'
   const sort = parseSort(params.sort)
   const place = route.features === undefined ? null : placeOf(params)
   const question: ListQuestion = { dataset: route.dataset, filters, period, sort, place }
@@ -149,6 +177,7 @@ function readList(
     after: cursor === null ? null : continueWalk(cursor, view, digest),
     counts: params.count === 'true',
     includesFacility: params.include === 'facility',
+    notes: registry === null ? [] : notesOf(view, registry, { states, filters, period }, lacking),
   }
 }
 
@@ -178,7 +207,15 @@ export const cursorAt = (
 export async function askList(route: ListRoute, request: EngineRequest): Promise<AskedList> {
   const { view, rows, engine, signal, params } = request
   const filters = await askPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
-  return readList(route, request, filters)
+  const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
+  let states = statesFromRows(codes, view, rows)
+  if (states === undefined) {
+    const found = codes.map((cnes_code) =>
+      engine.run(planRecord(DATASETS.facilities, { cnes_code }, 'all'), view, { signal }),
+    )
+    states = statesOfFacilities(await Promise.all(found))
+  }
+  return readList(route, request, filters, states)
 }
 
 /** A page of JSON: rows together unless something is to be added to each of them. */
@@ -196,7 +233,10 @@ export function listFromRows(route: ListRoute, request: RowRequest): JsonResult 
   if (!holds(view, route.dataset.name as DatasetName)) return null
   const filters = resolvePlaces(route.dataset, filtersOf(route, params), view, rows)
   if (filters === null) return null
-  const list = pageOfJson(route, readList(route, request, filters), params)
+  const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
+  const states = statesFromRows(codes, view, rows)
+  if (states === undefined) return null
+  const list = pageOfJson(route, readList(route, request, filters, states), params)
   const page = pageFromRows(list, request)
   return page === null ? null : describePage(page, list, request)
 }
@@ -211,21 +251,21 @@ function describePage(page: RowPage, list: AskedPage, request: RowRequest): Json
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
-    meta: periodMeta(list.question.period),
+    meta: metaOf(list.question.period, list.notes),
     rows: page.count,
   }
 }
 
 export const paginationOf = (
   { next, total }: Pick<RowPage, 'next' | 'total'>,
-  { digest }: AskedList,
+  { digest, counts, notes }: AskedList,
   limit: number,
   request: Pick<RowRequest, 'view' | 'cursorSecret'>,
 ): Record<string, JsonValue> => ({
   limit,
   has_more: next !== null,
   next_cursor: next === null ? null : cursorAt(request, digest, next),
-  ...(total === null ? {} : { total }),
+  ...(counts ? { total: notes.length > 0 ? null : total } : {}),
 })
 
 /** @returns a page with all that is to be said of its rows, from row files or from the engine */

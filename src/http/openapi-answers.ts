@@ -230,8 +230,8 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
       name: orNull(text('Name of the member.')),
       'parent?': object({ dimension: { type: 'string', enum: DIMENSION_CODES }, code: CODE }),
       'facts?': dictionary(
-        integer('Records that count.'),
-        'Records of the member by dataset, when counts are asked for.',
+        orNull(integer('Records that count.')),
+        'Records of the member by dataset, when counts are asked for; null where the dataset was not collected.',
       ),
     }),
   ),

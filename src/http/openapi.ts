@@ -265,6 +265,11 @@ const META: Json = {
     release_id: { type: 'string' },
     reference_period: { type: ['string', 'null'] },
     synthetic: { type: 'boolean', description: 'true: invented data of the demonstration.' },
+    notes: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'What to know of the answer, such as what was not collected.',
+    },
   },
 }
 const PAGINATION: Json = {
@@ -274,7 +279,10 @@ const PAGINATION: Json = {
     limit: { type: 'integer' },
     has_more: { type: 'boolean' },
     next_cursor: { type: ['string', 'null'] },
-    total: { type: 'integer' },
+    total: {
+      type: ['integer', 'null'],
+      description: 'null where something of the list was not collected; meta.notes says what.',
+    },
   },
 }
 const PROVENANCE_ENTRY: Json = {

@@ -25,7 +25,8 @@ export const tableOfNeed = (need: Need): Table =>
 /** The files by state say 1 (own) in every row and name no provider from this month on: they say nothing of third parties. */
 export const PROVIDERS_BY_STATE_UNTIL = 201001
 
-const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
+/** Flag of a facility → the tables it is made of. */
+export const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
   has_beds: ['bed_capacity'],
   has_equipment: ['equipment_inventory'],
   has_services: ['specialized_services'],
@@ -52,9 +53,15 @@ function needsOfMeasure({ dataset, where = [] }: Measure): readonly Need[] {
  */
 export function needsOf(code: MetricCode, filtered: readonly DimensionCode[] = []): readonly Need[] {
   const sides = Object.values(measuresOf(code)).filter((measure) => measure !== null)
-  const ofFilters = DIMENSION_CODES.flatMap((dimension) => {
-    const need = filtered.includes(dimension) ? NEED_OF_DIMENSION[dimension] : undefined
-    return need === undefined ? [] : [need]
-  })
-  return [...new Set([...sides.flatMap(needsOfMeasure), ...ofFilters])]
+  return [...new Set([...sides.flatMap(needsOfMeasure), ...needsOfDimensions(filtered)])]
 }
+
+/** @returns what dimensions need beside the table of the facts, each once */
+export const needsOfDimensions = (dimensions: readonly DimensionCode[]): readonly Need[] => [
+  ...new Set(
+    DIMENSION_CODES.flatMap((dimension) => {
+      const need = dimensions.includes(dimension) ? NEED_OF_DIMENSION[dimension] : undefined
+      return need === undefined ? [] : [need]
+    }),
+  ),
+]

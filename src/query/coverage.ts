@@ -76,8 +76,9 @@ export type Known =
 export const isWithinStates = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => code === 'facility' || PLACE_DIMENSIONS.has(code))
 
-export interface MetricNeeds {
-  readonly code: MetricCode
+/** Of a metric, or of something else that an answer has. */
+export interface MetricNeeds<Code extends string = MetricCode> {
+  readonly code: Code
   readonly needs: readonly Need[]
   /** States it is about. */
   readonly states: ReadonlySet<string>
@@ -118,24 +119,24 @@ export const readablePeriods = ({ needs, states, asked }: MetricNeeds, view: Rel
   )
 
 /** Something a metric needs that the release does not have. */
-export interface Missing {
+export interface Missing<Code extends string = MetricCode> {
   readonly need: Need
   /** States not collected, by name order; of a month no state of which was, all that are asked for. */
   readonly states: readonly string[]
   readonly periods: readonly number[]
-  readonly metrics: readonly MetricCode[]
+  readonly metrics: readonly Code[]
 }
 
 /** Of a release without any file of the registry. */
 const NO_MONTH = 0
 
 /** @param fallback months to name where a metric has none: none of its tables was ever collected there */
-export function findMissing(
-  metrics: readonly MetricNeeds[],
+export function findMissing<Code extends string>(
+  metrics: readonly MetricNeeds<Code>[],
   view: ReleaseView,
   fallback: readonly number[],
-): Missing[] {
-  const found = new Map<string, { need: Need; states: string[]; period: number; metrics: MetricCode[] }>()
+): Missing<Code>[] {
+  const found = new Map<string, { need: Need; states: string[]; period: number; metrics: Code[] }>()
   for (const { code, needs, states, asked } of metrics)
     for (const need of needs)
       for (const period of asked.length > 0 ? asked : fallback.length > 0 ? fallback : [NO_MONTH]) {
@@ -149,7 +150,7 @@ export function findMissing(
         const entry = found.get(key) ?? { need, states: lacking, period, metrics: [] }
         found.set(key, { ...entry, metrics: [...entry.metrics, code] })
       }
-  const merged = new Map<string, Missing>()
+  const merged = new Map<string, Missing<Code>>()
   for (const { need, states, period, metrics: codes } of found.values()) {
     const key = `${need} ${states.join()} ${codes.join()}`
     const before = merged.get(key)?.periods ?? []
@@ -170,17 +171,22 @@ const isMissedFirst = (
 /** Months and states that a note names one by one. */
 const NAMED_MAX = 13
 
-/** @returns one sentence for each thing that is missing: table, states, months, and the metrics that are null for it */
-export const describeMissing = (missing: readonly Missing[]): string[] =>
-  missing.map(({ need, states, periods, metrics }) => {
-    const are = `${metrics.join(', ')} ${metrics.length === 1 ? 'is' : 'are'} null where an answer needs`
-    const months = describePeriods(periods)
-    if (need === 'third_parties')
-      return `specialized_services ${months}: the files by state since 2010 do not say who provides a service; ${are} it.`
-    if (need === 'sus_link')
-      return `facilities ${months}: the files do not publish the registry's link to SUS; ${are} it.`
-    return `${need} ${months}: ${describeStates(states)}; ${are} ${states.length === 1 ? 'it' : 'them'}.`
+/** @returns one sentence for each thing that is missing: table, states, months, and what is null for it */
+export const describeMissing = (missing: readonly Missing<string>[]): string[] =>
+  missing.map((gap) => {
+    const { need, states, metrics } = gap
+    const it = tableOfNeed(need) === need && states.length !== 1 ? 'them' : 'it'
+    return `${describeGap(gap)}; ${metrics.join(', ')} ${metrics.length === 1 ? 'is' : 'are'} null where an answer needs ${it}.`
   })
+
+/** @returns what was not collected: table, months, states */
+export function describeGap({ need, states, periods }: Missing<string>): string {
+  const months = describePeriods(periods)
+  if (need === 'third_parties')
+    return `specialized_services ${months}: the files by state since 2010 do not say who provides a service`
+  if (need === 'sus_link') return `facilities ${months}: the files do not publish the registry's link to SUS`
+  return `${need} ${months}: ${describeStates(states)}`
+}
 
 const describePeriods = (periods: readonly number[]): string => {
   if (periods.includes(NO_MONTH)) return 'of any month'

@@ -4,16 +4,24 @@
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import { capabilityOf, DIMENSION_CODES, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
-import type { CnesFacts } from '../model/pre-aggregates.ts'
+import {
+  capabilityOf,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  PLACE_DIMENSIONS,
+} from '../model/dimensions.ts'
+import { type Need, needsOfDimensions, tableOfNeed } from '../model/needs.ts'
+import { includesAll, monthsOf, monthsOfRelease, newestFor, statesCollectedOf } from '../release/collected.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
+import { describeMissing, findMissing, scopeOf, statesLeft } from './coverage.ts'
 import { printMemberCounts } from './dialect/duckdb/facts.ts'
 import { foldText } from './filters.ts'
-import { allPeriods, periodsMeeting } from './periods.ts'
+import { allPeriods, listedPeriods, periodsMeeting } from './periods.ts'
 import type { QueryFilter } from './request.ts'
 import { CNES_FACTS } from './resident-relations.ts'
-import type { AnswerParts } from './result.ts'
+import { type AnswerParts, statesOfFacilities } from './result.ts'
 
 export interface DimensionValue {
   readonly code: string | number
@@ -92,22 +100,34 @@ page AS (SELECT *, row_number() OVER (ORDER BY ${sorted}) AS position FROM match
 SELECT summary.total, page.* FROM (SELECT count(*) AS total FROM matching) AS summary LEFT JOIN page ON true ORDER BY position`
 }
 
+/** A member whose records are counted. */
+export interface CountedMember {
+  readonly code: string | number
+  /** Of a facility; null: unknown, or no facility. */
+  readonly municipality: string | number | null
+}
+export interface MemberCounts {
+  /** Code as text → dataset → records. */
+  readonly facts: ReadonlyMap<string, Readonly<Record<string, JsonValue>>>
+  /** What was not collected. */
+  readonly notes: readonly string[]
+}
 export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
   readonly options: RunOptions
 }
 
 /**
  * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
- * those of active facilities, in the dataset's newest month unless the filters or the dimension choose months.
- * @returns code as text → dataset → records
+ * those of active facilities, in the dataset's newest month unless the filters or the dimension choose months. null where
+ * the dataset was not collected for the states that the number is about.
  * @throws AppError 'incompatible_dimension' when no dataset carries them all
  */
 export async function countFacts(
   code: DimensionCode,
-  members: readonly (string | number)[],
+  members: readonly CountedMember[],
   filters: readonly QueryFilter[],
   { engine, view, capabilities, options }: CountParts,
-): Promise<Map<string, Record<string, JsonValue>>> {
+): Promise<MemberCounts> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
   const carrying = CNES_FACTS.filter((dataset) =>
     dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
@@ -131,34 +151,69 @@ export async function countFacts(
       ],
     })
   const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
-  const counts = new Map(
-    members.map((member) => [
-      String(member),
-      Object.fromEntries(readable.map((dataset): [string, JsonValue] => [dataset, 0])),
-    ]),
+  const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const scope = scopeOf(
+    filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension)),
+    await statesOfFacilities(filters, engine, view, options),
+    view,
   )
+  const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
+  const notes: string[] = []
   for (const dataset of readable) {
-    const periods = periodsOf(code, dataset, filters, view)
+    const needs: readonly Need[] = [dataset, ...needsOfDimensions(dimensions)]
+    const asked = periodsOf(code, needs, filters, scope.states, view)
+    // What a place has is its own: what other states lack takes nothing from it.
+    const isPlaced = code === 'facility' || PLACE_DIMENSIONS.has(code)
+    const states = isPlaced ? scope.territory : scope.states
+    for (const member of members) {
+      const own = ownStates(code, member, states)
+      const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked
+      const isKnown =
+        months.length > 0 &&
+        months.every((period) => includesAll(statesCollectedOf(view, needs, period), own))
+      const ofMember = facts.get(String(member.code))
+      if (ofMember !== undefined) ofMember[dataset] = isKnown ? 0 : null
+    }
+    const metric = { code: `facts.${dataset}`, needs, states, asked }
+    notes.push(...describeMissing(findMissing([metric], view, monthsOfRelease(view))))
+    const periods = asked.filter((period) => collectedPeriods(view, dataset).includes(period))
     if (periods.length === 0 || members.length === 0) continue
-    const codes = code === 'reference_period' ? periods : members
-    const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
+    const codes = code === 'reference_period' ? periods : members.map((member) => member.code)
     const rows = await engine.run(printMemberCounts(code, codes, dataset, periods, inRows), view, options)
-    for (const { code: member, facts } of rows) {
-      const counted = counts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
-      if (counted !== undefined) counted[dataset] = facts ?? 0
+    for (const { code: member, facts: records } of rows) {
+      const counted = facts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
+      if (counted !== undefined && counted[dataset] !== null) counted[dataset] = records ?? 0
     }
   }
-  return counts
+  return { facts, notes }
 }
 
+/** States that the number of a member is about, of those the answer is about. */
+function ownStates(
+  code: DimensionCode,
+  { code: member, municipality }: CountedMember,
+  states: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const dimension = code === 'facility' ? 'municipality' : code
+  const value = code === 'facility' ? municipality : member
+  if (!PLACE_DIMENSIONS.has(dimension) || value === null) return states
+  const own = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
+  return new Set([...own].filter((uf) => states.has(uf)))
+}
+
+/** @returns months asked for; without any, the newest of the states */
 function periodsOf(
   code: DimensionCode,
-  dataset: CnesFacts,
+  needs: readonly Need[],
   filters: readonly QueryFilter[],
+  states: ReadonlySet<string>,
   view: ReleaseView,
-): number[] {
+): readonly number[] {
   const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
-  const collected = collectedPeriods(view, dataset)
-  if (chosen.length === 0 && code !== 'reference_period') return collected.slice(-1)
-  return periodsMeeting(chosen, collected)
+  const held = monthsOf(view, states)
+  if (chosen.length > 0) return listedPeriods(chosen) ?? periodsMeeting(chosen, held)
+  if (code === 'reference_period') return held
+  const tables = needs.map(tableOfNeed)
+  const newest = newestFor(held, states, (period) => [statesCollectedOf(view, tables, period)])
+  return newest === null ? [] : [newest]
 }

@@ -249,7 +249,7 @@ export async function widenMunicipalities(
  * @returns states of the facilities that filters name; null where none names any, where the release has no gaps, or where it
  * does not know one of them
  */
-async function statesOfFacilities(
+export async function statesOfFacilities(
   filters: readonly QueryFilter[],
   engine: Engine,
   view: ReleaseView,

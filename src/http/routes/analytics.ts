@@ -94,21 +94,34 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
         name: row.name ?? null,
         ...(parent === null ? {} : { parent: { dimension: parent, code: row.parent ?? null } }),
       }))
+  let meta: Record<string, JsonValue> = {}
   const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })
   for (const { dimension } of filters) requireDimension(dimension, view, { parameter: 'filters' })
   if (query.counts === 'true' || filters.length > 0) {
-    const members = data.flatMap(({ code: member }) => (member === null ? [] : [member as string | number]))
+    const members = data.flatMap(({ code: member, parent: place }) =>
+      member === null
+        ? []
+        : [
+            {
+              code: member as string | number,
+              municipality:
+                code === 'facility' ? (place as { readonly code: string | number | null }).code : null,
+            },
+          ],
+    )
     const counts = await countFacts(code, members, filters, {
       engine,
       view,
       capabilities,
       options: { signal },
     })
-    data = data.map((value) => ({ ...value, facts: counts.get(String(value.code)) ?? {} }))
+    data = data.map((value) => ({ ...value, facts: counts.facts.get(String(value.code)) ?? {} }))
+    if (counts.notes.length > 0) meta = { notes: [...counts.notes] }
   }
   return {
     data,
     pagination: { limit, offset, total, has_more: offset + data.length < total },
+    meta,
     rows: data.length,
   }
 }

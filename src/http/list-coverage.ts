@@ -1,0 +1,149 @@
+/**
+ * What of a list or of a facility's records was collected: the states a list is about, the month it is of where none is asked
+ * for, and what to say where something of it was not collected. In: a dataset, filters, a release. Pure, but for the state of
+ * a facility. Totals over what was not collected are null (contract 12); analytics has the same rules in query/coverage.ts.
+ */
+import type { Row } from '../engine/types.ts'
+import type { DatasetName } from '../model/datasets.ts'
+import { NEEDS_OF_FLAG, type Need, type Table } from '../model/needs.ts'
+import { STATES } from '../model/territory/states.ts'
+import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
+import { codesIn, placesIn } from '../query/filters.ts'
+import type { PeriodChoice } from '../query/list.ts'
+import {
+  ALL_STATES,
+  hasGaps,
+  monthsOf,
+  monthsOfRelease,
+  newestFor,
+  statesCollected,
+  TABLES,
+} from '../release/collected.ts'
+import { collectedPeriods, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
+import type { RowStore } from '../rows/row-store.ts'
+
+export type States = ReadonlySet<string>
+type Filters = Readonly<Record<string, string>>
+
+const UF_OF_CODE = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
+const GAPS = new WeakMap<ReleaseView, boolean>()
+
+/** @returns is there anything that was not collected? Asked with every request; a view never changes. */
+export function isIncomplete(view: ReleaseView): boolean {
+  const known = GAPS.get(view) ?? (monthsOfRelease(view).length === 0 || hasGaps(view))
+  GAPS.set(view, known)
+  return known
+}
+
+/** @returns the dataset as a table of the registry; null: it is none, and is not collected by state and month */
+export const tableOf = (dataset: DatasetName): Table | null =>
+  TABLES.find((table) => table === dataset) ?? null
+
+/**
+ * @param filters with places as the states or municipalities they have
+ * @param ofFacilities states of the facilities that a filter names; null: it names none, or none that is known
+ * @returns states that a list is about; without a filter on places, those the release is of
+ */
+export function statesOfList(filters: Filters, ofFacilities: States | null, view: ReleaseView): States {
+  let left: States | null = ofFacilities
+  for (const [name, text] of Object.entries(filters)) {
+    const states = statesOfFilter(name, text)
+    if (states === null) continue
+    const before = left
+    left = before === null ? states : new Set([...states].filter((uf) => before.has(uf)))
+  }
+  return left ?? scopeOf([], null, view).states
+}
+
+function statesOfFilter(name: string, text: string): States | null {
+  if (name === 'uf') return new Set(codesIn(text))
+  const isPlace =
+    name === 'municipality_ibge_code' ||
+    name === 'region_code' ||
+    name === 'health_region_code' ||
+    name === 'health_macroregion_code'
+  if (!isPlace) return null
+  // A major region was resolved to its states, the other places to their municipalities.
+  return new Set(
+    placesIn(text).flatMap((code) =>
+      ALL_STATES.has(code) ? code : (UF_OF_CODE.get(code.slice(0, 2)) ?? []),
+    ),
+  )
+}
+
+/**
+ * The month of an answer that asks for none: the newest collected of its states; of a table that was never collected there,
+ * the newest in which another was; else the newest of the release.
+ */
+export function latestPeriodOf(view: ReleaseView, table: Table, states: States): number | null {
+  if (!isIncomplete(view)) return latestPeriod(view, table)
+  return (
+    newestFor(collectedPeriods(view, table), states, (period) => [statesCollected(view, table, period)]) ??
+    newestFor(storedPeriods(view, table), states, (period) =>
+      TABLES.map((other) => statesCollected(view, other, period)),
+    ) ??
+    latestPeriod(view, table)
+  )
+}
+
+/** What a list needs to have been collected: its table, and what its filters ask of others. */
+function needsOfList(table: Table, filters: Filters): readonly Need[] {
+  const asked = Object.keys(filters)
+  if (table === 'specialized_services')
+    return asked.some((name) => name === 'provider_kind' || name === 'characteristic_code')
+      ? [table, 'third_parties']
+      : [table]
+  if (table !== 'facilities') return [table]
+  const ofFlags = asked.flatMap((name) => NEEDS_OF_FLAG[name] ?? [])
+  // A facility that has beds is known from them; one that has none, from the registry alone.
+  const isByFlags =
+    ofFlags.length > 0 && asked.every((name) => !(name in NEEDS_OF_FLAG) || filters[name] === 'true')
+  return isByFlags ? [...new Set(ofFlags)] : [...new Set<Need>([table, ...ofFlags])]
+}
+
+/** What is null, and why: one sentence for each thing that was not collected. */
+export interface ListScope {
+  readonly states: States
+  readonly filters: Filters
+  readonly period: PeriodChoice
+}
+
+/** @param lacking what the answer therefore has not: the end of the sentence */
+export function notesOf(view: ReleaseView, table: Table, scope: ListScope, lacking: string): string[] {
+  if (!isIncomplete(view)) return []
+  const { states, filters, period } = scope
+  const asked = period === 'all' ? monthsOf(view, states) : period === null ? [] : [period]
+  const needs = needsOfList(table, filters)
+  const missing = findMissing([{ code: lacking, needs, states, asked }], view, monthsOfRelease(view))
+  return missing.map((gap) => `${describeGap(gap)}; ${lacking}.`)
+}
+
+/** Codes of facilities that are looked up for their states; with more of them, a list is about all states. */
+const FACILITIES_MAX = 20
+
+/** @returns facilities whose states a list needs to know; none where no filter names any, or everything was collected */
+export function facilitiesAsked(view: ReleaseView, table: Table | null, filters: Filters): readonly string[] {
+  if (table === null || filters.cnes_code === undefined || !isIncomplete(view)) return []
+  const codes = codesIn(filters.cnes_code)
+  return codes.length > FACILITIES_MAX ? [] : codes
+}
+
+/** @param found rows of each facility over all months, newest last @returns their states; null where one is unknown */
+export function statesOfFacilities(found: readonly (readonly Row[])[]): States | null {
+  const states = found.map((rows) => rows.at(-1)?.uf)
+  return states.length === 0 || states.some((uf) => typeof uf !== 'string')
+    ? null
+    : new Set(states as string[])
+}
+
+/** @returns the same from row files; undefined where they do not hold it */
+export function statesFromRows(
+  codes: readonly string[],
+  view: ReleaseView,
+  rows: RowStore | null,
+): States | null | undefined {
+  if (codes.length === 0 || view.components.cnes?.datasets.facilities === undefined) return null
+  const file = rows?.find(view, 'facilities', 'all') ?? null
+  const found = codes.map((code) => file?.recordsOf(code) ?? null)
+  return found.some((each) => each === null) ? undefined : statesOfFacilities(found as (readonly Row[])[])
+}
