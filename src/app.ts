@@ -308,7 +308,7 @@ const PAGE_TAGS = new Map<string, string>()
 /** A page that clients keep and ask for again with its tag, which is its digest. */
 function revalidated(
   path: string,
-  asked: IncomingHttpHeaders,
+  requestHeaders: IncomingHttpHeaders,
   type: string,
   bytes: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
@@ -318,7 +318,8 @@ function revalidated(
     etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`
     PAGE_TAGS.set(path, etag)
   }
-  const told = { ...headers, etag, 'cache-control': 'no-cache' }
-  if (matchesTag(asked['if-none-match'], etag)) return { status: 304, headers: told, body: { kind: 'none' } }
-  return content(type, bytes, told)
+  const sent = { ...headers, etag, 'cache-control': 'no-cache' }
+  if (matchesTag(requestHeaders['if-none-match'], etag))
+    return { status: 304, headers: sent, body: { kind: 'none' } }
+  return content(type, bytes, sent)
 }

@@ -8,7 +8,7 @@
  */
 import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Order } from './in-order.ts'
+import type { Connection, Order } from './in-order.ts'
 
 /** A client has this long to read what was written and to close its side. */
 const LINGER_MS = 1000
@@ -40,15 +40,8 @@ export async function drain(order: Order): Promise<void> {
   const began = performance.now()
   let quietSince = began
   let begun = order.begun()
-  const isBusy = ({
-    front,
-    waiting,
-    unread,
-  }: {
-    front: unknown
-    waiting: readonly unknown[]
-    unread: unknown
-  }) => front !== null || waiting.length > 0 || unread !== null
+  const isBusy = ({ current, waiting, unread }: Connection): boolean =>
+    current !== null || waiting.length > 0 || unread !== null
   for (;;) {
     const open = [...order.connections()]
     if (open.length === 0) return

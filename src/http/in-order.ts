@@ -31,7 +31,7 @@ const HEAD_END = '\r\n\r\n'
 export interface Connection {
   readonly socket: Socket
   /** The request that is being answered. */
-  front: readonly [request: IncomingMessage, response: ServerResponse] | null
+  current: readonly [request: IncomingMessage, response: ServerResponse] | null
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
   /** Gives bytes to the parser of Node.js; null while Node.js reads the connection itself. */
   feed: ((bytes: Buffer) => void) | null
@@ -39,8 +39,8 @@ export interface Connection {
   unread: Buffer | null
   /** Stands in one of the queues. */
   isQueued: boolean
-  /** What was sent last is no request: runs once all before it are answered. */
-  lastWords: (() => void) | null
+  /** Answers bytes that are no request, and ends the connection, once all requests before them are answered. */
+  answerMalformed: (() => void) | null
 }
 
 export interface Order {
@@ -75,11 +75,11 @@ export function createOrder(listener: Listener): Order {
   const begin = (connection: Connection, pair: readonly [IncomingMessage, ServerResponse]): void => {
     const [request, response] = pair
     // The rest of it is no HTTP: it cannot be answered but by that.
-    if (connection.lastWords !== null && !request.complete) {
-      sayLast(connection)
+    if (connection.answerMalformed !== null && !request.complete) {
+      finish(connection)
       return
     }
-    connection.front = pair
+    connection.current = pair
     begun += 1
     total += 1
     // 'close' comes once for every response, whether it was sent whole or its client left.
@@ -89,20 +89,20 @@ export function createOrder(listener: Listener): Order {
   // One function for all responses: this is on the way of every request.
   function onClose(this: ServerResponse): void {
     const connection = connections.get(this.req.socket)
-    if (connection === undefined || connection.front?.[1] !== this) return
-    connection.front = null
-    if (connection.waiting.length > 0 || connection.unread !== null) queue(further, connection)
-    else if (connection.lastWords !== null) sayLast(connection)
+    if (connection === undefined || connection.current?.[1] !== this) return
+    connection.current = null
+    if (connection.waiting.length > 0 || connection.unread !== null) enqueue(further, connection)
+    else if (connection.answerMalformed !== null) finish(connection)
     if (further.length > 0) schedule()
   }
-  const sayLast = (connection: Connection): void => {
-    const answer = connection.lastWords
-    connection.lastWords = null
+  const finish = (connection: Connection): void => {
+    const answer = connection.answerMalformed
+    connection.answerMalformed = null
     forget(connection)
     answer?.()
   }
-  const queue = (line: Connection[], connection: Connection): void => {
-    if (!connection.isQueued) line.push(connection)
+  const enqueue = (queue: Connection[], connection: Connection): void => {
+    if (!connection.isQueued) queue.push(connection)
     connection.isQueued = true
     schedule()
   }
@@ -121,8 +121,8 @@ export function createOrder(listener: Listener): Order {
   }
   const isUnreadLow = (): boolean => {
     let bytes = 0
-    for (const { front, socket, unread, waiting } of connections.values())
-      if (front !== null && (unread !== null || waiting.length > 0)) bytes += socket.writableLength
+    for (const { current, socket, unread, waiting } of connections.values())
+      if (current !== null && (unread !== null || waiting.length > 0)) bytes += socket.writableLength
     return bytes < UNREAD_MAX
   }
   /** Begins what waits, as far as the turn has time. */
@@ -131,8 +131,8 @@ export function createOrder(listener: Listener): Order {
     begun = 0
     if (first.length === 0 && further.length === 0) return
     turnBegan = performance.now()
-    const goThrough = (line: Connection[]): void => {
-      while (line.length > 0 && performance.now() - turnBegan < TURN_MS) goOn(line.shift() as Connection)
+    const goThrough = (queue: Connection[]): void => {
+      while (queue.length > 0 && performance.now() - turnBegan < TURN_MS) goOn(queue.shift() as Connection)
     }
     goThrough(first)
     const goesFurther = isUnreadLow()
@@ -180,8 +180,8 @@ export function createOrder(listener: Listener): Order {
   const deliver = (connection: Connection): void => {
     const { socket, feed } = connection
     while (feed !== null && connection.unread !== null && !socket.destroyed) {
-      const isReading = connection.front === null || !connection.front[0].complete
-      if (!isReading || connection.waiting.length > 0 || connection.lastWords !== null) break
+      const isReading = connection.current === null || !connection.current[0].complete
+      if (!isReading || connection.waiting.length > 0 || connection.answerMalformed !== null) break
       const bytes: Buffer = connection.unread
       const end = bytes.subarray(0, 2 * 16_384).indexOf(HEAD_END)
       const size = end === -1 ? SLICE_BYTES : end + HEAD_END.length
@@ -198,12 +198,12 @@ export function createOrder(listener: Listener): Order {
     connect(socket) {
       const connection: Connection = {
         socket,
-        front: null,
+        current: null,
         waiting: [],
         feed: null,
         unread: null,
         isQueued: false,
-        lastWords: null,
+        answerMalformed: null,
       }
       connections.set(socket, connection)
       socket.once('close', () => {
@@ -219,12 +219,12 @@ export function createOrder(listener: Listener): Order {
         response.destroy()
         return
       }
-      const isFirst = connection.front === null && connection.waiting.length === 0
+      const isFirst = connection.current === null && connection.waiting.length === 0
       if (isFirst && (isUrgent(request) || (first.length === 0 && hasTime())))
         return begin(connection, [request, response])
       connection.waiting.push([request, response])
       waiting += 1
-      if (isFirst) queue(first, connection)
+      if (isFirst) enqueue(first, connection)
       if (waiting !== WAITING_MAX) return
       for (const other of connections.values()) if (other !== connection) takeOver(other)
       // Its own parser is at work right now.
@@ -232,13 +232,13 @@ export function createOrder(listener: Listener): Order {
     },
     fail(socket, answer) {
       const connection = connections.get(socket)
-      const front = connection?.front
+      const current = connection?.current
       // Of the request that is being answered, where its body is what is wrong.
-      const isOfFront = front !== null && front !== undefined && !front[0].complete && !front[1].headersSent
-      if (connection === undefined || isOfFront || (!front && connection.waiting.length === 0))
+      const isOfCurrent = current != null && !current[0].complete && !current[1].headersSent
+      if (connection === undefined || isOfCurrent || (!current && connection.waiting.length === 0))
         return answer()
       connection.unread = null
-      connection.lastWords = answer
+      connection.answerMalformed = answer
     },
     hasMore(socket) {
       const connection = connections.get(socket)

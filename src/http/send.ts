@@ -117,7 +117,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
     if (body.kind === 'none') {
       const headers = listHeaders(response, sending, answer, false)
-      soon(() => response.writeHead(status, headers).end())
+      soon(() => writeOrEnd(response, () => response.writeHead(status, headers).end()))
       return undefined
     }
     const type = body.kind === 'envelope' ? JSON_TYPE : body.type
@@ -139,19 +139,25 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     if (isCompressed) headers.push('content-encoding', 'gzip')
     headers.push('content-length', String(bytes.length))
     closeWhenStalled(response, bytes.length)
-    soon(() => {
-      try {
+    soon(() =>
+      writeOrEnd(response, () => {
         response.writeHead(status, headers)
         // A byte string goes out with its head in one write.
         if (sending.method === 'HEAD') response.end()
         else if (typeof bytes === 'string') response.end(bytes, 'latin1')
         else response.end(bytes)
-      } catch {
-        // A header that Node.js does not write ends this connection, not the server.
-        response.destroy()
-      }
-    })
+      }),
+    )
     return undefined
+  }
+}
+
+/** A header that Node.js does not write ends this connection, not the server: nobody waits for what `soon` runs. */
+function writeOrEnd(response: ServerResponse, write: () => void): void {
+  try {
+    write()
+  } catch {
+    response.destroy()
   }
 }
 
