@@ -140,7 +140,7 @@ export function planAggregate(
   const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
   const isGrouped = query.group_by.includes('reference_period')
-  const isWithin = isWithinStates(query.group_by)
+  const isByPlace = query.group_by.some((code) => PLACE_DIMENSIONS.has(code))
   const given = context.months
   const asked =
     isOfFacts && given === undefined
@@ -152,7 +152,11 @@ export function planAggregate(
     return {
       code,
       needs,
-      states: isWithin || isPerCapita(code) ? scope.territory : scope.states,
+      states: isByPlace
+        ? scope.places
+        : isWithinStates(query.group_by) || isPerCapita(code)
+          ? scope.territory
+          : scope.states,
       asked:
         needs.length === 0
           ? []

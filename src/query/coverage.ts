@@ -24,8 +24,10 @@ import type { QueryFilter } from './request.ts'
 export interface StateScope {
   /** Those the filters leave; without a filter, those the release is of: its one state, else the country. */
   readonly states: ReadonlySet<string>
-  /** Those the filters leave: the territory of rates by inhabitants, and of rows by place. */
+  /** Those the filters leave: the territory of rates by inhabitants. */
   readonly territory: ReadonlySet<string>
+  /** Those that filters on places leave, wherever the facilities lie that another filter names: rows by place are of these. */
+  readonly places: ReadonlySet<string>
 }
 
 /** @param ofFacilities states of the facilities that a filter names; null: no filter names facilities */
@@ -35,10 +37,12 @@ export function scopeOf(
   view: ReleaseView,
 ): StateScope {
   const inPlaces = statesLeft(placeFilters)
-  const territory =
+  const ofBoth =
     ofFacilities === null ? inPlaces : new Set([...inPlaces].filter((uf) => ofFacilities.has(uf)))
+  // Of facilities that lie elsewhere, the places have what was collected there: nothing, or nobody looked.
+  const territory = ofBoth.size === 0 ? inPlaces : ofBoth
   const only = territory === ALL_STATES ? onlyState(view) : null
-  return { states: only === null ? territory : new Set([only]), territory }
+  return { states: only === null ? territory : new Set([only]), territory, places: inPlaces }
 }
 
 /** @returns states that filters on places leave; `ALL_STATES` itself where they leave all */

@@ -241,6 +241,9 @@ export function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null
   return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
 }
 
+/** Stands for the state of what lies in no health region; no state's code. */
+const NO_STATE = '00'
+
 /** What of a group's place says whether it was collected: a code, and the codes that are where some states were. */
 interface CoveredPlace {
   readonly code: Sql
@@ -264,10 +267,10 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
   const health = group_by.find((code) => dimensionOf(code).derivedFrom === 'municipality')
   if (health !== undefined)
     return {
-      code: sql`coalesce(left(spine.${key(health)}, 2), '')`,
+      code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
       collected: (states) => [
         ...states.map(({ ibge_code }) => String(ibge_code)),
-        ...([...scope].every((uf) => states.some((state) => state.uf === uf)) ? [''] : []),
+        ...([...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []),
       ],
     }
   if (group_by.includes('facility')) return byState(STATE_TOLD)
