@@ -6,6 +6,7 @@
 import t from 'tap'
 import { METRIC_CODES } from '../../src/model/metrics.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
+import { sql, TEXT, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import {
@@ -22,63 +23,15 @@ import {
   type People,
   type Question,
   type Row,
-  type World,
 } from '../fixtures/oracle.ts'
+import { readOracleData } from '../fixtures/oracle-data.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(3)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
-const view = client.store.current() as ReleaseView
-const select = async (columns: string, from: string): Promise<Row[]> =>
-  (await client.engine.run(
-    {
-      parts: [
-        { kind: 'text', text: `SELECT ${columns} FROM ` },
-        { kind: 'table', dataset: from, period: null },
-      ],
-    },
-    view,
-  )) as Row[]
-const COMMON =
-  'reference_period, cnes_code, is_active, uf, municipality_ibge_code, facility_type_code, management_type, legal_nature_code'
-const world: World = {
-  facts: {
-    facilities: await select(
-      `${COMMON}, has_beds, has_equipment, has_services, offers_any_sus, is_linked_sus`,
-      'facilities',
-    ),
-    beds: await select(
-      `${COMMON}, bed_type_code, bed_category_code, beds_existing, beds_sus`,
-      'bed_capacity',
-    ),
-    equipment: await select(
-      `${COMMON}, category_code, equipment_type_key, quantity_existing, quantity_in_use, quantity_sus`,
-      'equipment_inventory',
-    ),
-    services: await select(
-      `${COMMON}, service_code, classification_key, characteristic_code, provider_kind, has_ambulatory, has_ambulatory_sus, has_hospital, has_hospital_sus, declarations`,
-      'specialized_services',
-    ),
-  },
-  population: await select(
-    'municipality_code, uf, reference_year, population_type, population',
-    'population',
-  ),
-  ages: await select(
-    'CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population',
-    'population_by_age',
-  ),
-  states: await select('uf, name', 'states'),
-  municipalities: await select(
-    'ibge_code, name, uf, territorial_type, region_code, health_region_code, health_macroregion_code',
-    'municipalities',
-  ),
-  periods: ['2026-03', '2026-04', '2026-05'],
-  censusYear: 2022,
-  estimateYear: 2025,
-}
+const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
 const { pick, shuffle } = createDraws(5)
 
 /** Sets of up to two dimensions. */
@@ -93,9 +46,9 @@ function drawFilter(dataset: DatasetName | People, operator: 'EQ' | 'IN'): Filte
   const dimension = pick(DIMENSIONS_OF[dataset])
   const column = COLUMNS[dimension] ?? ''
   const rows =
-    dataset === 'ages' ? world.ages : dataset === 'population' ? world.facts.facilities : world.facts[dataset]
+    dataset === 'ages' ? data.ages : dataset === 'population' ? data.facts.facilities : data.facts[dataset]
   const codes = [...Array(operator === 'EQ' ? 1 : 3)].map(
-    () => (cellOf(pick(rows), column, world) ?? null) as string | number | null,
+    () => (cellOf(pick(rows), column, data) ?? null) as string | number | null,
   )
   const known = [...new Set(codes.filter((code) => code !== null))]
   if (known.length === 0) return { dimension: 'state', operator: 'EQ', value: 'RR' }
@@ -106,17 +59,19 @@ function drawFilter(dataset: DatasetName | People, operator: 'EQ' | 'IN'): Filte
 
 const named = (rows: readonly Row[], key: string): Map<unknown, string> =>
   new Map(rows.map((row) => [row[key], row.name as string]))
+const namedPlaces = async (level: string): Promise<Map<unknown, string>> => {
+  const view = client.store.current() as ReleaseView
+  const places = await client.engine.run(
+    sql`SELECT ${TEXT(`${level}_code AS code, ${level}_name AS name`)} FROM ${table(`${level}s`)}`,
+    view,
+  )
+  return named(places as Row[], 'code')
+}
 const NAMES: Readonly<Record<string, Map<unknown, string>>> = {
-  state: named(world.states, 'uf'),
-  municipality: named(world.municipalities, 'ibge_code'),
-  health_region: named(
-    await select('health_region_code, health_region_name AS name', 'health_regions'),
-    'health_region_code',
-  ),
-  health_macroregion: named(
-    await select('health_macroregion_code, health_macroregion_name AS name', 'health_macroregions'),
-    'health_macroregion_code',
-  ),
+  state: named(data.states, 'uf'),
+  municipality: named(data.municipalities, 'ibge_code'),
+  health_region: await namedPlaces('health_region'),
+  health_macroregion: await namedPlaces('health_macroregion'),
 }
 const collator = new Intl.Collator('pt')
 
@@ -145,7 +100,7 @@ let cells = 0
 let questions = 0
 /** @returns the first differences between our answer and the oracle's */
 async function differences(question: Question): Promise<string[]> {
-  const expected = answer(question, world)
+  const expected = answer(question, data)
   const found: string[] = []
   const keys: (readonly unknown[])[] = []
   questions += 1
@@ -209,7 +164,7 @@ for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 
 
 t.test('every metric by each place that follows from a municipality', async (t) => {
   const wrong: string[] = []
-  const regions = [...new Set(world.municipalities.map((row) => row.health_region_code))].filter(
+  const regions = [...new Set(data.municipalities.map((row) => row.health_region_code))].filter(
     (code) => code !== null,
   ) as string[]
   const filters: readonly (readonly Filter[])[] = [
