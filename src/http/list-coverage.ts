@@ -45,14 +45,16 @@ export const tableOf = (dataset: DatasetName): Table | null =>
  * @returns states that a list is about; without a filter on places, those the release is of
  */
 export function statesOfList(filters: Filters, ofFacilities: States | null, view: ReleaseView): States {
-  let left: States | null = ofFacilities
-  for (const [name, text] of Object.entries(filters)) {
+  const places = Object.entries(filters).reduce<States | null>((left, [name, text]) => {
     const states = statesOfFilter(name, text)
-    if (states === null) continue
-    const before = left
-    left = before === null ? states : new Set([...states].filter((uf) => before.has(uf)))
-  }
-  return left ?? scopeOf([], null, view).states
+    if (states === null || left === null) return states ?? left
+    return new Set([...states].filter((uf) => left.has(uf)))
+  }, null)
+  if (places === null) return ofFacilities ?? scopeOf([], null, view).states
+  if (ofFacilities === null) return places
+  const ofBoth = new Set([...places].filter((uf) => ofFacilities.has(uf)))
+  // Of facilities that lie elsewhere, the places have what was collected there: nothing, or nobody looked.
+  return ofBoth.size === 0 ? places : ofBoth
 }
 
 function statesOfFilter(name: string, text: string): States | null {

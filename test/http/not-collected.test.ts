@@ -87,6 +87,12 @@ t.test('totals of lists', async (t) => {
       ['/v1/bed-capacity?uf=AC&', '2026-03', null, /bed_capacity 2026-03: not collected for AC/],
       ['/v1/bed-capacity?region_code=1&', '2026-03', null, /not collected for AC, AM, AP, PA, RO, TO/],
       [`/v1/bed-capacity?cnes_code=${CLINIC}&`, '2026-03', 0, null],
+      [
+        `/v1/bed-capacity?cnes_code=${CLINIC}&uf=SP&`,
+        '2026-03',
+        null,
+        /bed_capacity 2026-03: not collected for SP/,
+      ],
       ['/v1/bed-capacity?reference_period=all&', 'all', null, /bed_capacity 2009-12, 2026-04: not .* RR/],
       ['/v1/equipment-inventory?', '2026-04', 1, null],
       ['/v1/equipment-inventory?uf=SP&', '2026-04', null, /equipment_inventory 2026-04: not .* SP/],
