@@ -57,6 +57,9 @@ t.test('what is not understood is one line saying what is allowed; exit 2', asyn
     [['keys', 'list', 'x'], /keys list takes options only/],
     [['keys', 'create', '--name'], /--name.*; options of keys/],
     [['keys', 'create', '--name', 'x'], /needs --name NAME and --capabilities/],
+    [['demo', '--states', 'BA,XX'], /--states names "XX", but takes abbreviations of states: RO, AC, /],
+    [['demo', '--states', 'BA', '--scale', 'national'], /leave out --scale national/],
+    [['demo', '--states', 'BA', '--gaps'], /leave out --periods, --states and --scale national/],
     [
       ['keys', 'create', '--name', 'x', '--capabilities', 'geo'],
       /unknown capability "geo"; allowed: all, geo\.read/,

@@ -1,6 +1,7 @@
 /** `sus-data demo`: synthetic snapshots in the publishers' raw formats, the same bytes for the same seed. */
 import { resolve } from 'node:path'
-import { type Command, numberOption, textOption, UsageError } from '../command.ts'
+import { STATES } from '../../src/model/territory/states.ts'
+import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
 import { writeDemonstration } from '../demo/demonstration.ts'
 import { createProgress } from '../progress.ts'
 
@@ -8,7 +9,7 @@ export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
   usage: [
-    'demo [--scale small|national] [--periods N] [--seed N] [--out DIR]',
+    'demo [--scale small|national] [--states UF,UF] [--periods N] [--seed N] [--out DIR]',
     'demo --gaps [--seed N] [--out DIR]',
   ],
   options: {
@@ -16,6 +17,11 @@ export const command: Command = {
       type: 'string',
       value: 'SCALE',
       help: 'small: facilities of RR, AC and AP; national: everything. Default small.',
+    },
+    states: {
+      type: 'string',
+      value: 'UF,UF',
+      help: 'States that have the facilities of the small scale, instead of RR, AC and AP.',
     },
     periods: { type: 'string', value: 'N', help: 'Months, the newest 2026-05. Default 1.' },
     gaps: {
@@ -31,8 +37,14 @@ export const command: Command = {
     if (scale !== 'small' && scale !== 'national')
       throw new UsageError(`--scale is "${scale}", but must be small or national`)
     const gaps = args.values.gaps === true
-    if (gaps && (scale !== 'small' || textOption(args, 'periods') !== undefined))
-      throw new UsageError('--gaps has its own months and is small: leave out --periods and --scale national')
+    if (
+      gaps &&
+      (scale !== 'small' || ['periods', 'states'].some((name) => textOption(args, name) !== undefined))
+    )
+      throw new UsageError(
+        '--gaps has its own months and states and is small: leave out --periods, --states and --scale national',
+      )
+    const states = statesOption(args, scale)
     const out = resolve(textOption(args, 'out') ?? 'data/demo')
     const progress = createProgress({ silent: args.values.json === true })
     try {
@@ -42,6 +54,7 @@ export const command: Command = {
         periods: numberOption(args, 'periods', { min: 1, max: 60, whole: true }) ?? 1,
         seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
         gaps,
+        ...(states === undefined ? {} : { states }),
         onProgress: (step) => progress.step(step),
       })
       progress.stop()
@@ -55,4 +68,19 @@ export const command: Command = {
       progress.stop()
     }
   },
+}
+
+/** @returns abbreviations as in the table of states; @throws UsageError for a state that there is not, or the national scale */
+function statesOption(args: ParsedArgs, scale: string): string[] | undefined {
+  const given = textOption(args, 'states')
+  if (given === undefined) return undefined
+  if (scale !== 'small')
+    throw new UsageError('--states goes with the small scale: leave out --scale national')
+  const states = given.split(',').map((state) => state.trim().toUpperCase())
+  const unknown = states.find((state) => !STATES.some(({ uf }) => uf === state))
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--states names "${unknown}", but takes abbreviations of states: ${STATES.map(({ uf }) => uf).join(', ')}`,
+    )
+  return states
 }

@@ -43,6 +43,8 @@ export interface DemonstrationOptions {
   /** Months, the newest 2026-05. */
   readonly periods: number
   readonly seed: number
+  /** Abbreviations of the states that have the facilities of the small scale, instead of RR, AC and AP. */
+  readonly states?: readonly string[]
   /** Months, tables and states of which some are missing (MONTHS_WITH_GAPS) instead of `periods` whole months. */
   readonly gaps?: boolean
   readonly onProgress?: (step: string) => void
@@ -83,7 +85,8 @@ export async function writeDemonstration(
   const chance = createChance(seed)
   const all = listMunicipalities(chance)
   const size = SCALES[scale]
-  const plan = planFacilities(all, size.ufs, size.facilities, chance)
+  const ufs = options.states === undefined ? size.ufs : new Set(options.states)
+  const plan = planFacilities(all, ufs, size.facilities, chance)
   const catalogs = makeCatalogs()
   const written: { path: string; bytes: number }[] = []
   onProgress('population')
