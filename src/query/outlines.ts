@@ -41,18 +41,29 @@ FROM ${table('municipalities')} AS place LEFT JOIN ${table('municipality_outline
 WHERE place.territorial_type = 'MUNICIPALITY'
 ORDER BY ibge_code`
 
-export function readMesh(arcs: readonly Row[], municipalities: readonly Row[]): OutlineMesh {
-  const arcTexts = arcs.map(({ points }) => String(points))
+export function readMesh(rows: readonly Row[], municipalities: readonly Row[]): OutlineMesh {
+  const arcTexts = rows.map(({ points }) => String(points))
+  const arcs = arcTexts.map((text) => JSON.parse(text) as Arc)
   const file = municipalities.find(({ mesh_file }) => typeof mesh_file === 'string')?.mesh_file
   return {
     arcTexts,
-    arcs: arcTexts.map((text) => JSON.parse(text) as Arc),
+    arcs,
     municipalities: municipalities.map((row) => ({
       row,
-      rings: typeof row.rings === 'string' ? (JSON.parse(row.rings) as ArcRings) : null,
+      rings: typeof row.rings === 'string' ? withoutNecks(JSON.parse(row.rings) as ArcRings, arcs) : null,
     })),
     file: typeof file === 'string' ? file : null,
   }
+}
+
+/**
+ * Releases made by earlier versions hold municipalities whose outline runs over one arc there and back, where a neck is
+ * narrower than the grid. With the neighbours on both sides the arc has more than two uses, and a merge of one side and the neck
+ * would lose it: its ring would not close. So the line goes before anything is merged.
+ */
+function withoutNecks(rings: ArcRings, arcs: readonly Arc[]): ArcRings {
+  const used = rings.flat(2).map(numberOf)
+  return new Set(used).size === used.length ? rings : merge(topologyOf(arcs), [rings])
 }
 
 /** The place of a level that a municipality belongs to; null: none. */
@@ -102,12 +113,7 @@ export function drawOutlines(
     group.members.push(rings)
     groups.set(code, group)
   }
-  const topology = {
-    type: 'Topology',
-    objects: {},
-    transform: TRANSFORM,
-    arcs: mesh.arcs,
-  } as unknown as Topology
+  const topology = topologyOf(mesh.arcs)
   const outlines = [...groups.values()]
     .sort((left, right) => compare(left.properties.code as Code, right.properties.code as Code))
     .map(({ properties, members }): Outline => {
@@ -123,6 +129,9 @@ export function drawOutlines(
 
 const TRANSFORM = { scale: [1 / GRID, 1 / GRID], translate: [0, 0] } as const
 const compare = (left: Code, right: Code): number => (left < right ? -1 : left > right ? 1 : 0)
+
+const topologyOf = (arcs: readonly Arc[]): Topology =>
+  ({ type: 'Topology', objects: {}, transform: TRANSFORM, arcs }) as unknown as Topology
 
 function merge(topology: Topology, members: readonly ArcRings[]): ArcRings {
   const shapes = members.map((arcs) => ({ type: 'MultiPolygon', arcs }) as unknown as MultiPolygon)

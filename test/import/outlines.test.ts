@@ -16,7 +16,7 @@ import {
   recogniseMesh,
 } from '../../src/import/demography/mesh-files.ts'
 import { openMesh } from '../../src/import/demography/outlines.ts'
-import { type GridRing, nestRings, twiceSurface } from '../../src/import/demography/rings.ts'
+import { type GridRing, nestRings, splitRing, twiceSurface } from '../../src/import/demography/rings.ts'
 import { simplifyMesh } from '../../src/import/demography/simplify.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError, UnknownContent } from '../../src/import/import-error.ts'
@@ -200,6 +200,122 @@ t.test('rings are nested by where they lie, not by how they are listed', async (
   )
 })
 
+t.test('a ring that touches itself is taken apart', async (t) => {
+  const [left, right] = [square(0, 0, 10), square(20, 0, 10)]
+  const neck: GridRing = [
+    [0, 0],
+    [10, 0],
+    [20, 0],
+    [30, 0],
+    [30, 10],
+    [20, 10],
+    [20, 0],
+    [10, 0],
+    [10, 10],
+    [0, 10],
+    [0, 0],
+  ]
+  const sizes = (rings: readonly GridRing[]) => rings.map((ring) => twiceSurface(ring) / 2)
+  t.same(sizes(splitRing(neck)), [100, 100], 'the line between two parts goes')
+  t.same(sizes(splitRing([...left.slice(0, 2), [99, 0], ...left.slice(1)])), [100], 'and so does a spike')
+  t.same(splitRing(right), [right], 'others stay as they are')
+})
+
+t.test('a municipality that is a line between two others keeps their border whole', async (t) => {
+  // The neck of the third is a fifth of the grid wide; in the middle, one and two have it between them.
+  const neck = 0.0002
+  const areas: MeshArea[] = [
+    {
+      code: 1,
+      row: 1,
+      polygons: [
+        [
+          [
+            [0, 0],
+            [3, 0],
+            [3, 1],
+            [2, 1],
+            [1, 1],
+            [0, 1],
+            [0, 0],
+          ],
+        ],
+      ],
+    },
+    {
+      code: 2,
+      row: 2,
+      polygons: [
+        [
+          [
+            [1, 1 + neck],
+            [2, 1 + neck],
+            [2, 2],
+            [1, 2],
+            [1, 1 + neck],
+          ],
+        ],
+      ],
+    },
+    {
+      code: 3,
+      row: 3,
+      polygons: [
+        [
+          [
+            [0, 1],
+            [1, 1],
+            [2, 1],
+            [3, 1],
+            [3, 2],
+            [2, 2],
+            [2, 1 + neck],
+            [1, 1 + neck],
+            [1, 2],
+            [0, 2],
+            [0, 1],
+          ],
+        ],
+      ],
+    },
+  ]
+  const { areas: found } = simplifyMesh(areas)
+  const uses = [...found.values()].flatMap((rings) => rings.flat(2).map((arc) => (arc < 0 ? -1 - arc : arc)))
+  t.equal(found.get(3)?.length, 2, 'two parts')
+  for (const arc of uses) t.ok(uses.filter((other) => other === arc).length <= 2, 'an arc has two sides')
+})
+
+t.test('no area loses what its neighbour gains', async (t) => {
+  // Borders of teeth: those of a small area are kept finer, and its larger neighbours share them.
+  const wave = (x: number, from: number, to: number, teeth: number, depth: number): Ring =>
+    Array.from({ length: teeth * 2 + 1 }, (_, index): [number, number] => [
+      x + (index % 2) * depth * (1 + (index % 5) / 5),
+      from + ((to - from) * index) / (teeth * 2),
+    ])
+  const borders = [0, 0.3, 0.42, 0.5, 0.9].map((x, index) =>
+    wave(x, 0, 1, 10 + 3 * index, 0.02 + 0.01 * (index % 3)),
+  )
+  const areas: MeshArea[] = borders.slice(1).map((border, index) => {
+    const ring = [...(borders[index] as Ring), ...[...border].reverse()]
+    return { code: index + 1, row: index + 1, polygons: [[[...ring, ring[0] as [number, number]]]] }
+  })
+  const sizeOf = ({ arcs, areas }: ReturnType<typeof simplifyMesh>, code: number): number =>
+    (areas.get(code) ?? [])
+      .flat()
+      .reduce(
+        (total, ring) =>
+          total + ring.reduce((own, arc) => own + (arc < 0 ? -1 : 1) * twiceSurfaceOf(arcs, arc), 0),
+        0,
+      )
+  const twiceSurfaceOf = (arcs: readonly GridRing[], arc: number): number =>
+    twiceSurface(arcs[arc < 0 ? -1 - arc : arc] as GridRing)
+  for (let pointsMax = 10; pointsMax <= 120; pointsMax += 5) {
+    const [whole, simple] = [simplifyMesh(areas, 1e6), simplifyMesh(areas, pointsMax)]
+    for (const { code } of areas)
+      t.ok(Math.abs(sizeOf(simple, code) / sizeOf(whole, code) - 1) <= 0.05, `${code} of ${pointsMax} points`)
+  }
+})
+
 t.test('tiny municipalities keep their size, specks beside the coast go', async (t) => {
   const circle = (x: number, y: number, radius: number): Ring => {
     const points = Array.from({ length: 60 }, (_, index): [number, number] => [
@@ -262,7 +378,8 @@ for (const [path, counted] of [
       ]),
     )
     const wrong = surfacesOf(body.data, 'municipality').filter(
-      ([code, surface]) => Math.abs(surface / (-(before.get(code as number) ?? 0) / 2e12) - 1) > 0.2,
+      // Simplification takes or gives 5 % of what an area has on the grid, and the grid itself moves the smallest by 0.6 %.
+      ([code, surface]) => Math.abs(surface / (-(before.get(code as number) ?? 0) / 2e12) - 1) > 0.06,
     )
     t.same(wrong.slice(0, 5), [], 'every outline is about as large as the area')
     const whole = sum(surfacesOf(body.data, 'municipality'))
@@ -275,7 +392,8 @@ for (const [path, counted] of [
       const { body } = await client.get(`/v1/geo/outlines/${level}`)
       t.equal(body.data.objects[level].geometries.length, count, level)
       t.ok(
-        Math.abs(sum(surfacesOf(body.data, level)) / whole - 1) < 1e-4,
+        // Sums of the same whole numbers: only the division by the grid rounds. More is a ring that does not close.
+        Math.abs(sum(surfacesOf(body.data, level)) / whole - 1) < 1e-9,
         `${level}: merges have the surface of their parts`,
       )
     }

@@ -19,6 +19,30 @@ export function twiceSurface(points: GridRing): number {
   return sum
 }
 
+/**
+ * Takes a ring apart where it passes a point twice, so that no ring touches itself. A neck that is narrower than the grid
+ * has become a line there and back: the parts at its ends stay, and the line, which holds no surface, goes.
+ * @param ring closed, without repeated points in a row; @returns closed rings, in the direction of the one they were
+ */
+export function splitRing(ring: GridRing): GridPoint[][] {
+  const parts: GridPoint[][] = []
+  const path: GridPoint[] = []
+  const places = new Map<string, number>()
+  for (const point of ring) {
+    const place = places.get(point.join())
+    if (place === undefined) {
+      places.set(point.join(), path.length)
+      path.push(point)
+      continue
+    }
+    const loop = path.splice(place + 1)
+    for (const passed of loop) places.delete(passed.join())
+    // There and back along one line.
+    if (loop.length > 1) parts.push([point, ...loop, point])
+  }
+  return parts
+}
+
 interface Placed {
   readonly ring: GridRing
   readonly size: number

@@ -12,7 +12,7 @@ import { presimplify } from 'topojson-simplify'
 import type { GeometryCollection, MultiPolygon, Topology } from 'topojson-specification'
 import { GRID } from '../../model/outlines/index.ts'
 import type { MeshArea } from './mesh-files.ts'
-import { type GridPoint, type GridRing, nestRings, twiceSurface } from './rings.ts'
+import { type GridPoint, type GridRing, nestRings, splitRing, twiceSurface } from './rings.ts'
 
 /** Points that are kept of a whole mesh: a country of 5,571 areas under 600 KB compressed. */
 export const POINTS_MAX = 90_000
@@ -20,7 +20,6 @@ export const POINTS_MAX = 90_000
 const DISTORTION_MAX = 0.05
 /** Each turn keeps what adds a quarter of the area of the turn before. */
 const FINER = 4
-const TURNS = 12
 /** Islands and lakes smaller than about 1 km² are left out, in squares of the grid. */
 const PATCH_MIN = 80
 
@@ -44,7 +43,7 @@ interface WeighedPoint {
 /** @param pointsMax points to keep; distorted areas get more */
 export function simplifyMesh(areas: readonly MeshArea[], pointsMax = POINTS_MAX): SimplifiedMesh {
   const gridded = areas.flatMap(({ code, polygons }) => {
-    const coordinates = nestRings(polygons.flat().map(gridRing))
+    const coordinates = nestRings(polygons.flat().map(gridRing).flatMap(splitRing))
     return coordinates.length === 0 ? [] : [{ code, coordinates }]
   })
   const mesh = {
@@ -82,6 +81,8 @@ function gridRing(ring: readonly Position[]): GridRing {
   return points
 }
 
+const numberOf = (arc: number): number => (arc < 0 ? -1 - arc : arc)
+
 /** Twice what each arc adds to the surface of a ring that runs along it. */
 function arcSurface(arc: readonly WeighedPoint[], least: number): number {
   let sum = 0
@@ -97,7 +98,7 @@ function arcSurface(arc: readonly WeighedPoint[], least: number): number {
 const ringSurface = (ring: readonly number[], surfaces: readonly number[]): number =>
   ring.reduce((sum, arc) => sum + (arc < 0 ? -(surfaces[-1 - arc] ?? 0) : (surfaces[arc] ?? 0)), 0)
 
-/** The heaviest points, and more of the arcs of areas that would be distorted. */
+/** The heaviest points, and more of the arcs of areas that would be distorted and of rings that would turn over. */
 function keepPoints(
   arcs: readonly (readonly WeighedPoint[])[],
   rings: ReadonlyMap<number, ArcRings>,
@@ -106,20 +107,30 @@ function keepPoints(
   const weights = arcs
     .flatMap((arc) => arc.map(({ weight }) => weight))
     .sort((left, right) => (left < right ? 1 : left > right ? -1 : 0))
-  const everywhere = weights.length <= pointsMax ? 0 : (weights[pointsMax] ?? 0)
+  // Ends of arcs are infinitely heavy; where they alone are too many, what is heaviest between them is the measure.
+  const heaviest = weights.find(Number.isFinite) ?? 0
+  const everywhere = weights.length <= pointsMax ? 0 : Math.min(weights[pointsMax] ?? 0, heaviest)
   const least = arcs.map(() => everywhere)
   const whole = arcs.map((arc) => arcSurface(arc, 0))
   const surfaces = arcs.map((arc) => arcSurface(arc, everywhere))
-  let distorted = [...rings.values()]
-  for (let step = 0; step < TURNS && distorted.length > 0; step += 1) {
-    distorted = distorted.filter((area) => {
-      const before = area.flat().reduce((sum, ring) => sum + ringSurface(ring, whole), 0)
-      const after = area.flat().reduce((sum, ring) => sum + ringSurface(ring, surfaces), 0)
-      return Math.abs(after - before) > DISTORTION_MAX * Math.abs(before)
-    })
-    const touched = new Set(distorted.flat(3).map((arc) => (arc < 0 ? -1 - arc : arc)))
+  const sizeBefore = (ring: readonly number[]): number => ringSurface(ring, whole)
+  const sizeAfter = (ring: readonly number[]): number => ringSurface(ring, surfaces)
+  const distorted = (area: ArcRings): number[][] => {
+    const own = area.flat()
+    const before = own.reduce((sum, ring) => sum + sizeBefore(ring), 0)
+    const after = own.reduce((sum, ring) => sum + sizeAfter(ring), 0)
+    return Math.abs(after - before) > DISTORTION_MAX * Math.abs(before)
+      ? own
+      : own.filter((ring) => sizeBefore(ring) * sizeAfter(ring) < 0)
+  }
+  for (;;) {
+    // All areas in each turn: a finer border can take from one side what it gives to the other.
+    const touched = new Set([...rings.values()].flatMap(distorted).flat().map(numberOf))
+    if (touched.size === 0) break
     for (const arc of touched) {
-      least[arc] = step === TURNS - 1 ? 0 : (least[arc] ?? 0) / FINER
+      const finer = (least[arc] ?? 0) / FINER
+      // Half a square is the least that three points on the grid have between them, if they are not in a line.
+      least[arc] = finer < 0.5 ? 0 : finer
       surfaces[arc] = arcSurface(arcs[arc] ?? [], least[arc] ?? 0)
     }
   }
@@ -135,14 +146,10 @@ function dropPatches(
 ): Map<number, ArcRings> {
   const surfaces = arcs.map(twiceSurface)
   const sizeOf = (ring: readonly number[]): number => Math.abs(ringSurface(ring, surfaces)) / 2
-  const uses = new Map<number, number>()
-  for (const arc of [...rings.values()].flat(3)) {
-    const own = arc < 0 ? -1 - arc : arc
-    uses.set(own, (uses.get(own) ?? 0) + 1)
-  }
-  // What touches another area is part of its border: it goes only where nothing is left of it.
-  const isAlone = (ring: readonly number[]): boolean =>
-    ring.every((arc) => uses.get(arc < 0 ? -1 - arc : arc) === 1)
+  const used = new Set([...rings.values()].flat(3))
+  // What touches another area is part of its border: it goes only where nothing is left of it. A neighbour runs along the
+  // other side of a border; two areas that run along the same side of a line are one speck published as part of both.
+  const isAlone = (ring: readonly number[]): boolean => ring.every((arc) => !used.has(-1 - arc))
   const stays = (ring: readonly number[]): boolean => sizeOf(ring) >= (isAlone(ring) ? PATCH_MIN : 0.5)
   const left = new Map<number, ArcRings>()
   for (const [code, polygons] of rings) {
@@ -165,9 +172,7 @@ function numberArcs(
   arcs: readonly (readonly GridPoint[])[],
   areas: ReadonlyMap<number, ArcRings>,
 ): Pick<SimplifiedMesh, 'arcs' | 'areas'> {
-  const used = [...new Set([...areas.values()].flat(3).map((arc) => (arc < 0 ? -1 - arc : arc)))].sort(
-    (left, right) => left - right,
-  )
+  const used = [...new Set([...areas.values()].flat(3).map(numberOf))].sort((left, right) => left - right)
   const numbers = new Map(used.map((arc, index) => [arc, index]))
   const renumber = (arc: number): number =>
     arc < 0 ? -1 - (numbers.get(-1 - arc) ?? 0) : (numbers.get(arc) ?? 0)
