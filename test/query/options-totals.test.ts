@@ -1,0 +1,49 @@
+/**
+ * Totals against the queries they stand for: each level of totals is what a query by its groups alone answers. The first ring
+ * takes a sample of the second's questions.
+ */
+import t from 'tap'
+import { openClient } from '../fixtures/client.ts'
+import { createOptionsQuestions } from '../fixtures/options-questions.ts'
+import { readOracleData } from '../fixtures/oracle-data.ts'
+import { cases } from '../fixtures/rings.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease(3)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
+const drawQuestion = createOptionsQuestions(data, 12)
+
+t.test('totals are what the queries they stand for answer', async (t) => {
+  const wrong: string[] = []
+  let levels = 0
+  for (let turn = 0; turn < cases(2000, 20); turn += 1) {
+    const { order_by: _order, rank: _rank, having: _having, ...question } = drawQuestion()
+    const { status, body, text } = await client.query({ ...question, limit: 1 })
+    if (status !== 200) {
+      wrong.push(`${JSON.stringify(question)}: ${text.slice(0, 300)}`)
+      continue
+    }
+    for (const total of body.totals ?? []) {
+      levels += 1
+      const { share_of, totals: _totals, ...rest } = question
+      const isByMonth = question.group_by.includes('reference_period')
+      const leavesMonths = isByMonth && !total.group_by.includes('reference_period')
+      const keepsShare = share_of?.every((code) => total.group_by.includes(code)) === true
+      const asked = {
+        ...rest,
+        group_by: total.group_by,
+        ...(keepsShare ? { share_of } : {}),
+        ...(leavesMonths && question.over_period === undefined ? { over_period: 'last' } : {}),
+        limit: 10_000,
+      }
+      const alone = await client.query(asked)
+      if (JSON.stringify(alone.body.data) !== JSON.stringify(total.data))
+        wrong.push(
+          `${JSON.stringify(question)} [${total.group_by}]: ${JSON.stringify(total.data).slice(0, 200)} for ${alone.text.slice(0, 200)}`,
+        )
+    }
+  }
+  t.same(wrong.slice(0, 6), [], `${levels} levels`)
+})
