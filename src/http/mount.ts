@@ -85,10 +85,9 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply): ApiRequest {
     query: request.query as object,
     text: request.text,
     state: stateOf(request),
-    // Made when somebody reads it: what is answered at once is not waited for.
-    get signal() {
-      return abortSignalOf(reply)
-    },
+    // A function, not an accessor: V8 keeps the accessor of an object literal, and with it the request, with the shape of the
+    // object until the next full collection, so that every request would be moved to the old generation.
+    makeSignal: () => abortSignalOf(reply),
   }
 }
 

@@ -44,8 +44,8 @@ export interface ApiRequest {
   /** A JSON body as it came; null where there is none. */
   readonly text: string | null
   readonly state: RequestState
-  /** Aborted when the client leaves before its answer. */
-  readonly signal: AbortSignal
+  /** Makes what is aborted when the client leaves before its answer; what is answered at once needs none. */
+  readonly makeSignal: () => AbortSignal
 }
 
 /** What the stages work with. */
@@ -270,7 +270,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
       ifRange: headers['if-range'] as string | undefined,
       range: headers.range,
     },
-    signal: request.signal,
+    signal: request.makeSignal(),
     url: request.url,
     format: context.format,
     preferred: (types) => preferredType(headers, types) ?? types[0] ?? '',

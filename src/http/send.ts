@@ -75,9 +75,13 @@ const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const WINDOW_SECONDS = 60
 /** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
 const STALL_BYTES = 65_536
+/** What is more than this is written at once: its client is awake for longer than a turn in any case. */
+const TOGETHER_BYTES = 16_384
 
 export function createSender({ origins, writesTogether, isLast }: SenderOptions): Send {
-  const soon = writesTogether ? writeTogether : (write: () => void): void => write()
+  /** @param length bytes of the body */
+  const soon = (length: number, write: () => void): void =>
+    writesTogether && length < TOGETHER_BYTES ? writeTogether(write) : write()
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
@@ -117,7 +121,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
     if (body.kind === 'none') {
       const headers = listHeaders(response, sending, answer, false)
-      soon(() => writeOrEnd(response, () => response.writeHead(status, headers).end()))
+      soon(0, () => writeOrEnd(response, () => response.writeHead(status, headers).end()))
       return undefined
     }
     const type = body.kind === 'envelope' ? JSON_TYPE : body.type
@@ -139,7 +143,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     if (isCompressed) headers.push('content-encoding', 'gzip')
     headers.push('content-length', String(bytes.length))
     closeWhenStalled(response, bytes.length)
-    soon(() =>
+    soon(bytes.length, () =>
       writeOrEnd(response, () => {
         response.writeHead(status, headers)
         // A byte string goes out with its head in one write.
