@@ -196,7 +196,9 @@ async function readCell(
   key: GroupKey,
   parts: AnswerParts,
 ): Promise<Cell> {
-  const plan = { ...aloneOf(level), base: level.base }
+  // Conditions on values may be on shares, so the level that is 100 percent stays beside the cell's.
+  const all = level.whole === null ? null : { ...aloneOf(level.whole), name: 'whole_' }
+  const plan = { ...aloneOf(level), base: level.base, whole: all }
   const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
   const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined)

@@ -383,5 +383,11 @@ function editDistance(left: string, right: string): number {
 }
 
 const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
-const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] =>
-  [...new Map([...items].reverse().map((item) => [keyOf(item), item])).values()].reverse()
+/** The first of each key, in the order given. */
+const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] => {
+  const known = new Set<string>()
+  return items.filter((item) => {
+    const key = keyOf(item)
+    return !known.has(key) && known.add(key)
+  })
+}

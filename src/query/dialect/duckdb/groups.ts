@@ -173,9 +173,9 @@ export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
 export const isOneRow = ({ name, query, base }: AggregatePlan): boolean =>
   name !== '' && query.group_by.length === 0 && base === null
 
-/** The one row of each dataset side by side. */
+/** The one row of each sub-query side by side: a dataset that is read over several spans of months has several. */
 function oneRowSql(plan: AggregatePlan): Sql {
-  const rows = plan.datasets.filter(hasRows).map(({ dataset }) => relationAs(plan, dataset))
+  const rows = plan.datasets.filter(hasRows).map(({ name }) => relationAs(plan, name))
   return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : join(rows, ', ')
 }
 
