@@ -136,7 +136,7 @@ export interface LineageAnswer {
 export interface Source {
   readonly publisher: string
   readonly file: string
-  readonly archive?: string
+  readonly archive?: string | null
   readonly sha256: string
   readonly row: number
   readonly column: string

@@ -7,6 +7,7 @@ import { type Api, ApiFailure, type Problem } from './api.ts'
 import { App, findPage, loadVisit, titleOf } from './app.tsx'
 import type { Start } from './document.tsx'
 import type { Loaded } from './page.ts'
+import { walk } from './parts/options.tsx'
 import { languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { readQuestion, writeQuestion } from './question.ts'
 import { TEXTS } from './texts.ts'
@@ -117,6 +118,8 @@ async function show(visit: Visit): Promise<boolean> {
 function go(address: string, { isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
   const url = new URL(address, location.href)
   const before = state.visit.path
+  // What has the focus may be gone from the next view: then the part of the form that it was in gets it.
+  const picker = document.activeElement?.closest('.picker') ?? null
   history[isReplaced ? 'replaceState' : 'pushState'](null, '', url)
   void show(visitOf(url)).then((isShown) => {
     if (!isShown) return
@@ -128,7 +131,8 @@ function go(address: string, { isReplaced = false }: { readonly isReplaced?: boo
     } else if (url.pathname !== before) {
       scrollTo(0, 0)
       document.getElementById('content')?.focus({ preventScroll: true })
-    }
+    } else if (document.activeElement === document.body && picker?.isConnected === true)
+      picker.querySelector('summary')?.focus({ preventScroll: true })
   })
 }
 
@@ -153,12 +157,24 @@ function addressOfForm(form: HTMLFormElement): string {
   const path = new URL(form.action).pathname
   const language = params.get('lang') === 'en' ? 'lang=en' : ''
   if (!form.hasAttribute('data-auto')) return `${path}?${params}`
-  const question = readQuestion(`?${params}`)
+  const asked = readQuestion(`?${params}`)
+  // Boxes stand in the catalog's order; what is chosen keeps that of the question, and what is new comes last.
+  const before = readQuestion(state.visit.search)
+  const question = {
+    ...asked,
+    metrics: keepOrder(asked.metrics, before.metrics),
+    groupBy: keepOrder(asked.groupBy, before.groupBy),
+  }
   const field = question.order.replace(/^-/, '')
   const order = [...question.metrics, ...question.groupBy].includes(field) ? question.order : ''
   const search = writeQuestion({ ...question, order, page: 1, cell: null })
   return `${path}${search}${language === '' ? '' : `${search === '' ? '?' : '&'}${language}`}`
 }
+
+const keepOrder = (codes: readonly string[], before: readonly string[]): string[] => [
+  ...before.filter((code) => codes.includes(code)),
+  ...codes.filter((code) => !before.includes(code)),
+]
 
 const isOurs = (url: URL): boolean =>
   url.origin === location.origin &&
@@ -169,9 +185,9 @@ document.addEventListener('click', (event) => {
   const target = event.target as Element
   const copy = target.closest('[data-copy]')
   if (copy !== null) {
-    const { language } = { language: languageOfVisit(state.visit.search) }
+    const { copied } = TEXTS[languageOfVisit(state.visit.search)]
     void navigator.clipboard?.writeText(copy.getAttribute('data-copy') ?? '').then(() => {
-      copy.textContent = TEXTS[language].copied
+      copy.textContent = copied
     })
     return
   }
@@ -226,6 +242,8 @@ document.addEventListener('change', (event) => {
   if (form === null || !form.hasAttribute('data-auto') || field.hasAttribute('data-ignored')) return
   go(addressOfForm(form))
 })
+
+document.addEventListener('keydown', walk)
 
 addEventListener('popstate', () => void show(visitOf(new URL(location.href))))
 

@@ -31,15 +31,3 @@ export type Loaded =
   | { readonly kind: 'problem'; readonly problem: Problem }
   /** No key yet. */
   | { readonly kind: 'locked' }
-
-/** @returns a matcher of a path whose parts in braces are parameters */
-export function pathMatcher(pattern: string): PageModule<unknown>['match'] {
-  const names = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  const regexp = new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '([\\w.-]+)')}/?$`)
-  return (path) => {
-    const found = regexp.exec(path)
-    return found === null
-      ? null
-      : Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? '']))
-  }
-}

@@ -40,9 +40,14 @@ export interface Question {
   /** Another release to compare with; '' where none. */
   readonly since: string
   readonly cell: CellAddress | null
+  /** How many of the cell's records are shown at the most; 0 is as many as usual. */
+  readonly records: number
 }
 
 export const PAGE_ROWS = 100
+/** Records of a cell that are shown at first, and at the most: what the API gives at once. */
+export const RECORDS_SHOWN = 20
+export const RECORDS_MAX = 1000
 /** A map and a chart show every row there is, of municipalities too. */
 const ALL_ROWS = 10_000
 const CODE = /^[\w.:-]{1,40}$/
@@ -64,6 +69,7 @@ export const EMPTY_QUESTION: Question = {
   release: '',
   since: '',
   cell: null,
+  records: 0,
 }
 
 /** Codes of a parameter that may be repeated, hold commas, or both; each once, in their order. */
@@ -104,6 +110,7 @@ export function readQuestion(search: string): Question {
     release: text('release'),
     since: text('since'),
     cell: readCell(text('cell')),
+    records: Math.min(RECORDS_MAX, Math.max(0, Math.trunc(Number(text('records'))) || 0)),
   }
 }
 
@@ -147,7 +154,10 @@ export function writeQuestion(question: Question): string {
   add('view', question.view, question.view !== 'table')
   add('release', question.release)
   add('since', question.since)
-  if (question.cell !== null) add('cell', writeCell(question.cell))
+  if (question.cell !== null) {
+    add('cell', writeCell(question.cell))
+    add('records', String(question.records), question.records > 0)
+  }
   // Commas and colons need no escape in a query string, and people read addresses.
   const text = params.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%3B', ';')
   return text === '' ? '' : `?${text}`
@@ -240,5 +250,6 @@ export const change = (question: Question, changes: Partial<Question>): Question
   ...question,
   page: 1,
   cell: null,
+  records: 0,
   ...changes,
 })

@@ -1,16 +1,20 @@
 /**
- * The explorer in a real browser: journeys by pointer and by keyboard, with the pages' own key, with a visitor's and with none,
- * without a script, and what axe-core finds in every view and both themes. Needs Chromium (SUS_CHROMIUM, or where Debian puts it).
+ * The explorer in a real browser: whole journeys by pointer and by keyboard, each with its workbook verified; with the pages'
+ * own key, with a visitor's and with none; refusals in words; without a script; on paper; and what axe-core finds in every view
+ * and both themes. One browser and one release for all. Needs Chromium (SUS_CHROMIUM, or where Debian puts it).
  */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import t from 'tap'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { importPaths } from '../../src/import/import.ts'
+import { writePointer } from '../../src/release/writer.ts'
+import { writeDemonstration } from '../../tools/demo/demonstration.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
-import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+import { makeSmallRelease, type SmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const chromiumPath = [process.env.SUS_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
   (path) => path !== undefined && existsSync(path),
@@ -20,7 +24,24 @@ if (chromiumPath === undefined) {
   process.exit(0)
 }
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const release = await makeSmallRelease(2)
+
+/** Two months a year apart, in service; beside it the release with gaps, which lacks states of the newer one. */
+async function makeYear(): Promise<SmallRelease & { readonly other: string }> {
+  const folder = temporaryFolder('explorer-year')
+  const releasesDir = join(folder, 'releases')
+  const snapshots = join(folder, 'data')
+  await writeDemonstration({ out: snapshots, scale: 'small', seed: 1, periods: 13 })
+  const result = await importPaths(
+    ['ibge', 'datasus', 'territory', 'cnes/2025-05', 'cnes/2026-05'].map((path) => join(snapshots, path)),
+    { releasesDir, maxRejected: 0.001, makesRows: true },
+  )
+  const gaps = await makeSmallRelease('gaps')
+  cpSync(gaps.releasesDir, releasesDir, { recursive: true, force: false })
+  await writePointer(releasesDir, result.analytics)
+  return { folder, snapshots, releasesDir, result, other: gaps.result.analytics }
+}
+
+const release = await makeYear()
 const server = await startExplorer({ release })
 const browser: Browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
 t.teardown(async () => {
@@ -29,10 +50,12 @@ t.teardown(async () => {
 })
 
 /** Waits until a page that loads something has shown it. */
-const settle = async (page: Page): Promise<void> => {
-  await page.waitForLoadState('networkidle')
-  await page.waitForFunction(() => document.getElementById('content')?.getAttribute('aria-busy') !== 'true')
-}
+const settle = (page: Page): Promise<unknown> =>
+  page.waitForFunction(
+    () =>
+      document.querySelector('[aria-busy=true]') === null &&
+      !/Carregando…|Loading…/.test(document.getElementById('content')?.innerText ?? ''),
+  )
 
 interface Opened {
   readonly page: Page
@@ -56,208 +79,325 @@ async function open(
     if (message.type() === 'error' && !/status of (4|5)\d\d/.test(message.text()))
       problems.push(message.text())
   })
-  await page.goto((options.at ?? server.address) + path, { waitUntil: 'networkidle' })
+  await page.goto((options.at ?? server.address) + path)
   // What charts and maps draw is loaded whole by the browser itself.
   if (options.hasScript !== false) await settle(page)
   return { page, problems }
 }
-/** The command line, beside the server that runs in this process. */
-function runTool(
+
+function run(
+  command: string,
   args: readonly string[],
+  env: Record<string, string> = {},
 ): Promise<{ readonly code: number | null; readonly output: string }> {
-  const tool = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
-  const child = spawn(process.execPath, [tool, ...args], {
-    env: { PATH: process.env.PATH, SUS_RELEASES_DIR: release.releasesDir },
-  })
+  const child = spawn(command, args, { env: { PATH: process.env.PATH, ...env } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+  return new Promise((resolve) => {
+    child.on('error', () => resolve({ code: null, output: `${command} is not installed` }))
+    child.on('close', (code) => resolve({ code, output }))
+  })
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+async function ask(body: unknown): Promise<any> {
+  const response = await fetch(`${server.address}/v1/analytics/query`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return response.json()
+}
+
+const answerOf = (page: Page): Promise<string> => page.locator('.answer').innerText()
+const numberOf = (text: string): number => Number(text.replaceAll('.', '').replace(',', '.').replace('+', ''))
+const shown = (value: number, decimals = 0): string =>
+  new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
+    value,
+  )
+
+/** The workbook of the page verifies, and a browser that never was here sees the page by its address. */
+async function prove(t: Test, page: Page): Promise<void> {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Baixar XLSX').click()])
+  const file = join(temporaryFolder('download'), 'report.xlsx')
+  await download.saveAs(file)
+  const tool = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+  const verified = await run(process.execPath, [tool, 'verify-report', file], {
+    SUS_RELEASES_DIR: release.releasesDir,
+  })
+  t.equal(verified.code, 0, verified.output)
+  t.match(verified.output, /reproduced/)
+  await page.getByText('Fixar nesta versão').click()
+  await settle(page)
+  t.match(page.url(), /release=demo-analytics-/, 'the address holds the release')
+  const { pathname, search } = new URL(page.url())
+  const other = await open(pathname + search)
+  t.equal(await answerOf(other.page), await answerOf(page), 'a new browser shows the same')
+  t.same(other.problems, [])
+  await other.page.context().close()
+}
+
+/** Presses Tab until what is wanted has the focus. */
+async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  for (let count = 0; count < 150; count += 1) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the keyboard does not reach ${wanted}`)
+}
+
+const choose = (page: Page, title: string): Locator =>
+  page.locator('.picker summary', { hasText: title }).first()
 
 const VIEWS = {
   start: '/',
   table: '/explorer?m=beds_existing_per_100k,bed_capacity_sus&by=state&order=-bed_capacity_sus',
   cell: '/explorer?m=beds_existing_per_100k&by=state&cell=beds_existing_per_100k;state:RR',
-  totals: '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=previous&period=2026-05',
+  totals: '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=-12&period=2026-05',
   bars: '/explorer?m=bed_capacity_existing&by=state&view=bars',
   lines:
-    '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=lines&from=2026-04',
+    '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=lines&from=2025-05',
   map: '/explorer?m=bed_capacity_existing&by=municipality&in.state=RR&view=map',
   regions: '/explorer?m=icu_beds_existing_per_100k&by=health_region&in.state=AC&view=map',
+  changes: `/explorer?m=equipment_in_use&by=state&in.state=AC&since=${release.other}`,
   healthRegion: '/explorer/places/health_region/12002',
   search: '/explorer/search?text=boa+vista',
   place: '/explorer/places/municipality/1400100',
   state: '/explorer/places/state/RR',
-  releases: `/explorer/releases/${release.result.cnes}`,
+  facility: '/explorer/facilities/CNES',
+  releases: '/explorer/releases',
   problem: '/explorer?m=no_such_metric',
   picture:
     '/explorer?m=bed_capacity_existing,beds_existing_per_100k&by=municipality&in.state=RR&order=-bed_capacity_existing&cell=bed_capacity_existing;municipality:1400175',
   english: '/explorer?m=bed_capacity_existing&by=state&lang=en',
 }
+const [, cnes = ''] =
+  /\/explorer\/facilities\/(\d{7})/.exec(
+    await (
+      await fetch(
+        `${server.address}/explorer?m=bed_capacity_existing&by=state&in.state=RR&cell=bed_capacity_existing;state:RR`,
+      )
+    ).text(),
+  ) ?? []
 
-t.test('axe-core finds nothing, in either theme; nothing is wider than a phone', async (t) => {
-  for (const scheme of ['light', 'dark'] as const)
+t.test(
+  'axe-core finds nothing, in either theme; nothing is wider than a phone or cut on paper',
+  async (t) => {
     for (const [name, path] of Object.entries(VIEWS)) {
-      const { page, problems } = await open(path, { scheme })
+      const { page, problems } = await open(path.replace('CNES', cnes))
+      if (name === 'table')
+        // Everything that opens is open, too.
+        for (const title of ['Métricas', 'Linhas', 'Filtros', 'Período', 'Totais'])
+          await choose(page, title).click()
       const session = await page.context().newCDPSession(page)
       // Through the debugger, beside the page's policy.
       await session.send('Runtime.evaluate', { expression: AXE })
-      const found = await page.evaluate(async () => {
-        // biome-ignore lint/suspicious/noExplicitAny: axe-core is a global of the page here.
-        const { violations } = await (globalThis as any).axe.run(document)
-        return violations.map(
-          // biome-ignore lint/suspicious/noExplicitAny: as above.
-          (violation: any) =>
-            `${violation.id}: ${violation.nodes[0].html} ${violation.nodes[0].failureSummary}`,
-        )
-      })
-      t.same(found, [], `${name}, ${scheme}`)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        const found = await page.evaluate(async () => {
+          // biome-ignore lint/suspicious/noExplicitAny: axe-core is a global of the page here.
+          const { violations } = await (globalThis as any).axe.run(document)
+          return violations.map(
+            // biome-ignore lint/suspicious/noExplicitAny: as above.
+            (violation: any) =>
+              `${violation.id}: ${violation.nodes[0].html} ${violation.nodes[0].failureSummary}`,
+          )
+        })
+        t.same(found, [], `${name}, ${colorScheme}`)
+      }
       t.same(problems, [], `${name}: no errors`)
+      const widthOf = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth)
+      for (const width of [390, 1920]) {
+        await page.setViewportSize({ width, height: 900 })
+        t.ok((await widthOf()) <= width, `${name} fits into ${width} pixels`)
+      }
+      await page.emulateMedia({ media: 'print', colorScheme: 'light' })
+      t.notOk(await page.locator('header nav').isVisible(), `${name}: no menus on paper`)
+      if (name === 'table') t.notOk(await page.locator('form.question').isVisible(), 'nor forms')
       await page.context().close()
     }
-  for (const [name, path] of Object.entries(VIEWS)) {
-    const { page } = await open(path, { width: 390 })
-    t.ok(
-      (await page.evaluate(() => document.documentElement.scrollWidth)) <= 390,
-      `${name} fits into 390 pixels`,
-    )
-    await page.context().close()
-  }
-})
+  },
+)
 
-t.test('from an empty page to a workbook that verifies, and a link that shows the same', async (t) => {
+t.test('equipment in use by municipality with totals, from an empty page by pointer', async (t) => {
   const { page, problems } = await open('/')
   await page.getByLabel('Equipamentos em uso', { exact: true }).check()
   await settle(page)
-  await page.getByText('Linhas da tabela').click()
+  await choose(page, 'Linhas da tabela').click()
   await page.getByLabel('Município', { exact: true }).check()
   await settle(page)
-  await page.locator('summary', { hasText: 'Filtros' }).click()
-  await page.locator('details.filter summary', { hasText: 'Unidade da Federação' }).click()
-  await page.getByLabel('Acre', { exact: true }).check()
+  await choose(page, 'Filtros').click()
+  t.match(
+    await page.locator('.dimensions .unavailable').innerText(),
+    /Não existe para Equipamentos em uso[\s\S]*Tipo de leito/,
+    'what does not go together is disabled and says why',
+  )
+  t.equal(await page.locator('.dimensions .unavailable input:enabled').count(), 0)
+  await page.getByLabel('Buscar lugar, tipo, equipamento, serviço…').fill('acre')
+  await page.locator('.found').getByLabel('Acre', { exact: true }).check()
   await settle(page)
-  t.match(page.url(), /m=equipment_in_use&by=municipality&in\.state=AC/)
+  await choose(page, 'Totais').click()
+  await page.getByLabel('Mostrar totais').check()
+  await settle(page)
+  t.match(page.url(), /m=equipment_in_use&by=municipality&in\.state=AC&totals=yes$/)
+  const { data, totals } = await ask({
+    metrics: ['equipment_in_use'],
+    group_by: ['municipality'],
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'AC' }],
+    totals: true,
+  })
   const rows = page.locator('table.results tbody').first().locator('tr')
-  t.equal(await rows.count(), 23, 'the municipalities of Acre, and the ignored one, which has facilities')
-
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Baixar XLSX').click()])
-  const folder = temporaryFolder('download')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'report.xlsx')
-  await download.saveAs(file)
-  const verified = await runTool(['verify-report', file])
-  t.equal(verified.code, 0, verified.output)
-  t.match(verified.output, /reproduced/)
+  t.equal(await rows.count(), data.length)
+  const numbers = (await rows.locator('td.number').allInnerTexts()).map(numberOf)
+  const total = numberOf(await page.locator('tbody.totals td.number').last().innerText())
+  t.equal(total, totals.at(-1).data[0].metrics.equipment_in_use)
+  t.equal(
+    total,
+    numbers.reduce((sum, value) => sum + value, 0),
+    'rows add up to the total',
+  )
+  await prove(t, page)
 
   await rows.first().locator('a.cell').click()
   await settle(page)
   await page.getByRole('heading', { name: 'De onde vem este número' }).waitFor()
-  t.match(await page.locator('#lineage').innerText(), /rlEstabEquipamento\d{6}\.csv/)
-
-  const other = await open(new URL(page.url()).pathname + new URL(page.url()).search)
-  const text = (opened: Page): Promise<string> => opened.locator('.answer').innerText()
-  t.equal(await text(other.page), await text(page), 'a new browser shows the same')
+  t.match(await page.locator('#lineage').innerText(), /rlEstabEquipamento202605\.csv[\s\S]*linha \d+, coluna/)
   await page.goBack()
   await settle(page)
   t.equal(await page.locator('#lineage').count(), 0, 'back is back')
-  t.same([...problems, ...other.problems], [])
-  await other.page.context().close()
+  await page.getByText('Retirar: Unidade da Federação: Acre').locator('..').click()
+  await settle(page)
+  t.notMatch(page.url(), /in\.state/, 'a mark is taken away')
+  t.same(problems, [])
   await page.context().close()
 })
 
-t.test('totals and a change, and the records of a total and of what was before', async (t) => {
-  const { page, problems } = await open(
-    '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=previous&period=2026-05',
-  )
+t.test('the change of SUS beds in a year, from an empty page by pointer', async (t) => {
+  const { page, problems } = await open('/')
+  await page.getByLabel('Filtrar a lista: Métricas').fill('sus leitos')
+  await page.getByLabel('Leitos SUS', { exact: true }).check()
+  await settle(page)
+  await choose(page, 'Linhas da tabela').click()
+  await page.getByLabel('Unidade da Federação', { exact: true }).check()
+  await settle(page)
+  await choose(page, 'Período').click()
+  await page.getByLabel('Comparar com').selectOption('-12')
+  await settle(page)
+  await choose(page, 'Totais').click()
+  await page.getByLabel('Mostrar totais').check()
+  await settle(page)
+  const { data } = await ask({ metrics: ['bed_capacity_sus'], group_by: ['state'], change: { to: '-12' } })
   const numbersOf = async (row: string): Promise<number[]> =>
-    (await page.locator('tr', { hasText: row }).locator('td.number').allInnerTexts()).map((text) =>
-      Number(text.replaceAll('.', '').replace(',', '.').replace('+', '')),
-    )
-  const [acre, roraima, total] = [
-    await numbersOf('Acre'),
-    await numbersOf('Roraima'),
-    await numbersOf('Total'),
-  ]
+    (await page.locator('tr', { hasText: row }).last().locator('td.number').allInnerTexts()).map(numberOf)
+  const sums = [0, 0, 0]
+  for (const { label, metrics } of data) {
+    const own = [
+      metrics.bed_capacity_sus,
+      metrics.bed_capacity_sus__base,
+      metrics.bed_capacity_sus__change,
+    ] as number[]
+    if ((own[0] ?? 0) > 0) t.same((await numbersOf(label)).slice(0, 3), own, label)
+    for (const [index, value] of own.entries()) sums[index] = (sums[index] ?? 0) + value
+  }
+  const total = await numbersOf('Total')
   t.equal(total.length, 4, 'now, before, difference, percent')
-  for (const place of [0, 1, 2]) t.equal(total[place], (acre[place] ?? 0) + (roraima[place] ?? 0))
-  t.equal(total[2], (total[0] ?? 0) - (total[1] ?? 0))
-  for (const [place, value] of [
-    [0, total[0]],
-    [1, total[1]],
-  ]) {
-    await page
-      .locator('tbody.totals a.cell')
-      .nth(place ?? 0)
-      .click()
+  t.same(total.slice(0, 3), sums)
+  t.not(sums[2], 0, 'something has changed')
+  await prove(t, page)
+  for (const [place, month] of [
+    [0, '202605'],
+    [1, '202505'],
+  ] as const) {
+    await page.locator('tbody.totals a.cell').nth(place).click()
     await settle(page)
     const text = await page.locator('#lineage').innerText()
-    t.match(text, new RegExp(`Soma dos registros: ${new Intl.NumberFormat('pt-BR').format(value ?? 0)}`))
+    t.match(text, new RegExp(`Soma dos registros: ${shown(total[place] ?? 0)}`))
+    t.match(text, new RegExp(`rlEstabComplementar${month}\\.csv`), 'the rows of its month')
   }
-  t.same(problems, [])
-  await page.context().close()
-})
-
-t.test('a map by keyboard, as its table says', async (t) => {
-  const { page, problems } = await open(
-    '/explorer?m=icu_beds_existing_per_100k&by=health_region&in.state=AC&view=map&totals=yes',
-  )
-  await page.locator('.map .place').first().waitFor()
-  const map = page.locator('.map svg[role=application]')
-  const names = (await page.locator('table.results tbody').first().locator('tr th').allInnerTexts()).map(
-    (text) => text.trim(),
-  )
-  const seen = new Set<string>()
-  await map.focus()
-  for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowLeft']) {
-    await page.keyboard.press(key)
-    const [name = ''] = (await page.locator('.reading').innerText()).split(':')
-    seen.add(name)
-    t.ok(
-      names.some((text) => text.startsWith(name)),
-      name,
-    )
-  }
-  t.ok(seen.size > 1, 'the arrows walk')
-  const reading = await page.locator('.reading').innerText()
-  const [name = '', value = ''] = reading.split(': ')
-  t.match(
-    await page.locator('tr', { hasText: name }).first().innerText(),
-    value.trim(),
-    'the table says the same',
-  )
-  await page.keyboard.press('+')
-  t.notMatch(await map.locator('g').first().getAttribute('transform'), /scale\(1\)/)
-  await page.keyboard.press('0')
-  await page.keyboard.press('Enter')
+  const before = await page.locator('#lineage tbody tr').count()
+  await page.getByText('Mais registros').click()
   await settle(page)
-  t.match(await page.locator('#lineage').innerText(), new RegExp(name), 'Enter shows the records')
+  t.ok((await page.locator('#lineage tbody tr').count()) > before, 'more of the records')
   t.same(problems, [])
   await page.context().close()
 })
 
-t.test('by keyboard alone', async (t) => {
-  const { page } = await open(VIEWS.table)
-  await page.keyboard.press('Tab')
-  t.equal(await page.evaluate(() => document.activeElement?.textContent), 'Ir para o conteúdo')
-  await page.keyboard.press('Enter')
-  const cell = page.locator('a.cell').first()
-  for (let count = 0; count < 80; count += 1) {
-    if (await cell.evaluate((element) => element === document.activeElement)) break
+t.test(
+  'ICU beds per 100,000 by health region of a state on a map, from an empty page by keyboard',
+  async (t) => {
+    const { page, problems } = await open('/')
     await page.keyboard.press('Tab')
-  }
-  await page.keyboard.press('Enter')
-  await settle(page)
-  await page.locator('#lineage').waitFor()
-  t.equal(await page.evaluate(() => document.activeElement?.id), 'lineage', 'the focus goes with the eye')
-  await page.keyboard.press('Tab')
-  await page.keyboard.press('Enter')
-  await settle(page)
-  t.equal(await page.locator('#lineage').count(), 0, 'and closes')
-  await page.context().close()
-})
+    t.equal(await page.evaluate(() => document.activeElement?.textContent), 'Ir para o conteúdo')
+    await page.keyboard.press('Enter')
+    await tabTo(page, page.getByLabel('Filtrar a lista: Métricas'))
+    await page.keyboard.type('uti existentes por 100')
+    await page.keyboard.press('Enter')
+    await settle(page)
+    t.match(page.url(), /m=icu_beds_existing_per_100k$/, 'Enter takes the first that is found')
+    await page.keyboard.press('Escape')
+    t.match(await page.evaluate(() => document.activeElement?.textContent), /Escolher/, 'Escape closes')
+    await tabTo(page, choose(page, 'Linhas da tabela'))
+    await page.keyboard.press('Enter')
+    await tabTo(page, page.getByLabel('Filtrar a lista: Linhas da tabela'))
+    await page.keyboard.type('saude regiao')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Space')
+    await settle(page)
+    await tabTo(page, choose(page, 'Filtros'))
+    await page.keyboard.press('Enter')
+    await tabTo(page, page.getByLabel('Buscar lugar, tipo, equipamento, serviço…'))
+    await page.keyboard.type('acre')
+    await page.locator('.found').getByLabel('Acre', { exact: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await settle(page)
+    t.match(page.url(), /m=icu_beds_existing_per_100k&by=health_region&in\.state=AC$/)
+    await tabTo(page, page.locator('.views a', { hasText: 'Mapa' }))
+    await page.keyboard.press('Enter')
+    await page.locator('.map .place').first().waitFor()
+    const map = page.locator('.map svg[role=application]')
+    await tabTo(page, map)
 
-t.test('a question by keyboard: boxes, order, pages', async (t) => {
-  const { page } = await open('/explorer?m=bed_capacity_existing&by=municipality')
+    const { data } = await ask({
+      metrics: ['icu_beds_existing_per_100k'],
+      group_by: ['health_region'],
+      filters: [{ dimension: 'state', operator: 'EQ', value: 'AC' }],
+    })
+    const values = new Map(
+      // biome-ignore lint/suspicious/noExplicitAny: as above.
+      data.map(({ dimensions, metrics }: any) => [
+        dimensions.health_region.name,
+        metrics.icu_beds_existing_per_100k,
+      ]),
+    )
+    const seen = new Set<string>()
+    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowLeft']) {
+      await page.keyboard.press(key)
+      const [name = '', value = ''] = (await page.locator('.reading').innerText()).split(': ')
+      seen.add(name)
+      t.equal(value.trim(), shown(Number(values.get(name)), 2), `${name} as the API says`)
+      t.match(await page.locator('table.results tr', { hasText: name }).first().innerText(), value.trim())
+    }
+    t.ok(seen.size > 1, 'the arrows walk')
+    const [name = ''] = (await page.locator('.reading').innerText()).split(':')
+    await page.keyboard.press('+')
+    t.notMatch(await map.locator('g').first().getAttribute('transform'), /scale\(1\)/)
+    await page.keyboard.press('0')
+    await page.keyboard.press('Enter')
+    await settle(page)
+    t.match(await page.locator('#lineage').innerText(), new RegExp(name), 'Enter shows the records')
+    t.equal(await page.evaluate(() => document.activeElement?.id), 'lineage', 'the focus goes with the eye')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await settle(page)
+    t.equal(await page.locator('#lineage').count(), 0, 'and closes')
+    await prove(t, page)
+    t.same(problems, [])
+    await page.context().close()
+  },
+)
+
+t.test('order, pages and the order of rows by keyboard', async (t) => {
+  const { page } = await open('/explorer?m=bed_capacity_existing&by=municipality,state')
   t.match(await page.locator('.pages').innerText(), /1–100 de 5\.5\d\d linhas/)
   await page.getByText('Próxima página').focus()
   await page.keyboard.press('Enter')
@@ -266,24 +406,88 @@ t.test('a question by keyboard: boxes, order, pages', async (t) => {
   await page.locator('th a', { hasText: 'Leitos existentes' }).focus()
   await page.keyboard.press('Enter')
   await settle(page)
-  const numbers = await page.locator('table.results td.number').allInnerTexts()
-  const values = numbers.map((text) => Number(text.replaceAll('.', '')))
+  const values = (await page.locator('table.results td.number').allInnerTexts()).map(numberOf)
   t.same(
     values,
     [...values].sort((left, right) => right - left),
     'the largest first',
   )
+  await page.locator('.mark a[title="Mover para antes"]').focus()
+  await page.keyboard.press('Enter')
+  await settle(page)
+  t.match(
+    page.url(),
+    /by=state,municipality&order=-bed_capacity_existing/,
+    'rows change places, the order stays',
+  )
   await page.context().close()
 })
 
-t.test('without a script the form works all the same', async (t) => {
+t.test('what changed since another release, on the same table', async (t) => {
+  const { page } = await open(VIEWS.changes)
+  const table = page.locator('.changes table')
+  t.match(await table.innerText(), /Acre[\s\S]*Equipamentos em uso/)
+  t.match(await table.innerText(), /\d+ valores revistos, \d+ reclassificados/)
+  await page.context().close()
+})
+
+t.test('the citation names release and fingerprint; the query runs as it is shown', async (t) => {
+  const { page } = await open('/explorer?m=bed_capacity_sus,beds_sus_share&by=state')
+  const { meta, data } = await ask({ metrics: ['bed_capacity_sus', 'beds_sus_share'], group_by: ['state'] })
+  const codeOf = async (label: string): Promise<string> =>
+    (await page.locator(`button[aria-label="Copiar: ${label}"]`).getAttribute('data-copy')) ?? ''
+  const abnt = await codeOf('Citação (ABNT)')
+  for (const part of [meta.release_id, meta.fingerprint, `release=${meta.release_id}`, 'Leitos SUS'])
+    t.ok(abnt.includes(part), part)
+  t.match(abnt, /^BRASIL\. Ministério da Saúde\..*Disponível em: http\S+\. Acesso em: \d+ \S+ \d{4}\.$/)
+  const bibtex = await codeOf('BibTeX')
+  t.match(bibtex, /^@misc\{susdata_[0-9a-f]{12},[\s\S]*\n\}$/)
+  t.equal(bibtex.split('{').length, bibtex.split('}').length, 'braces are closed')
+
+  const env = { SUS_KEY: server.key }
+  const curl = await run('sh', ['-c', await codeOf('curl')], env)
+  t.same(JSON.parse(curl.output).data, data, 'curl')
+  const python = await run('python3', ['-c', `${await codeOf('Python')}\nprint(json.dumps(rows))`], env)
+  if (python.code === null) t.comment(python.output)
+  else t.same(JSON.parse(python.output), data, 'Python')
+  const script = join(temporaryFolder('snippet'), 'query.mts')
+  writeFileSync(script, `${await codeOf('TypeScript')}\nconsole.log(JSON.stringify(rows))`)
+  const loader = createRequire(import.meta.url).resolve('tsx')
+  const typed = await run(process.execPath, ['--import', pathToFileURL(loader).href, script], env)
+  t.same(JSON.parse(typed.output), data, 'TypeScript')
+  t.match(await codeOf('R'), /req_body_raw\(r"\(\{/)
+  await page.context().close()
+})
+
+t.test('without a script: form, filters, order, records, charts, places, search', async (t) => {
   const { page } = await open('/explorer?m=bed_capacity_existing&by=state', { hasScript: false })
   t.equal(await page.locator('table.results tbody tr').count(), 27)
-  await page.locator('summary', { hasText: 'Métricas' }).click()
+  await choose(page, 'Métricas').click()
   await page.locator('input[name="m"][value="bed_capacity_sus"]').check()
+  await choose(page, 'Filtros').click()
+  await page.locator('details.filter summary', { hasText: 'Unidade da Federação' }).click()
+  await page.locator('input[name="in.state"][value="RR"]').check()
+  await choose(page, 'Totais').click()
+  await page.getByLabel('Mostrar totais').check()
   await page.getByRole('button', { name: 'Atualizar' }).click()
   t.match(page.url(), /bed_capacity_sus/)
   t.equal(await page.locator('table.results thead th').count(), 3)
+  t.equal(await page.locator('table.results tbody tr').count(), 2, 'Roraima and the total')
+  await page.locator('a.cell').first().click()
+  t.match(await page.locator('#lineage').innerText(), /rlEstabComplementar202605\.csv/)
+  await page.locator('.views a', { hasText: 'Barras' }).click()
+  t.ok(await page.locator('.bars rect').first().isVisible())
+  await page.locator('.views a', { hasText: 'Mapa' }).click()
+  t.match(await page.locator('.answer').innerText(), /O mapa precisa de JavaScript/)
+  await page.locator('#search-text').fill('vista boa')
+  await page.getByRole('button', { name: 'Buscar' }).click()
+  await page.locator('.results-list a', { hasText: 'Boa Vista' }).first().click()
+  t.match(await page.locator('h1').innerText(), /Boa Vista/)
+  const [workbook] = await Promise.all([
+    page.waitForEvent('download'),
+    page.goto(`${server.address}/explorer?m=bed_capacity_existing&by=state&format=xlsx`).catch(() => null),
+  ])
+  t.match(workbook.suggestedFilename(), /\.xlsx$/)
   await page.context().close()
 })
 
@@ -295,38 +499,73 @@ t.test('a visitor’s key: asked for, used in this tab alone, forgotten', async 
   await page.locator('#content #key').fill(closed.key)
   await page.locator('#content').getByRole('button', { name: 'Usar a chave' }).click()
   await settle(page)
+  await page.locator('table.results').waitFor()
   t.equal(await page.locator('table.results tbody tr').count(), 27)
   t.notMatch(page.url(), /sus_/)
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Baixar CSV').click()])
   t.match(download.suggestedFilename(), /\.csv$/)
-  await page.reload({ waitUntil: 'networkidle' })
-  await settle(page)
+  await page.reload()
+  await page.locator('table.results').waitFor()
   t.equal(await page.locator('table.results tbody tr').count(), 27, 'a reload keeps it')
+  const beside = await page.context().newPage()
+  await beside.goto(`${closed.address}/explorer?m=bed_capacity_existing&by=state`)
+  await settle(beside)
+  t.match(await beside.locator('#content').innerText(), /cole uma chave/, 'another tab has none')
   await page.getByRole('button', { name: 'Esquecer a chave' }).click()
   await settle(page)
   t.match(await page.locator('#content').innerText(), /cole uma chave/)
   await page.locator('#content #key').fill('sus_wrong')
   await page.locator('#content').getByRole('button', { name: 'Usar a chave' }).click()
-  await settle(page)
+  await page.locator('[role=alert]').waitFor()
   t.match(await page.locator('[role=alert]').innerText(), /A chave não é válida/)
   await page.context().close()
 })
 
-t.test('what cannot be answered is said in words', async (t) => {
+t.test('what cannot be answered is said in words, with a way on', async (t) => {
   const gone = await open(
     `/explorer?m=bed_capacity_existing&release=${release.result.analytics.replace(/.$/, 'x')}`,
   )
-  t.match(await gone.page.locator('[role=alert]').innerText(), /versão/)
+  t.match(await gone.page.locator('[role=alert]').innerText(), /não está mais neste servidor/, '409')
+  await gone.page.getByText('Seguir a versão em serviço').first().click()
+  await settle(gone.page)
+  t.equal(await gone.page.locator('table.results').count(), 1, 'the release in service answers')
+
+  const slow = await startExplorer({ release, rate: 60 })
+  t.teardown(() => slow.close())
+  const limited = await open('/explorer?m=bed_capacity_existing&by=state', { at: slow.address })
+  for (let turn = 0; turn < 20; turn += 1) {
+    if ((await limited.page.locator('[role=alert]').count()) > 0) break
+    // Another order each time: what the page has already asked for it does not ask for again.
+    await limited.page.evaluate(() =>
+      document.querySelector<HTMLElement>('table.results thead th a')?.click(),
+    )
+    await settle(limited.page)
+  }
+  t.match(
+    await limited.page.locator('[role=alert]').innerText(),
+    /Muitos pedidos[\s\S]*Tentar de novo/,
+    '429',
+  )
+
+  const empty = await startExplorer({ release: { ...release, releasesDir: temporaryFolder('no-release') } })
+  t.teardown(() => empty.close())
+  const closed = await open('/explorer?m=bed_capacity_existing&by=state', { at: empty.address })
+  t.match(
+    await closed.page.locator('[role=alert]').innerText(),
+    /ainda está abrindo[\s\S]*Tentar de novo/,
+    '503',
+  )
+
   const { page } = await open(VIEWS.table)
   await page.context().setOffline(true)
   await page.locator('th a', { hasText: 'Leitos SUS' }).click()
   await settle(page)
-  t.match(await page.locator('[role=alert]').innerText(), /não respondeu/)
+  t.match(await page.locator('[role=alert]').innerText(), /não respondeu/, 'offline')
   await page.context().setOffline(false)
   await page.getByText('Tentar de novo').click()
   await settle(page)
   t.equal(await page.locator('table.results tbody tr').count(), 27)
-  for (const { page: opened } of [gone, { page }]) await opened.context().close()
+  for (const opened of [gone, limited, closed, { page }]) await opened.page.context().close()
 })
 
 t.test('the picture of the README', async (t) => {

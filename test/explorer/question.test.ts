@@ -30,6 +30,7 @@ t.test('an address holds the whole question', async (t) => {
     view: 'map',
     release: 'demo-analytics-br-202605-34',
     since: 'demo-analytics-br-202604-12',
+    records: 0,
     cell: { metric: 'bed_capacity_sus', key: { health_region: '29001', reference_period: '2026-05' } },
   }
   const address = writeQuestion(question)

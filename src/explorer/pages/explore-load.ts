@@ -13,7 +13,15 @@ import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
 import { metricOf } from '../parts/table.tsx'
-import { bodyOf, keyOf, PAGE_ROWS, pageBodyOf, type Question, readQuestion } from '../question.ts'
+import {
+  bodyOf,
+  keyOf,
+  PAGE_ROWS,
+  pageBodyOf,
+  type Question,
+  RECORDS_SHOWN,
+  readQuestion,
+} from '../question.ts'
 
 export interface ExploreData extends FormData {
   readonly question: Question
@@ -143,7 +151,7 @@ async function loadRecords(
         key: keyOf(cell.key),
         metric: cell.metric,
         ...(side === null ? {} : { side }),
-        limit: 20,
+        limit: question.records || RECORDS_SHOWN,
         expected_release_id: release,
       }),
     ),

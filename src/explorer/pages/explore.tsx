@@ -1,5 +1,6 @@
 /** The explorer itself: a question, its answer as table, bars, lines or map, and what stands behind each number. */
 import { type Catalog, codeOf, nameOf, type QueryAnswer } from '../api.ts'
+import { noteText } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
 import { Bars, Lines } from '../parts/charts.tsx'
@@ -7,8 +8,8 @@ import { ProblemNotice } from '../parts/layout.tsx'
 import { MAP_LEVELS, PlaceMap } from '../parts/map.tsx'
 import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
-import { useQuestionHref, useSite } from '../parts/site.tsx'
-import { labelOf, metricOf, ResultTable } from '../parts/table.tsx'
+import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
+import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
 import { change, EMPTY_QUESTION, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
@@ -72,7 +73,10 @@ function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: string): [s
   return list.filter(([, , needed]) => needed.every(has)).map(([label, question]) => [label, question])
 }
 
-/** The month or months an answer is of, in words. */
+/** Members and months that a title names. */
+const NAMED_MAX = 3
+
+/** What an answer is of, in words: metrics, rows, places, months. */
 function Shown({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
   const { question, answer, catalog } = data
@@ -82,46 +86,84 @@ function Shown({ data }: { readonly data: ExploreData }) {
     .split(', ')
     .filter((month) => month !== '')
     .map((month) => formatMonth(month, language))
+  const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language) || code)
+  const places = Object.entries(question.filters).flatMap(([dimension, codes]) => {
+    const names = codes.map(
+      (code) => data.members[dimension]?.list.find((member) => String(member.code) === code)?.name ?? code,
+    )
+    return names.length > NAMED_MAX ? [`${names.slice(0, NAMED_MAX).join(', ')} …`] : [names.join(', ')]
+  })
+  const parts = [
+    rows.length === 0 ? '' : `${t.by} ${rows.join(', ')}`,
+    ...places,
+    months.length > NAMED_MAX ? `${months[0]} – ${months.at(-1)}` : months.join(', '),
+  ].filter((part) => part !== '')
   return (
     <h1>
-      {metrics.length === 0 ? t.title : metrics.join('; ')}
-      {months.length === 0 ? null : (
-        <small> {months.length > 3 ? `${months[0]} – ${months.at(-1)}` : months.join(', ')}</small>
-      )}
+      {metrics.join('; ')}
+      {parts.length === 0 ? null : <small> {parts.join(' · ')}</small>}
     </h1>
   )
 }
 
 function View({ data }: { readonly data: ExploreData }) {
+  const { t } = useSite()
+  const { question, answer } = data
+  const isStart = question.metrics.length === 0
+  return (
+    <>
+      {isStart ? <Start data={data} /> : null}
+      <div class="explorer">
+        <aside aria-label={t.explore}>
+          <QuestionForm question={question} data={data} />
+        </aside>
+        <div class="answer">
+          {isStart ? <States data={data} /> : <Shown data={data} />}
+          {data.problem === null ? null : <ProblemNotice problem={data.problem} />}
+          {answer === null ? null : <Answer data={data} answer={answer} />}
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** What a visitor without a question begins with. */
+function Start({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
-  const { question, answer, catalog } = data
   return (
-    <div class="explorer">
-      <aside aria-label={t.explore}>
-        <QuestionForm question={question} data={data} />
-      </aside>
-      <div class="answer">
-        <Shown data={data} />
-        {question.metrics.length === 0 ? (
-          <section class="start">
-            <p class="lead">{t.tagline}</p>
-            <p>
-              {t.start} {t.startHint}
-            </p>
-            <ul>
-              {examplesOf(catalog, language, data.periods[0] ?? '').map(([label, example]) => (
-                <li key={label}>
-                  <a href={questionHref(example)}>{label}</a>
-                </li>
-              ))}
-            </ul>
-          </section>
-        ) : null}
-        {data.problem === null ? null : <ProblemNotice problem={data.problem} />}
-        {answer === null ? null : <Answer data={data} answer={answer} />}
-      </div>
-    </div>
+    <section class="start">
+      <h1>{t.title}</h1>
+      <p class="lead">{t.tagline}</p>
+      <p>{t.startHint}</p>
+      <ul class="cards">
+        {examplesOf(data.catalog, language, data.periods[0] ?? '').map(([label, example]) => (
+          <li key={label}>
+            <a href={questionHref(example)}>{label}</a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function States({ data }: { readonly data: ExploreData }) {
+  const { t } = useSite()
+  const states = data.members.state?.list ?? []
+  if (states.length === 0) return null
+  return (
+    <section aria-labelledby="states">
+      <h2 id="states">{t.seeState}</h2>
+      <ul class="states">
+        {states.map(({ code, name }) => (
+          <li key={code}>
+            <PlaceLink level="state" code={String(code)}>
+              {name ?? code}
+            </PlaceLink>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
@@ -137,7 +179,7 @@ function namesOf({ cell }: Question, answer: QueryAnswer): ReadonlyMap<string, s
 }
 
 function Answer({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
-  const { t, language, isLive } = useSite()
+  const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { question, catalog } = data
   const count = answer.pagination.total_rows
@@ -145,8 +187,6 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   const isWhole = answer.data.length > PAGE_ROWS
   const rows = isWhole ? answer.data.slice(from, from + PAGE_ROWS) : answer.data
   const pages = Math.ceil(count / PAGE_ROWS)
-  const [level = ''] = question.groupBy
-  const canMap = question.groupBy.length === 1 && MAP_LEVELS.includes(level)
   const show = (value: number): string => formatNumber(value, 0, language)
   return (
     <>
@@ -161,55 +201,98 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
           </a>
         ))}
       </nav>
-      {question.view === 'bars' ? <Bars question={question} catalog={catalog} rows={answer.data} /> : null}
-      {question.view === 'lines' ? <Lines question={question} catalog={catalog} rows={answer.data} /> : null}
-      {question.view === 'map' && !canMap ? <p class="notice">{t.mapNeedsPlaces}</p> : null}
-      {question.view === 'map' && canMap && !isLive ? <p class="notice">{t.mapNeedsScript}</p> : null}
-      {question.view === 'map' && canMap && isLive ? (
-        <PlaceMap question={question} catalog={catalog} answer={answer} />
-      ) : null}
-      {data.records === null ? null : (
-        <LineagePanel
-          question={question}
-          catalog={catalog}
-          records={data.records}
-          names={namesOf(question, answer)}
-        />
-      )}
-      <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
-      <p class="pages">
-        <span role="status">
-          {rows.length === count
-            ? t.rowCount(show(count))
-            : t.rows(`${show(from + 1)}–${show(from + rows.length)}`, show(count))}
-        </span>
-        {question.page > 1 ? (
-          <a class="button" href={questionHref({ ...question, page: question.page - 1, cell: null })}>
-            {t.previousPage}
-          </a>
-        ) : null}
-        {question.page < pages ? (
-          <a class="button" href={questionHref({ ...question, page: question.page + 1, cell: null })}>
-            {t.nextPage}
-          </a>
-        ) : null}
-      </p>
-      {answer.meta.notes.length === 0 ? null : (
-        <section class="notes" aria-label={t.notes}>
-          <h2>{t.notes}</h2>
-          <ul>
-            {answer.meta.notes.map((note) => (
-              <li key={note}>{note}</li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {data.comparison === null ? null : (
-        <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
-      )}
-      <VerifyPanel question={question} catalog={catalog} answer={answer} />
+      <div class="columns">
+        {data.records === null ? null : (
+          <LineagePanel
+            question={question}
+            catalog={catalog}
+            records={data.records}
+            names={namesOf(question, answer)}
+          />
+        )}
+        <div class="primary-column">
+          <Drawing data={data} answer={answer} />
+          <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
+          <p class="pages">
+            <span role="status">
+              {rows.length === count
+                ? t.rowCount(show(count))
+                : t.rows(`${show(from + 1)}–${show(from + rows.length)}`, show(count))}
+            </span>
+            {question.page > 1 ? (
+              <a class="button" href={questionHref({ ...question, page: question.page - 1, cell: null })}>
+                {t.previousPage}
+              </a>
+            ) : null}
+            {question.page < pages ? (
+              <a class="button" href={questionHref({ ...question, page: question.page + 1, cell: null })}>
+                {t.nextPage}
+              </a>
+            ) : null}
+          </p>
+          {answer.meta.notes.length === 0 ? null : (
+            <section class="notes" aria-label={t.notes}>
+              <h2>{t.notes}</h2>
+              <ul>
+                {answer.meta.notes.map((note) => {
+                  const { text, isKnown } = noteText(note, catalog, language)
+                  return (
+                    <li key={note} lang={isKnown ? undefined : 'en'}>
+                      {text}
+                    </li>
+                  )
+                })}
+              </ul>
+            </section>
+          )}
+          {data.comparison === null ? null : (
+            <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
+          )}
+        </div>
+        <VerifyPanel question={question} catalog={catalog} answer={answer} />
+      </div>
     </>
   )
+}
+
+/** The chart or map of an answer, or what the question lacks for it, with the way there. */
+function Drawing({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
+  const { t, language, isLive } = useSite()
+  const questionHref = useQuestionHref()
+  const { question, catalog, periods } = data
+  const [level = ''] = question.groupBy
+  const props = { question, catalog, rows: answer.data }
+  if (question.view === 'table') return null
+  if (question.view === 'bars') return <Bars {...props} />
+  if (question.view === 'lines') {
+    if (question.groupBy.includes('reference_period')) return <Lines {...props} />
+    const groupBy = [...question.groupBy, 'reference_period']
+    const span = { from: periods.at(-1) ?? '', to: periods[0] ?? '', overPeriod: '' }
+    return (
+      <p class="notice">
+        {t.chartNeedsPeriods}{' '}
+        <a href={questionHref(change(question, { groupBy, ...span }))}>{t.addPeriods}</a>
+      </p>
+    )
+  }
+  if (question.groupBy.length !== 1 || !MAP_LEVELS.includes(level))
+    return (
+      <p class="notice">
+        {t.mapNeedsPlaces}{' '}
+        {MAP_LEVELS.filter((code) =>
+          question.metrics.every((metric) => metricOf(catalog, metric)?.dimensions.includes(code)),
+        ).map((code, index) => (
+          <>
+            {index === 0 ? '' : ' · '}
+            <a key={code} href={questionHref(change(question, { groupBy: [code], order: '' }))}>
+              {labelOf(dimensionOf(catalog, code), language)}
+            </a>
+          </>
+        ))}
+      </p>
+    )
+  if (!isLive) return <p class="notice">{t.mapNeedsScript}</p>
+  return <PlaceMap question={question} catalog={catalog} answer={answer} />
 }
 
 export const EXPLORE: PageModule<ExploreData> = {
@@ -222,6 +305,3 @@ export const EXPLORE: PageModule<ExploreData> = {
   isSynthetic: ({ synthetic }) => synthetic,
   View,
 }
-
-/** A question changed: used by other pages for their links. */
-export const ask = (changes: Partial<Question>): Question => change(EMPTY_QUESTION, changes)

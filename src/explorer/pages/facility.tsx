@@ -3,9 +3,11 @@
 import { type Api, ApiFailure, type Source } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { SourceOf } from '../parts/panels.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { PlaceLink, useSite } from '../parts/site.tsx'
+import { ATTRIBUTES, ruleText } from '../record-texts.ts'
 
 type Value = string | number | boolean | null | { readonly [name: string]: Value }
 type Record_ = Readonly<Record<string, Value>>
@@ -117,7 +119,8 @@ const textOf = (value: Value | undefined, t: { yes: string; no: string; noData: 
   return String(value)
 }
 
-const nameOf = (record: Record_): string => String(record.trade_name ?? record.legal_name ?? record.cnes_code)
+const nameOf = (record: Record_): string =>
+  String(record.trade_name ?? record.legal_name ?? `CNES ${record.cnes_code}`)
 
 function View({ data }: { readonly data: FacilityData }) {
   const { t, language, href, visit } = useSite()
@@ -209,7 +212,7 @@ function View({ data }: { readonly data: FacilityData }) {
           )}
         </section>
       ))}
-      <section aria-labelledby="details">
+      <section>
         <h2 id="details">{t.details}</h2>
         <Entries entries={data.entries} label={t.details} />
       </section>
@@ -220,38 +223,36 @@ function View({ data }: { readonly data: FacilityData }) {
 const isQuantity = (column: string): boolean => /^(beds|quantity)_/.test(column)
 
 function Entries({ entries, label }: { readonly entries: readonly Entry[]; readonly label: string }) {
-  const { t } = useSite()
+  const { t, language } = useSite()
+  const isPt = language === 'pt'
   return (
-    <Scroll label={label}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.attribute}</th>
-            <th scope="col">{t.value}</th>
-            <th scope="col">{t.source}</th>
-            <th scope="col">{t.rule}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, index) => (
-            <tr key={`${entry.attribute}${index}`}>
-              <th scope="row">
-                <code>{entry.attribute}</code>
-              </th>
-              <td>{textOf(entry.value, t)}</td>
-              <td>
-                {entry.source === null ? (
-                  '–'
-                ) : (
-                  <SourceOf source={{ ...entry.source, raw_value: entry.raw_value }} />
-                )}
-              </td>
-              <td>{entry.rule}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <DataTable
+      label={label}
+      heads={[{ text: t.attribute }, { text: t.value }, { text: t.source }, { text: t.rule }]}
+      rows={entries.map((entry, index) => {
+        const name = isPt ? ATTRIBUTES[entry.attribute] : undefined
+        const rule = isPt ? ruleText(entry.rule) : null
+        return {
+          key: `${entry.attribute}${index}`,
+          cells: [
+            <span key="name" title={entry.attribute}>
+              {name ?? <code>{entry.attribute}</code>}
+            </span>,
+            textOf(entry.value, t),
+            entry.source === null ? (
+              '–'
+            ) : (
+              <SourceOf key="source" source={{ ...entry.source, raw_value: entry.raw_value }} />
+            ),
+            rule ?? (
+              <span key="rule" lang="en">
+                {entry.rule}
+              </span>
+            ),
+          ],
+        }
+      })}
+    />
   )
 }
 

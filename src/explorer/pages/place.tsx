@@ -9,16 +9,18 @@ import {
   type Catalog,
   codeOf,
   type Member,
+  type Page,
   type QueryAnswer,
   type QueryRow,
 } from '../api.ts'
-import { formatNumber, unitText } from '../numbers.ts'
+import { unitBeside } from '../catalog-texts.ts'
+import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Lines } from '../parts/charts.tsx'
 import { PointsMap } from '../parts/points-map.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
-import { labelOf, metricOf } from '../parts/table.tsx'
+import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
 import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
 import { loadCatalog } from './explore-load.ts'
 
@@ -41,6 +43,7 @@ interface PlaceData {
     readonly facility_type_name: string | null
     readonly has_beds: boolean | null
   }[]
+  readonly hasMoreFacilities: boolean
   readonly facilitiesQuery: string
   readonly trend: QueryAnswer | null
   readonly synthetic: boolean
@@ -66,6 +69,9 @@ const KEY_METRICS = [
 const TREND_METRIC = 'beds_existing_per_100k'
 export const LEVELS = ['municipality', 'health_region', 'health_macroregion', 'state', 'region']
 const FACILITIES_SHOWN = 50
+/** Facilities of a state are more than a map has room for: those with beds are drawn. */
+const POINT_FILTERS: Readonly<Record<string, string>> = { state: '&has_beds=true' }
+const POINT_LEVELS = ['municipality', 'health_region', 'state']
 
 /** The question of one place: a filter, no groups. */
 const questionOf = (level: string, code: string, metrics: readonly string[]): Question =>
@@ -120,7 +126,12 @@ async function parentsOf(
     `/v1/analytics/dimensions/${level}/values?search=${code}&limit=1`,
   )
   const uf = data[0]?.parent?.code
-  return uf === null || uf === undefined ? [] : [['state', String(uf), String(uf)]]
+  if (uf === null || uf === undefined) return []
+  const states = await api.get<{ readonly data: readonly Member[] }>(
+    `/v1/analytics/dimensions/state/values?search=${uf}&limit=27`,
+  )
+  const name = states.data.find((state) => state.code === uf)?.name
+  return [['state', String(uf), name ?? String(uf)]]
 }
 
 async function load({ api }: LoadContext, params: Readonly<Record<string, string>>): Promise<PlaceData> {
@@ -161,7 +172,7 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
     filter === ''
       ? null
       : await orNull(
-          api.get<{ readonly data: PlaceData['facilities'] }>(
+          api.get<Page<PlaceData['facilities'][number]>>(
             `/v1/facilities?${filter}&limit=${FACILITIES_SHOWN}`,
           ),
         )
@@ -178,6 +189,7 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
     places: [{ level, code: codeOf(member) || code, name, row: row ?? null }, ...above],
     metrics,
     facilities: facilities?.data ?? [],
+    hasMoreFacilities: facilities?.pagination.has_more === true,
     facilitiesQuery: filter,
     trend: trend !== null && trend.data.length > 1 ? trend : null,
     synthetic: own.meta.synthetic === true,
@@ -232,7 +244,7 @@ function View({ data }: { readonly data: PlaceData }) {
                 return (
                   <tr key={code}>
                     <th scope="row">
-                      {labelOf(metric, language)} <span class="uf">{unitText(metric?.unit, language)}</span>
+                      {labelOf(metric, language)} <span class="uf">{unitBeside(metric, language)}</span>
                     </th>
                     {places.map((column) => {
                       const value = column.row?.metrics[code] ?? null
@@ -262,14 +274,12 @@ function View({ data }: { readonly data: PlaceData }) {
                 change(questionOf(place.level, place.code, ['bed_capacity_existing', 'bed_capacity_sus']), {
                   groupBy: [inside],
                   order: '-bed_capacity_existing',
+                  totals: true,
                 }),
               )}
             >
-              {labelOf(metricOf(catalog, 'bed_capacity_existing'), language)} ×{' '}
-              {labelOf(
-                catalog.dimensions.find(({ code }) => code === inside),
-                language,
-              )}
+              {labelOf(metricOf(catalog, 'bed_capacity_existing'), language)} {t.by}{' '}
+              {labelOf(dimensionOf(catalog, inside), language)}
             </a>
           </p>
         )}
@@ -289,8 +299,13 @@ function View({ data }: { readonly data: PlaceData }) {
       {facilities.length === 0 ? null : (
         <section aria-labelledby="facilities">
           <h2 id="facilities">{t.facilities}</h2>
-          {isLive && (place.level === 'municipality' || place.level === 'health_region') ? (
-            <PointsMap level={place.level} code={place.code} uf={uf} filter={data.facilitiesQuery} />
+          {isLive && POINT_LEVELS.includes(place.level) ? (
+            <PointsMap
+              level={place.level}
+              code={place.code}
+              uf={uf}
+              filter={`${data.facilitiesQuery}${POINT_FILTERS[place.level] ?? ''}`}
+            />
           ) : null}
           <ul class="results-list columns">
             {facilities.map((facility) => (
@@ -302,6 +317,21 @@ function View({ data }: { readonly data: PlaceData }) {
               </li>
             ))}
           </ul>
+          {data.hasMoreFacilities ? (
+            <p class="hint">
+              {t.facilitiesShown(FACILITIES_SHOWN)}{' '}
+              <a
+                href={questionHref(
+                  change(questionOf(place.level, place.code, ['facilities_count']), {
+                    groupBy: ['facility_type'],
+                    order: '-facilities_count',
+                  }),
+                )}
+              >
+                {t.facilitiesByType}
+              </a>
+            </p>
+          ) : null}
         </section>
       )}
     </>

@@ -1,11 +1,14 @@
 /** Releases for operators and auditors: what is here, and of one: what was collected, checked, set aside, from which files. */
 
+import type { ComponentChildren } from 'preact'
 import type { Answer, ReleaseInfo } from '../api.ts'
 import { formatBytes, formatMonth, formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
-import { datasetName } from '../parts/question-form.tsx'
+import { type DataHead, type DataRow, DataTable } from '../parts/data-table.tsx'
+import { datasetName, shortId } from '../parts/question-form.tsx'
 import { Scroll } from '../parts/scroll.tsx'
-import { useSite } from '../parts/site.tsx'
+import { Download, useSite } from '../parts/site.tsx'
+import { ATTRIBUTES } from '../record-texts.ts'
 
 interface Manifest {
   readonly release_id: string
@@ -33,6 +36,7 @@ interface Manifest {
     readonly archive?: { readonly file: string; readonly sha256: string }
   }[]
   readonly components: Readonly<Record<string, string>>
+  readonly files: readonly { readonly path: string; readonly rows: number }[]
 }
 
 interface ReleasesData {
@@ -44,12 +48,29 @@ async function load(
   { api }: LoadContext,
   { id = '' }: Readonly<Record<string, string>>,
 ): Promise<ReleasesData> {
-  const [list, one] = await Promise.all([
-    api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases'),
-    id === '' ? null : api.get<Answer<Manifest>>(`/v1/releases/${id}`),
-  ])
-  return { releases: list.data, manifest: one?.data ?? null }
+  const list = await api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases')
+  // Without a name, what everything else is counted from: the registry's release in service.
+  const shown = id || list.data.find(({ area, promoted }) => area === 'cnes' && promoted)?.release_id
+  const one = shown === undefined ? null : await api.get<Answer<Manifest>>(`/v1/releases/${shown}`)
+  return { releases: list.data, manifest: one === null ? null : partOf(one.data) }
 }
+
+/** What the page shows of a manifest: names and types of every column would make it many times larger. */
+const partOf = ({ release_id, area, month, synthetic, ...more }: Manifest): Manifest => ({
+  release_id,
+  area,
+  month,
+  synthetic,
+  importer_version: more.importer_version,
+  duckdb_version: more.duckdb_version,
+  catalog_version: more.catalog_version,
+  components: more.components,
+  ...(more.coverage === undefined ? {} : { coverage: more.coverage }),
+  ...(more.set_aside === undefined ? {} : { set_aside: more.set_aside }),
+  ...(more.checks === undefined ? {} : { checks: more.checks }),
+  ...(more.snapshots === undefined ? {} : { snapshots: more.snapshots }),
+  files: more.files.filter(({ path, rows }) => path.startsWith('set_aside/') && rows > 0),
+})
 
 const STATES = 'AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO'.split(' ')
 const periodOf = (month: string): string => `${month.slice(0, 4)}-${month.slice(4)}`
@@ -60,43 +81,35 @@ function View({ data }: { readonly data: ReleasesData }) {
   return (
     <>
       <h1>{t.releases}</h1>
-      <Scroll label={t.releases}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.release}</th>
-              <th scope="col">{t.area}</th>
-              <th scope="col">{t.periods}</th>
-              <th scope="col" class="number">
-                {t.rowCount('').trim()}
-              </th>
-              <th scope="col" class="number">
-                {t.size}
-              </th>
-              <th scope="col">{t.promoted}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {releases.map((release) => (
-              <tr key={release.release_id}>
-                <th scope="row">
-                  <a
-                    href={href(`/explorer/releases/${release.release_id}`)}
-                    aria-current={release.release_id === manifest?.release_id ? 'page' : undefined}
-                  >
-                    <code class="wide">{release.release_id}</code>
-                  </a>
-                </th>
-                <td>{release.area}</td>
-                <td>{monthsText(release.periods, language)}</td>
-                <td class="number">{formatNumber(release.rows, 0, language)}</td>
-                <td class="number">{formatBytes(release.bytes, language)}</td>
-                <td>{release.promoted ? t.yes : t.no}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <DataTable
+        label={t.releases}
+        heads={[
+          { text: t.release },
+          { text: t.area },
+          { text: t.periods },
+          { text: t.rowsHead, isNumber: true },
+          { text: t.size, isNumber: true },
+          { text: t.promoted },
+        ]}
+        rows={releases.map((release) => ({
+          key: release.release_id,
+          cells: [
+            <a
+              key="id"
+              href={href(`/explorer/releases/${release.release_id}`)}
+              title={release.release_id}
+              aria-current={release.release_id === manifest?.release_id ? 'page' : undefined}
+            >
+              <code>{shortId(release.release_id)}</code>
+            </a>,
+            t.areas[release.area] ?? release.area,
+            monthsText(release.periods, language),
+            formatNumber(release.rows, 0, language),
+            formatBytes(release.bytes, language),
+            release.promoted ? t.yes : t.no,
+          ],
+        }))}
+      />
       {manifest === null ? null : <ManifestView manifest={manifest} />}
     </>
   )
@@ -112,15 +125,24 @@ function ManifestView({ manifest }: { readonly manifest: Manifest }) {
   const { t, language, href } = useSite()
   const coverage = Object.entries(manifest.coverage ?? {})
   const show = (value: number): string => formatNumber(value, 0, language)
+  const setAside = manifest.set_aside ?? []
+  const checks = manifest.checks ?? []
+  const failed = checks.filter(({ violations }) => violations > 0)
   return (
     <>
       <h2>
-        <code class="wide">{manifest.release_id}</code>
+        {t.areas[manifest.area] ?? manifest.area} <small>{shortId(manifest.release_id)}</small>
       </h2>
-      <dl>
+      <dl class="pairs">
+        <div>
+          <dt>{t.release}</dt>
+          <dd>
+            <code class="wide">{manifest.release_id}</code>
+          </dd>
+        </div>
         {Object.entries(manifest.components).map(([area, id]) => (
           <div key={area}>
-            <dt>{area}</dt>
+            <dt>{t.areas[area] ?? area}</dt>
             <dd>
               <a href={href(`/explorer/releases/${id}`)}>
                 <code class="wide">{id}</code>
@@ -128,119 +150,207 @@ function ManifestView({ manifest }: { readonly manifest: Manifest }) {
             </dd>
           </div>
         ))}
-        <dt>sus-data, DuckDB, {t.metrics}</dt>
-        <dd>
-          {manifest.importer_version}, {manifest.duckdb_version}, {manifest.catalog_version}
-        </dd>
+        <div>
+          <dt>{t.madeBy}</dt>
+          <dd>
+            sus-data {manifest.importer_version}, DuckDB {manifest.duckdb_version}, {t.catalog}{' '}
+            {manifest.catalog_version}
+          </dd>
+        </div>
       </dl>
       {coverage.length === 0 ? null : (
-        <section>
-          <h3 id="coverage">{t.coverage}</h3>
-          <p class="hint">{t.coverageHint}</p>
-          <Scroll label={t.coverage}>
-            <table class="coverage">
-              <thead>
-                <tr>
-                  <th scope="col">{t.dataset}</th>
-                  <th scope="col">{t.month}</th>
-                  {STATES.map((uf) => (
-                    <th scope="col" key={uf}>
-                      {uf}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {coverage.flatMap(([dataset, months]) =>
-                  Object.entries(months)
-                    .sort(([left], [right]) => (left < right ? 1 : -1))
-                    .map(([month, { states }]) => (
-                      <tr key={dataset + month}>
-                        <th scope="row">{datasetName(dataset, language)}</th>
-                        <td>{formatMonth(periodOf(month), language)}</td>
-                        {STATES.map((uf) => {
-                          const isThere = states === 'all' || states.includes(uf)
-                          return (
-                            <td key={uf} class={isThere ? 'there' : 'missing'}>
-                              <abbr title={`${uf}: ${isThere ? t.collected : t.notCollected}`}>
-                                {isThere ? '●' : '–'}
-                              </abbr>
-                            </td>
-                          )
-                        })}
-                      </tr>
-                    )),
-                )}
-              </tbody>
-            </table>
-          </Scroll>
-        </section>
+        <>
+          <Freshness coverage={coverage} />
+          <Coverage coverage={coverage} />
+        </>
       )}
-      {(manifest.set_aside ?? []).length === 0 ? null : (
-        <Rows
-          title={t.setAside}
-          heads={[t.publishedIn, t.reason, t.rowCount('').trim()]}
-          rows={(manifest.set_aside ?? []).map(({ file, reason, rows }) => [file, reason, show(rows)])}
-        />
-      )}
-      {(manifest.checks ?? []).length === 0 ? null : (
-        <Rows
-          title={t.checks}
-          heads={[t.checks, t.violations]}
-          rows={(manifest.checks ?? []).map(({ name, violations }) => [name, show(violations)])}
-        />
-      )}
-      {(manifest.snapshots ?? []).length === 0 ? null : (
-        <Rows
-          title={t.snapshots}
-          heads={[t.publishedIn, t.size, t.rowCount('').trim(), 'SHA-256']}
-          rows={(manifest.snapshots ?? []).map(({ publisher, file, archive, bytes, rows, sha256 }) => [
-            `${publisher}, ${file}${archive === undefined ? '' : ` (${archive.file})`}`,
-            formatBytes(bytes, language),
-            rows === undefined ? '–' : show(rows),
-            sha256,
-          ])}
-        />
-      )}
+      <Rows
+        title={t.setAside}
+        count={setAside.reduce((sum, { rows }) => sum + rows, 0)}
+        heads={[{ text: t.publishedIn }, { text: t.reason }, { text: t.rowsHead, isNumber: true }]}
+        rows={setAside.map(({ file, reason, rows }) => [
+          <code key="file">{file}</code>,
+          reasonText(reason, language),
+          show(rows),
+        ])}
+      >
+        {manifest.files.map(({ path }) => (
+          <p key={path}>
+            <Download path={`/v1/releases/${manifest.release_id}/files/${path}`} params={{}}>
+              {t.setAsideFile} (Parquet)
+            </Download>
+          </p>
+        ))}
+      </Rows>
+      <Rows
+        title={failed.length === 0 ? t.checksPassed : t.checks}
+        count={checks.length}
+        heads={[{ text: t.checks }, { text: t.violations, isNumber: true }]}
+        rows={checks.map(({ name, violations }) => [<code key="name">{name}</code>, show(violations)])}
+      />
+      <Rows
+        title={t.snapshots}
+        count={manifest.snapshots?.length ?? 0}
+        heads={[
+          { text: t.publishedIn },
+          { text: t.size, isNumber: true },
+          { text: t.rowsHead, isNumber: true },
+          { text: 'SHA-256' },
+        ]}
+        rows={(manifest.snapshots ?? []).map(({ publisher, file, archive, bytes, rows, sha256 }) => [
+          `${publisher}, ${file}${archive === undefined ? '' : ` (${archive.file})`}`,
+          formatBytes(bytes, language),
+          rows === undefined ? '–' : show(rows),
+          <code key="digest" class="wide">
+            {sha256}
+          </code>,
+        ])}
+      />
     </>
   )
 }
 
-function Rows(props: {
-  readonly title: string
-  readonly heads: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-}) {
-  const isNumber = (text: string | undefined): boolean => /^[\d.,]+( [kMG]?B)?$/.test(text ?? '')
+type CoverageList = readonly (readonly [
+  dataset: string,
+  months: Readonly<Record<string, { readonly states: 'all' | readonly string[] }>>,
+])[]
+
+const statesOf = (states: 'all' | readonly string[]): number =>
+  states === 'all' ? STATES.length : states.length
+
+/** The newest month of each table, and how old it is today. */
+function Freshness({ coverage }: { readonly coverage: CoverageList }) {
+  const { t, language } = useSite()
+  const today = new Date()
   return (
-    <details>
-      <summary>
-        {props.title} ({props.rows.length})
-      </summary>
-      <Scroll label={props.title}>
-        <table>
+    <section>
+      <h3 id="freshness">{t.freshness}</h3>
+      <DataTable
+        label={t.freshness}
+        heads={[
+          { text: t.dataset },
+          { text: t.newestMonth },
+          { text: t.age, isNumber: true },
+          { text: t.statesCollected, isNumber: true },
+          { text: t.monthsCollected, isNumber: true },
+        ]}
+        rows={coverage.map(([dataset, months]) => {
+          const [newest = ''] = Object.keys(months).sort().reverse()
+          const [year = 0, month = 0] = periodOf(newest).split('-').map(Number)
+          const age = (today.getUTCFullYear() - year) * 12 + today.getUTCMonth() + 1 - month
+          return {
+            key: dataset,
+            cells: [
+              datasetName(dataset, language),
+              formatMonth(periodOf(newest), language),
+              t.monthsOld(formatNumber(age, 0, language)),
+              `${statesOf(months[newest]?.states ?? [])} / ${STATES.length}`,
+              formatNumber(Object.keys(months).length, 0, language),
+            ],
+          }
+        })}
+      />
+    </section>
+  )
+}
+
+/** Tables and months by states: what was collected and what was not. */
+function Coverage({ coverage }: { readonly coverage: CoverageList }) {
+  const { t, language } = useSite()
+  return (
+    <section>
+      <h3 id="coverage">{t.coverage}</h3>
+      <p class="hint">{t.coverageHint}</p>
+      <Scroll label={t.coverage}>
+        <table class="coverage">
           <thead>
             <tr>
-              {props.heads.map((head) => (
-                <th key={head} scope="col">
-                  {head}
+              <th scope="col">{t.dataset}</th>
+              <th scope="col">{t.month}</th>
+              {STATES.map((uf) => (
+                <th scope="col" key={uf}>
+                  {uf}
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
-            {props.rows.map((row) => (
-              <tr key={row.join()}>
-                {row.map((text, index) => (
-                  <td key={props.heads[index]} class={isNumber(text) ? 'number' : undefined}>
-                    <code class="wide">{text}</code>
-                  </td>
-                ))}
-              </tr>
-            ))}
+            {coverage.flatMap(([dataset, months]) =>
+              Object.entries(months)
+                .sort(([left], [right]) => (left < right ? 1 : -1))
+                .map(([month, { states }]) => (
+                  <tr key={dataset + month}>
+                    <th scope="row">{datasetName(dataset, language)}</th>
+                    <td>{formatMonth(periodOf(month), language)}</td>
+                    {STATES.map((uf) => {
+                      const isThere = states === 'all' || states.includes(uf)
+                      return (
+                        <td key={uf} class={isThere ? 'there' : 'missing'}>
+                          <abbr title={`${uf}: ${isThere ? t.collected : t.notCollected}`}>
+                            {isThere ? '●' : '–'}
+                          </abbr>
+                        </td>
+                      )
+                    })}
+                  </tr>
+                )),
+            )}
           </tbody>
         </table>
       </Scroll>
+    </section>
+  )
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  duplicate_identical: 'linha repetida, igual em tudo',
+  duplicate_key: 'outra linha tem a mesma chave',
+  invalid_cnes_code: 'código CNES inválido',
+  mark_not_applicable: 'marca “não se aplica”',
+  mark_not_available: 'marca “não disponível”',
+  mark_range: 'marca de faixa de valores',
+  mark_suppressed: 'marca de valor omitido',
+  no_geometry: 'sem contorno',
+  not_a_municipality: 'não é um município',
+  not_a_total: 'não é um total',
+  other_variable: 'outra variável',
+  sum_out_of_range: 'soma fora do que cabe',
+  unknown_facility: 'estabelecimento que não está no cadastro',
+  unknown_municipality: 'município desconhecido',
+}
+/** Why rows were set aside, with the code that the release has. */
+function reasonText(reason: string, language: 'pt' | 'en'): string {
+  if (language === 'en') return reason.replaceAll('_', ' ')
+  const [, field] = /^invalid_(.+)$/.exec(reason) ?? []
+  const words =
+    REASONS[reason] ?? (field === undefined ? undefined : `valor inválido: ${ATTRIBUTES[field] ?? field}`)
+  return words === undefined ? reason : `${words} (${reason})`
+}
+
+function Rows(props: {
+  readonly title: string
+  readonly count: number
+  readonly heads: readonly DataHead[]
+  readonly rows: readonly DataRow['cells'][]
+  readonly children?: ComponentChildren
+}) {
+  const { t, language } = useSite()
+  const { title, count, heads, rows, children } = props
+  return (
+    <details>
+      <summary>
+        {title} ({formatNumber(count, 0, language)})
+      </summary>
+      {rows.length === 0 ? (
+        <p>{t.none}</p>
+      ) : (
+        <DataTable
+          label={title}
+          heads={heads}
+          rows={rows.map((cells, index) => ({ key: String(index), cells }))}
+        />
+      )}
+      {children}
     </details>
   )
 }

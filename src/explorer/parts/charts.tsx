@@ -1,105 +1,127 @@
-/** Bars and lines of an answer, as SVG that the server draws as well as the browser. Their numbers stand in the table. */
+/** Bars and lines of an answer, drawn by the server as well as by the browser. Their numbers stand in the table. */
 import { scaleLinear, scalePoint } from 'd3-scale'
 import { line } from 'd3-shape'
-import type { Catalog, QueryRow } from '../api.ts'
+import type { ComponentChildren } from 'preact'
+import type { Catalog, Metric, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
-import { formatMonth, formatNumber, formatShort, unitText } from '../numbers.ts'
+import { unitBeside } from '../catalog-texts.ts'
+import { formatMonth, formatNumber, formatShort, type Language } from '../numbers.ts'
 import type { Question } from '../question.ts'
 import { useSite } from './site.tsx'
 import { labelOf, metricOf } from './table.tsx'
 
 const BARS_MAX = 30
 const SERIES_MAX = 8
-const WIDTH = 720
-const BAR_HEIGHT = 24
-const NAME_WIDTH = 220
-const VALUE_WIDTH = 80
+
+interface ChartProps {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly rows: readonly QueryRow[]
+}
 
 /** Name of a row without the dimensions named. */
-const nameOfRow = (row: QueryRow, groupBy: readonly string[], without = ''): string =>
+const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language, without = ''): string =>
   groupBy
     .filter((dimension) => dimension !== without)
-    .map((dimension) => nameOf(row.dimensions[dimension]))
+    .map((dimension) =>
+      dimension === 'reference_period'
+        ? formatMonth(codeOf(row.dimensions[dimension]), language)
+        : nameOf(row.dimensions[dimension]),
+    )
     .join(' · ')
 
 const shorten = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1)}…`
 
-export function Bars(props: {
-  readonly question: Question
-  readonly catalog: Catalog
-  readonly rows: readonly QueryRow[]
-}) {
-  const { question, catalog, rows } = props
-  const { t, language } = useSite()
+/** The metric that a chart shows, the first of the question, and what stands above it. */
+function useChart({ question, catalog }: ChartProps): {
+  readonly code: string
+  readonly metric: Metric | undefined
+  readonly label: string
+  readonly show: (value: number) => string
+} {
+  const { language } = useSite()
   const [code = ''] = question.metrics
   const metric = metricOf(catalog, code)
-  const label = labelOf(metric, language)
-  const shown = rows.slice(0, BARS_MAX)
-  const values = shown.map((row) => row.metrics[code] ?? 0)
-  const scale = scaleLinear()
-    .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
-    .range([NAME_WIDTH, WIDTH - VALUE_WIDTH])
-  const zero = scale(0)
-  const height = shown.length * BAR_HEIGHT + 4
+  const show = (value: number): string => formatNumber(value, metric?.decimals ?? 0, language)
+  return { code, metric, label: labelOf(metric, language), show }
+}
+
+function Chart(props: {
+  readonly label: string
+  readonly metric: Metric | undefined
+  /** More there is than is drawn: how many are. */
+  readonly limit: number | null
+  readonly children: ComponentChildren
+}) {
+  const { label, metric, limit, children } = props
+  const { t, language } = useSite()
+  const unit = unitBeside(metric, language)
   return (
     <figure class="chart">
       <figcaption>
-        {label} ({unitText(metric?.unit, language)})
-        {rows.length > BARS_MAX ? ` – ${t.onlyFirst(BARS_MAX)}` : ''}
+        {label}
+        {unit === '' ? '' : ` (${unit})`}
+        {limit === null ? null : <small> {t.onlyFirst(limit)}</small>}
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={label} class="bars">
-        {shown.map((row, index) => {
-          const value = row.metrics[code] ?? null
-          const name = nameOfRow(row, question.groupBy) || t.total
-          const y = index * BAR_HEIGHT
-          const at = scale(value ?? 0)
-          const text = value === null ? t.noData : formatNumber(value, metric?.decimals ?? 0, language)
-          return (
-            <g key={JSON.stringify(row.dimensions)}>
-              <title>{`${name}: ${text}`}</title>
-              <text x={NAME_WIDTH - 8} y={y + 16} text-anchor="end" class="name">
-                {shorten(name, 32)}
-              </text>
-              {value === null ? null : (
-                <rect
-                  x={Math.min(zero, at)}
-                  y={y + 4}
-                  width={Math.abs(at - zero)}
-                  height={BAR_HEIGHT - 8}
-                  class="bar"
-                />
-              )}
-              <text x={Math.max(zero, at) + 6} y={y + 16} class={value === null ? 'missing' : 'value'}>
-                {text}
-              </text>
-            </g>
-          )
-        })}
-        <line x1={zero} x2={zero} y1="0" y2={height} class="axis" />
-      </svg>
+      {children}
     </figure>
   )
 }
 
-const HEIGHT = 340
-const MARGIN = { top: 16, right: 190, bottom: 30, left: 64 }
-
-export function Lines(props: {
-  readonly question: Question
-  readonly catalog: Catalog
-  readonly rows: readonly QueryRow[]
-}) {
-  const { question, catalog, rows } = props
+/** A list, so that names wrap and are read; only the bars themselves are a drawing, in percent of what width there is. */
+export function Bars(props: ChartProps) {
+  const { question, rows } = props
   const { t, language } = useSite()
-  const [code = ''] = question.metrics
-  const metric = metricOf(catalog, code)
-  const label = labelOf(metric, language)
-  if (!question.groupBy.includes('reference_period')) return <p class="notice">{t.chartNeedsPeriods}</p>
+  const { code, metric, label, show } = useChart(props)
+  const shown = rows.slice(0, BARS_MAX)
+  const values = shown.map((row) => row.metrics[code] ?? 0)
+  const scale = scaleLinear()
+    .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
+    .range([0, 100])
+  const zero = scale(0)
+  return (
+    <Chart label={label} metric={metric} limit={rows.length > BARS_MAX ? BARS_MAX : null}>
+      <ol class="bars">
+        {shown.map((row) => {
+          const value = row.metrics[code] ?? null
+          const at = scale(value ?? 0)
+          return (
+            <li key={JSON.stringify(row.dimensions)}>
+              <span class="name">{nameOfRow(row, question.groupBy, language) || t.total}</span>
+              <svg aria-hidden="true">
+                {value === null ? null : (
+                  <rect
+                    x={`${Math.min(zero, at)}%`}
+                    y="0"
+                    width={`${Math.abs(at - zero)}%`}
+                    height="100%"
+                    class="bar"
+                  />
+                )}
+                <line x1={`${zero}%`} x2={`${zero}%`} y1="0" y2="100%" class="axis" />
+              </svg>
+              <span class={value === null ? 'value missing' : 'value'}>
+                {value === null ? <abbr title={t.noDataLong}>{t.noData}</abbr> : show(value)}
+              </span>
+            </li>
+          )
+        })}
+      </ol>
+    </Chart>
+  )
+}
+
+type Points = ReadonlyMap<string, number | null>
+
+export function Lines(props: ChartProps) {
+  const { question, rows } = props
+  const { language } = useSite()
+  const { code, metric, label, show } = useChart(props)
   const periods = [...new Set(rows.map((row) => codeOf(row.dimensions.reference_period)))].sort()
   const series = new Map<string, Map<string, number | null>>()
   for (const row of rows) {
-    const name = nameOfRow(row, question.groupBy, 'reference_period') || label
+    const name = nameOfRow(row, question.groupBy, language, 'reference_period') || label
     const points = series.get(name) ?? new Map<string, number | null>()
     points.set(codeOf(row.dimensions.reference_period), row.metrics[code] ?? null)
     series.set(name, points)
@@ -108,65 +130,136 @@ export function Lines(props: {
   const shown = [...series]
     .sort(([, left], [, right]) => (right.get(newest) ?? -1) - (left.get(newest) ?? -1))
     .slice(0, SERIES_MAX)
-  const values = shown.flatMap(([, points]) => [...points.values()].filter((value) => value !== null))
-  const x = scalePoint<string>()
-    .domain(periods)
-    .range([MARGIN.left, WIDTH - MARGIN.right])
-  const y = scaleLinear()
-    .domain([Math.min(0, ...values), Math.max(1, ...values)])
-    .nice()
-    .range([HEIGHT - MARGIN.bottom, MARGIN.top])
-  const draw = line<string>()
-  const step = Math.max(1, Math.ceil(periods.length / 8))
-  const ends = placeLabels(shown.map(([, points]) => y(lastOf(points, periods) ?? 0)))
+  // A single line is what the title says.
+  const isNamed = question.groupBy.length > 1
+  const drawing = { label, periods, series: shown, show, isNamed }
   return (
-    <figure class="chart">
-      <figcaption>
-        {label} ({unitText(metric?.unit, language)})
-        {series.size > SERIES_MAX ? ` – ${t.onlyFirst(SERIES_MAX)}` : ''}
-      </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label} class="lines">
-        {y.ticks(5).map((tick) => (
-          <g key={tick}>
-            <line x1={MARGIN.left} x2={WIDTH - MARGIN.right} y1={y(tick)} y2={y(tick)} class="grid" />
-            <text x={MARGIN.left - 8} y={y(tick) + 4} text-anchor="end">
-              {formatShort(tick, language)}
-            </text>
-          </g>
-        ))}
-        {periods.map((period, index) =>
-          index % step === 0 ? (
-            <text key={period} x={x(period)} y={HEIGHT - 8} text-anchor="middle">
-              {formatMonth(period, language)}
-            </text>
-          ) : null,
-        )}
-        {shown.map(([name, points], index) => {
-          const there = periods.filter((period) => points.get(period) !== null && points.has(period))
-          const path = draw
-            .defined((period) => points.get(period) !== null && points.has(period))
-            .x((period) => x(period) ?? 0)
-            .y((period) => y(points.get(period) ?? 0))(periods)
-          return (
-            <g key={name} class={`series series-${index}`}>
-              <path d={path ?? ''} />
-              {there.map((period) => (
-                <circle key={period} cx={x(period)} cy={y(points.get(period) ?? 0)} r="3">
-                  <title>{`${name}, ${formatMonth(period, language)}: ${formatNumber(points.get(period) ?? 0, metric?.decimals ?? 0, language)}`}</title>
-                </circle>
-              ))}
-              <text x={WIDTH - MARGIN.right + 10} y={(ends[index] ?? 0) + 4}>
-                {shorten(name, 26)}
-              </text>
-            </g>
-          )
-        })}
-      </svg>
-    </figure>
+    <Chart label={label} metric={metric} limit={series.size > SERIES_MAX ? SERIES_MAX : null}>
+      <LinesDrawing {...drawing} size={WIDE} />
+      <LinesDrawing {...drawing} size={NARROW} />
+      {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}
+    </Chart>
   )
 }
 
-function lastOf(points: ReadonlyMap<string, number | null>, periods: readonly string[]): number | null {
+function Legend({ names }: { readonly names: readonly string[] }) {
+  return (
+    <ul class="legend narrow">
+      {names.map((name, index) => (
+        <li key={name} class={`series series-${index}`}>
+          <svg viewBox="0 0 20 12" aria-hidden="true">
+            <path d="M1 6H19" />
+          </svg>{' '}
+          {name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface Size {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+  readonly margin: {
+    readonly top: number
+    readonly right: number
+    readonly bottom: number
+    readonly left: number
+  }
+  /** Months named below the axis. */
+  readonly months: number
+  /** Names stand at the ends of the lines; else in a legend below. */
+  readonly hasNames: boolean
+}
+
+/** Drawn twice, of which the style sheet shows one: letters of a drawing that shrinks to a phone cannot be read. */
+const WIDE: Size = {
+  name: 'wide-screen',
+  width: 720,
+  height: 340,
+  margin: { top: 16, right: 190, bottom: 30, left: 64 },
+  months: 7,
+  hasNames: true,
+}
+const NARROW: Size = {
+  name: 'narrow',
+  width: 358,
+  height: 260,
+  margin: { top: 16, right: 34, bottom: 30, left: 54 },
+  months: 3,
+  hasNames: false,
+}
+
+function LinesDrawing(props: {
+  readonly label: string
+  readonly periods: readonly string[]
+  readonly series: readonly (readonly [name: string, points: Points])[]
+  readonly show: (value: number) => string
+  readonly isNamed: boolean
+  readonly size: Size
+}) {
+  const { label, periods, series, show, isNamed, size } = props
+  const { width, height, months, name: sizeName } = size
+  const hasNames = isNamed && size.hasNames
+  const margin = { ...size.margin, right: hasNames ? size.margin.right : NARROW.margin.right }
+  const { language } = useSite()
+  const values = series.flatMap(([, points]) => [...points.values()].filter((value) => value !== null))
+  const x = scalePoint<string>()
+    .domain(periods)
+    .range([margin.left, width - margin.right])
+  const y = scaleLinear()
+    .domain([Math.min(0, ...values), Math.max(1, ...values)])
+    .nice()
+    .range([height - margin.bottom, margin.top])
+  const draw = line<string>()
+  const step = Math.max(1, Math.ceil((periods.length - 1) / (months - 1)))
+  const ends = placeLabels(series.map(([, points]) => y(lastOf(points, periods) ?? 0)))
+  return (
+    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} class={`lines ${sizeName}`}>
+      {y.ticks(5).map((tick) => (
+        <g key={tick}>
+          <line x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} class="grid" />
+          <text x={margin.left - 8} y={y(tick) + 4} text-anchor="end">
+            {formatShort(tick, language)}
+          </text>
+        </g>
+      ))}
+      {periods.map((period, index) =>
+        index % step === 0 ? (
+          <text key={period} x={x(period)} y={height - 8} text-anchor="middle">
+            {formatMonth(period, language)}
+          </text>
+        ) : null,
+      )}
+      {series.map(([name, points], index) => {
+        const isThere = (period: string): boolean => (points.get(period) ?? null) !== null
+        const path = draw
+          .defined(isThere)
+          .x((period) => x(period) ?? 0)
+          .y((period) => y(points.get(period) ?? 0))(periods)
+        return (
+          <g key={name} class={`series series-${index}`}>
+            <path d={path ?? ''} />
+            {periods.filter(isThere).map((period) => (
+              <circle key={period} cx={x(period)} cy={y(points.get(period) ?? 0)} r="3">
+                <title>{`${name}, ${formatMonth(period, language)}: ${show(points.get(period) ?? 0)}`}</title>
+              </circle>
+            ))}
+            {hasNames ? (
+              <text x={width - margin.right + 10} y={(ends[index] ?? 0) + 4}>
+                <title>{name}</title>
+                {shorten(name, 26)}
+              </text>
+            ) : null}
+          </g>
+        )
+      })}
+    </svg>
+  )
+}
+
+function lastOf(points: Points, periods: readonly string[]): number | null {
   for (let index = periods.length - 1; index >= 0; index -= 1) {
     const value = points.get(periods[index] ?? '')
     if (value !== undefined && value !== null) return value

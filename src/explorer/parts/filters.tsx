@@ -1,83 +1,201 @@
-/** The filters of a question: members chosen, and lists or a search of those that can be. */
-import { useState } from 'preact/hooks'
-import type { Catalog, Dimension, Member } from '../api.ts'
+/** The filters of a question: one search over everything that can be chosen, and lists of it by dimension. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Dimension, Member } from '../api.ts'
+import { dimensionConflict } from '../conflicts.ts'
 import { change, type Question } from '../question.ts'
+import { matches, type Option, Options } from './options.tsx'
+import { type Mark, Picker } from './picker.tsx'
 import type { FormData } from './question-form.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
-import { labelOf, metricOf } from './table.tsx'
-
-/** Why a dimension cannot be added to the metrics that are chosen; null where it can. */
-export function dimensionConflict(
-  dimension: Dimension,
-  question: Question,
-  catalog: Catalog,
-  language: 'pt' | 'en',
-): string | null {
-  const lacking = question.metrics
-    .map((code) => metricOf(catalog, code))
-    .filter((metric) => metric !== undefined && !metric.dimensions.includes(dimension.code))
-  if (lacking.length === 0) return null
-  const names = lacking.map((metric) => labelOf(metric, language)).join(', ')
-  return language === 'pt' ? `não vale para ${names}` : `does not go with ${names}`
-}
+import { dimensionOf, labelOf } from './table.tsx'
 
 /** Dimensions that are filtered by months' own fields. */
 const HAS_OWN_FIELDS = new Set(['reference_period'])
+const SEARCH_MIN = 2
+/** Members found of one dimension. */
+const FOUND_MAX = 8
+/** Waits until the typing pauses: each dimension without a list is a request. */
+const PAUSE_MS = 200
+
+/** The filters with a member more, or without it. */
+export function toggleFilter(
+  filters: Question['filters'],
+  dimension: string,
+  code: string,
+): Question['filters'] {
+  const codes = filters[dimension] ?? []
+  const rest = codes.includes(code) ? codes.filter((other) => other !== code) : [...codes, code]
+  const { [dimension]: _gone, ...others } = filters
+  return rest.length === 0 ? others : { ...others, [dimension]: rest }
+}
+
+const textOf = ({ code, name, parent }: Member): string => {
+  const uf = parent?.dimension === 'state' && parent.code !== null ? String(parent.code) : ''
+  const own = name ?? String(code)
+  return uf === '' || own.endsWith(uf) ? own : `${own} (${uf})`
+}
 
 export function Filters({ question, data }: { readonly question: Question; readonly data: FormData }) {
-  const { t, language } = useSite()
+  const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()
   const { catalog, members } = data
+  const [text, setText] = useState('')
   const filterable = catalog.dimensions.filter(({ code }) => !HAS_OWN_FIELDS.has(code))
-  const count = Object.values(question.filters).flat().length
-  const [isOpen] = useState(count > 0)
-  return (
-    <details class="picker" open={isOpen}>
-      <summary>
-        {t.filters} <span class="chosen">{count === 0 ? '–' : count}</span>
-      </summary>
-      {Object.entries(question.filters).map(([dimension, codes]) => (
-        <div class="chips" key={dimension}>
-          <span class="hint">
-            {labelOf(
-              catalog.dimensions.find(({ code }) => code === dimension),
-              language,
-            ) || dimension}
-            :
-          </span>
-          {codes.map((code) => {
-            const member = members[dimension]?.list.find((other) => String(other.code) === code)
-            const rest = codes.filter((other) => other !== code)
-            const { [dimension]: _gone, ...others } = question.filters
-            const filters = rest.length === 0 ? others : { ...question.filters, [dimension]: rest }
-            return (
-              <a
-                class="chip"
-                key={code}
-                href={questionHref(change(question, { filters }))}
-                title={t.remove}
-                aria-label={`${t.remove}: ${member?.name ?? code}`}
-              >
-                {member?.name ?? code} <span aria-hidden="true">×</span>
-              </a>
-            )
-          })}
-        </div>
-      ))}
-      {filterable.map((dimension) => {
-        const reason = dimensionConflict(dimension, question, catalog, language)
-        return (
-          <details class="filter" key={dimension.code}>
-            <summary>
-              {labelOf(dimension, language)}
-              {reason === null ? null : <span class="reason"> {reason}</span>}
-            </summary>
-            {reason === null ? <Members question={question} dimension={dimension} data={data} /> : null}
-          </details>
-        )
-      })}
-    </details>
+  const reasonOf = (dimension: Dimension): string | null =>
+    dimensionConflict(dimension, question, catalog, language)
+  const usable = filterable.filter((dimension) => reasonOf(dimension) === null)
+  const marks = Object.entries(question.filters).flatMap(([dimension, codes]) =>
+    codes.map((code): Mark => {
+      const member = members[dimension]?.list.find((other) => String(other.code) === code)
+      return {
+        key: `${dimension}:${code}`,
+        label: `${labelOf(dimensionOf(catalog, dimension), language) || dimension}: ${member === undefined ? code : textOf(member)}`,
+        without: questionHref(change(question, { filters: toggleFilter(question.filters, dimension, code) })),
+      }
+    }),
   )
+  return (
+    <Picker title={t.filters} nothing={t.noFilter} marks={marks}>
+      {isLive
+        ? Object.entries(question.filters).map(([dimension, codes]) => (
+            <input key={dimension} type="hidden" name={`in.${dimension}`} value={codes.join(',')} />
+          ))
+        : null}
+      {isLive ? (
+        <div data-walk>
+          <input
+            type="search"
+            aria-label={t.filterSearch}
+            placeholder={t.filterSearch}
+            autocomplete="off"
+            data-ignored
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          {text.trim().length < SEARCH_MIN ? null : (
+            <Found question={question} data={data} usable={usable} text={text.trim()} />
+          )}
+        </div>
+      ) : null}
+      <div class="dimensions" hidden={isLive && text.trim().length >= SEARCH_MIN}>
+        {usable.map((dimension) => (
+          <details class="filter" key={dimension.code}>
+            <summary>{labelOf(dimension, language)}</summary>
+            <Members question={question} dimension={dimension} data={data} />
+          </details>
+        ))}
+        <Reasons dimensions={filterable} reasonOf={reasonOf} />
+      </div>
+    </Picker>
+  )
+}
+
+/** What cannot be filtered by, disabled under its reason. */
+function Reasons(props: {
+  readonly dimensions: readonly Dimension[]
+  readonly reasonOf: (dimension: Dimension) => string | null
+}) {
+  const { language, t } = useSite()
+  const list = props.dimensions.flatMap((dimension): Option[] => {
+    const reason = props.reasonOf(dimension)
+    const label = labelOf(dimension, language)
+    return reason === null ? [] : [{ code: dimension.code, label, isChosen: false, reason }]
+  })
+  return list.length === 0 ? null : <Options label={t.filters} list={list} />
+}
+
+/** Members of every dimension that have the words, found in the lists that are here and asked for elsewhere. */
+function Found(props: {
+  readonly question: Question
+  readonly data: FormData
+  readonly usable: readonly Dimension[]
+  readonly text: string
+}) {
+  const { question, data, usable, text } = props
+  const { t, api, language } = useSite()
+  const [remote, setRemote] = useState<Readonly<Record<string, readonly Member[]>> | null>(null)
+  const asked = usable.filter(({ code }) => data.members[code]?.isWhole !== true)
+  const names = asked.map(({ code }) => code).join()
+  useEffect(() => {
+    let isCurrent = true
+    setRemote(null)
+    const timer = setTimeout(() => {
+      const query = new URLSearchParams({ search: text, limit: String(FOUND_MAX) })
+      void Promise.all(
+        names.split(',').map(async (code) => {
+          const page = await api
+            ?.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${code}/values?${query}`)
+            // What a key may not read, or a release lacks, is not found.
+            .catch(() => null)
+          return [code, page?.data ?? []] as const
+        }),
+      ).then((found) => {
+        if (isCurrent) setRemote(Object.fromEntries(found))
+      })
+    }, PAUSE_MS)
+    return () => {
+      isCurrent = false
+      clearTimeout(timer)
+    }
+  }, [text, names, api])
+  const groups = usable.flatMap((dimension) => {
+    const { isWhole = false, list = [] } = data.members[dimension.code] ?? {}
+    const found = isWhole
+      ? list.filter(({ code, name }) => matches(`${name ?? ''} ${code}`, text)).slice(0, FOUND_MAX)
+      : (remote?.[dimension.code] ?? [])
+    return found.length === 0 ? [] : [{ dimension, found: found.filter(({ code }) => code !== null) }]
+  })
+  return (
+    <div class="boxes found" aria-busy={remote === null}>
+      {groups.map(({ dimension, found }) => (
+        <fieldset key={dimension.code}>
+          <legend>{labelOf(dimension, language)}</legend>
+          <Boxes question={question} dimension={dimension.code} members={found} />
+        </fieldset>
+      ))}
+      {groups.length > 0 ? null : <p role="status">{remote === null ? t.loading : t.nothingFound}</p>}
+    </div>
+  )
+}
+
+function Boxes(props: {
+  readonly question: Question
+  readonly dimension: string
+  readonly members: readonly Member[]
+}) {
+  const { question, dimension, members } = props
+  const toggle = useToggle(question, dimension)
+  const chosen = question.filters[dimension] ?? []
+  return (
+    <>
+      {members.map((member) => (
+        <label class="check" key={String(member.code)}>
+          <input
+            type="checkbox"
+            data-ignored
+            value={String(member.code)}
+            checked={chosen.includes(String(member.code))}
+            onChange={() => toggle(String(member.code))}
+          />
+          <span>{textOf(member)}</span>
+        </label>
+      ))}
+    </>
+  )
+}
+
+/** Adds a member to a question, or takes it away; several in a row before the page has answered all count. */
+function useToggle(question: Question, dimension: string): (code: string) => void {
+  const { go } = useSite()
+  const questionHref = useQuestionHref()
+  const latest = useRef(question)
+  useEffect(() => {
+    latest.current = question
+  }, [question])
+  return (code) => {
+    const filters = toggleFilter(latest.current.filters, dimension, code)
+    latest.current = change(latest.current, { filters })
+    go?.(questionHref(latest.current))
+  }
 }
 
 function Members(props: {
@@ -86,75 +204,30 @@ function Members(props: {
   readonly data: FormData
 }) {
   const { question, dimension, data } = props
-  const { t, isLive, api, go, language } = useSite()
-  const questionHref = useQuestionHref()
-  const [found, setFound] = useState<readonly Member[]>([])
+  const { t, isLive, language } = useSite()
+  const toggle = useToggle(question, dimension.code)
   const chosen = question.filters[dimension.code] ?? []
   const { isWhole, list } = data.members[dimension.code] ?? { isWhole: false, list: [] }
   const name = `in.${dimension.code}`
-  const label = labelOf(dimension, language)
   if (isWhole)
     return (
-      <div class="options short">
-        {list.map((member) => (
-          <label class="check" key={String(member.code)}>
-            <input
-              type="checkbox"
-              name={name}
-              value={String(member.code)}
-              checked={chosen.includes(String(member.code))}
-            />{' '}
-            {member.name ?? member.code}
-          </label>
-        ))}
-      </div>
-    )
-  if (!isLive)
-    return (
-      <label class="choice">
-        <span>{t.codes}</span>
-        <input type="text" name={name} defaultValue={chosen.join(',')} />
-      </label>
-    )
-  const search = async (text: string): Promise<void> => {
-    if (text.trim().length < 2) return setFound([])
-    const query = new URLSearchParams({ search: text.trim(), limit: '12' })
-    try {
-      const page = await api?.get<{ readonly data: readonly Member[] }>(
-        `/v1/analytics/dimensions/${dimension.code}/values?${query}`,
-      )
-      setFound(page?.data ?? [])
-    } catch {
-      setFound([])
-    }
-  }
-  return (
-    <div>
-      {chosen.length === 0 ? null : <input type="hidden" name={name} value={chosen.join(',')} />}
-      <input
-        type="search"
-        aria-label={`${t.search}: ${label}`}
-        placeholder={t.search}
-        data-ignored
-        onInput={(event) => void search(event.currentTarget.value)}
+      <Options
+        {...(isLive ? { onToggle: toggle } : { name })}
+        label={labelOf(dimension, language)}
+        list={list.map((member) => ({
+          code: String(member.code),
+          label: textOf(member),
+          isChosen: chosen.includes(String(member.code)),
+          reason: null,
+        }))}
       />
-      <ul class="found">
-        {found.map((member) => (
-          <li key={String(member.code)}>
-            <button
-              type="button"
-              onClick={() => {
-                const codes = [...new Set([...chosen, String(member.code)])]
-                const filters = { ...question.filters, [dimension.code]: codes }
-                go?.(questionHref(change(question, { filters })))
-              }}
-            >
-              {member.name ?? member.code}
-              {member.parent === undefined ? '' : ` (${member.parent.code})`}
-            </button>
-          </li>
-        ))}
-      </ul>
-    </div>
+    )
+  // A list that is too long to be here is searched, above or by its codes.
+  if (isLive) return <p class="hint">{t.searchAbove}</p>
+  return (
+    <label class="choice">
+      <span>{t.codes}</span>
+      <input type="text" name={name} defaultValue={chosen.join(',')} />
+    </label>
   )
 }

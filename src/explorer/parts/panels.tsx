@@ -1,12 +1,15 @@
 /** What stands behind an answer: the records of a cell, how to verify and to cite it, what changed since another release. */
 
 import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
-import { formatMonth, formatNumber, unitText } from '../numbers.ts'
-import { bodyOf, change, type Question, writeCell } from '../question.ts'
+import { formulaText, noteText, unitBeside } from '../catalog-texts.ts'
+import { formatMonth, formatNumber } from '../numbers.ts'
+import { bodyOf, change, type Question, RECORDS_MAX, writeCell } from '../question.ts'
+import { ATTRIBUTES } from '../record-texts.ts'
+import { DataTable } from './data-table.tsx'
 import { shortId } from './question-form.tsx'
 import { Scroll } from './scroll.tsx'
 import { Download, useQuestionHref, useSite } from './site.tsx'
-import { labelOf, metricOf } from './table.tsx'
+import { dimensionOf, labelOf, metricOf } from './table.tsx'
 
 export interface CellRecords {
   readonly sides: readonly {
@@ -23,15 +26,16 @@ export function LineagePanel(props: {
   readonly names: ReadonlyMap<string, string>
 }) {
   const { question, catalog, records, names } = props
-  const { t, language, href } = useSite()
+  const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { cell } = question
   if (cell === null) return null
   const metric = metricOf(catalog, cell.metric.replace(/__base$/, ''))
   const decimals = metric?.decimals ?? 0
   const [first] = records.sides
+  const show = (value: number): string => formatNumber(value, 0, language)
   return (
-    <section class="panel" id="lineage" aria-labelledby="lineage-title">
+    <section class="panel beside" id="lineage" aria-labelledby="lineage-title">
       <p class="close">
         <a href={questionHref({ ...question, cell: null })}>{t.close}</a>
       </p>
@@ -42,16 +46,11 @@ export function LineagePanel(props: {
           {first?.answer.meta.value == null
             ? t.noData
             : formatNumber(first.answer.meta.value, decimals, language)}{' '}
-          <small>{unitText(metric?.unit, language)}</small>
+          <small>{unitBeside(metric, language)}</small>
         </dd>
         {Object.entries(cell.key).map(([dimension, code]) => (
           <div key={dimension}>
-            <dt>
-              {labelOf(
-                catalog.dimensions.find((other) => other.code === dimension),
-                language,
-              )}
-            </dt>
+            <dt>{labelOf(dimensionOf(catalog, dimension), language)}</dt>
             <dd>
               {dimension === 'reference_period'
                 ? formatMonth(code, language)
@@ -61,7 +60,11 @@ export function LineagePanel(props: {
         ))}
         <dt>{t.formula}</dt>
         <dd>
-          <code>{metric?.formula}</code>
+          {metric === undefined
+            ? null
+            : (formulaText(metric, catalog, language, question.basis) ?? (
+                <span lang="en">{metric.formula}</span>
+              ))}
         </dd>
       </dl>
       {records.sides.map(({ side, answer }) => (
@@ -69,54 +72,67 @@ export function LineagePanel(props: {
           <h3>
             {side === null ? t.sum : t[side]}: {formatNumber(answer.meta.total, 0, language)}
           </h3>
-          <p>{t.records(formatNumber(answer.pagination.total_rows, 0, language))}</p>
-          <Scroll label={side === null ? t.sum : t[side]}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">{t.record}</th>
-                  <th scope="col" class="number">
-                    {t.contribution}
-                  </th>
-                  <th scope="col">{t.publishedIn}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {answer.data.map((record) => (
-                  <tr key={JSON.stringify([record.key, record.reference_period])}>
-                    <th scope="row">
-                      {Object.entries(record.key).map(([name, value]) => (
-                        <div key={name}>
-                          {name === 'cnes_code' ? (
-                            <a href={href(`/explorer/facilities/${value}`)}>CNES {value}</a>
-                          ) : (
-                            `${name} ${value}`
-                          )}
-                        </div>
-                      ))}
-                    </th>
-                    <td class="number">{formatNumber(record.contribution, 0, language)}</td>
-                    <td>
-                      {record.sources.map((source) => (
-                        <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
-                      ))}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <p>
+            {answer.data.length < answer.pagination.total_rows
+              ? t.firstRecords(show(answer.data.length), show(answer.pagination.total_rows))
+              : t.records(show(answer.pagination.total_rows))}
+            {answer.data.length < Math.min(RECORDS_MAX, answer.pagination.total_rows) ? (
+              <>
+                {' · '}
+                <a href={`${questionHref({ ...question, records: RECORDS_MAX })}#lineage`}>{t.moreRecords}</a>
+              </>
+            ) : null}
+          </p>
+          <DataTable
+            label={side === null ? t.sum : t[side]}
+            heads={[{ text: t.record }, { text: t.contribution, isNumber: true }, { text: t.publishedIn }]}
+            rows={answer.data.map((record) => ({
+              key: JSON.stringify([record.key, record.reference_period]),
+              cells: [
+                <RecordKey key="key" record={record.key} />,
+                formatNumber(record.contribution, 0, language),
+                record.sources.map((source) => (
+                  <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
+                )),
+              ],
+            }))}
+          />
         </div>
       ))}
-      {first?.answer.meta.notes.map((note) => (
-        <p class="notice" key={note}>
-          {note}
-        </p>
-      ))}
-      <p>
-        <code class="wide">{`POST /v1/analytics/lineage ${writeCell(cell)}`}</code>
+      {first?.answer.meta.notes.map((note) => {
+        const { text, isKnown } = noteText(note, catalog, language)
+        return (
+          <p class="hint" key={note} lang={isKnown ? undefined : 'en'}>
+            {text}
+          </p>
+        )
+      })}
+      <p class="hint">
+        {t.sameCell}: <code class="wide">{`POST /v1/analytics/lineage ${writeCell(cell)}`}</code>
       </p>
     </section>
+  )
+}
+
+/** What names a record: its CNES code leads to the facility, its municipality to the place. */
+function RecordKey({ record }: { readonly record: Readonly<Record<string, string | number>> }) {
+  const { t, language, href } = useSite()
+  return (
+    <>
+      {Object.entries(record).map(([name, value]) => (
+        <div key={name}>
+          {name === 'cnes_code' ? (
+            <a href={href(`/explorer/facilities/${value}`)}>CNES {value}</a>
+          ) : name === 'municipality_ibge_code' || name === 'municipality_code' ? (
+            <a href={href(`/explorer/places/municipality/${value}`)}>IBGE {value}</a>
+          ) : name === 'population_type' ? (
+            (t.populationTypes[value] ?? value)
+          ) : (
+            `${(language === 'pt' ? ATTRIBUTES[name]?.replace(' (código)', '') : undefined) ?? name.replaceAll('_', ' ')} ${value}`
+          )}
+        </div>
+      ))}
+    </>
   )
 }
 
@@ -127,7 +143,7 @@ export function SourceOf({ source }: { readonly source: Source }) {
     <div class="source">
       <span>
         {source.publisher}, <code>{source.file}</code>
-        {source.archive === undefined ? '' : ` (${source.archive})`}
+        {source.archive == null ? '' : ` (${source.archive})`}
       </span>{' '}
       <span>
         {t.line} {source.row}, {t.column} <code>{source.column}</code>
@@ -195,9 +211,9 @@ function snippets(question: Question, answer: QueryAnswer, origin: string): Reco
   const url = `${origin}/v1/analytics/query`
   return {
     curl: `curl -s '${url}' -H "Authorization: Bearer $SUS_KEY" \\\n  -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
-    Python: `import os, requests\nanswer = requests.post("${url}", data=r'''${body}''',\n    headers={"Authorization": "Bearer " + os.environ["SUS_KEY"], "content-type": "application/json"})\nanswer.raise_for_status()\nrows = answer.json()["data"]`,
-    R: `library(httr2)\nrows <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(r"(${body})", "application/json") |>\n  req_perform() |> resp_body_json() |> _$data`,
-    TypeScript: `const key = '…'\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data } = await response.json()`,
+    Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request("${url}", data=r'''${body}'''.encode(), headers={\n    "Authorization": "Bearer " + os.environ["SUS_KEY"], "Content-Type": "application/json"})\nwith urllib.request.urlopen(request) as answer:\n    rows = json.load(answer)["data"]`,
+    R: `library(httr2)\n\nanswer <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(r"(${body})", "application/json") |>\n  req_perform() |>\n  resp_body_json()\nrows <- answer$data`,
+    TypeScript: `import { env } from 'node:process'\n\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${env.SUS_KEY}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data: rows } = await response.json()`,
   }
 }
 
@@ -209,7 +225,9 @@ export function VerifyPanel(props: {
   const { question, catalog, answer } = props
   const { t, language, origin } = useSite()
   const questionHref = useQuestionHref()
-  const title = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
+  const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language)).join(', ')
+  const metrics = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
+  const title = rows === '' ? metrics : `${metrics}, ${t.by} ${rows}`
   const pinned = { ...question, release: answer.meta.release_id, cell: null }
   const address = `${origin}${questionHref(pinned)}`
   const { abnt, bibtex } = citations(question, answer, title, address)
@@ -322,55 +340,41 @@ export function ChangesPanel(props: {
       </h2>
       {comparison.data.length === 0 ? <p>{t.unchanged}</p> : null}
       {comparison.data.length === 0 ? null : (
-        <Scroll label={t.since}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.groupBy}</th>
-                <th scope="col">{t.metrics}</th>
-                <th scope="col" class="number">
-                  {t.old}
-                </th>
-                <th scope="col" class="number">
-                  {t.new}
-                </th>
-                <th scope="col" class="number">
-                  {t.difference}
-                </th>
-                <th scope="col">{t.reason}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {comparison.data.flatMap((row) =>
-                Object.entries(row.metrics).map(([code, value]) => {
-                  const metric = metricOf(catalog, code)
-                  const show = (number: number | null | undefined): string =>
-                    number === null || number === undefined
-                      ? t.noData
-                      : formatNumber(number, metric?.decimals ?? 0, language)
-                  return (
-                    <tr key={`${row.label}${code}`}>
-                      <th scope="row">{row.label}</th>
-                      <td>{labelOf(metric, language)}</td>
-                      <td class="number">{show(value.old)}</td>
-                      <td class="number">{show(value.new)}</td>
-                      <td class="number">{show(value.delta)}</td>
-                      <td>
-                        {value.causes
-                          .filter(({ records }) => records > 0)
-                          .map(
-                            ({ cause, records }) =>
-                              `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
-                          )
-                          .join(', ')}
-                      </td>
-                    </tr>
-                  )
-                }),
-              )}
-            </tbody>
-          </table>
-        </Scroll>
+        <DataTable
+          label={t.since}
+          heads={[
+            { text: t.groupBy },
+            { text: t.metrics },
+            { text: t.old, isNumber: true },
+            { text: t.new, isNumber: true },
+            { text: t.difference, isNumber: true },
+            { text: t.reason },
+          ]}
+          rows={comparison.data.flatMap((row) =>
+            Object.entries(row.metrics).map(([code, value]) => {
+              const metric = metricOf(catalog, code)
+              const show = (number: number | null): string =>
+                number === null ? t.noData : formatNumber(number, metric?.decimals ?? 0, language)
+              return {
+                key: `${row.label}${code}`,
+                cells: [
+                  row.label || t.total,
+                  labelOf(metric, language),
+                  show(value.old),
+                  show(value.new),
+                  show(value.delta),
+                  value.causes
+                    .filter(({ records }) => records > 0)
+                    .map(
+                      ({ cause, records }) =>
+                        `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
+                    )
+                    .join(', '),
+                ],
+              }
+            }),
+          )}
+        />
       )}
     </section>
   )

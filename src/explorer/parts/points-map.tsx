@@ -53,7 +53,8 @@ export function PointsMap(props: {
       isCurrent = false
     }
   }, [api, level, code, uf, filter])
-  if (drawing === null || points === null) return null
+  if (points === null) return <p class="hint">{t.loading}</p>
+  if (drawing === null) return null
   const shown = points.features.flatMap(({ geometry, properties }) => {
     if (geometry === null || properties.coordinates_suspect === true) return []
     const [longitude = 0, latitude = 0] = geometry.coordinates
@@ -61,6 +62,8 @@ export function PointsMap(props: {
     return point === null ? [] : [{ point, properties }]
   })
   const left = points.features.length - shown.length
+  // An outline without a point says nothing that the page does not.
+  if (shown.length === 0) return <p class="hint">{t.noPoints}</p>
   return (
     <figure class="map points">
       <figcaption>{t.facilities}</figcaption>

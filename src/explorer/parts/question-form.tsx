@@ -2,13 +2,24 @@
  * The form that a question is asked with. It is an ordinary form whose fields are the parameters of the address, so that it
  * works without a script; in the browser a change of a field asks at once. What cannot go together is disabled and says why.
  */
-import { useState } from 'preact/hooks'
-import type { Catalog, Dimension, Member, Metric, ReleaseInfo } from '../api.ts'
+import type { Catalog, Member, ReleaseInfo } from '../api.ts'
+import { formulaText } from '../catalog-texts.ts'
+import {
+  basisConflict,
+  DIMENSIONS_MAX,
+  dimensionConflict,
+  METRICS_MAX,
+  metricConflict,
+  monthBefore,
+  overConflict,
+} from '../conflicts.ts'
 import { formatMonth } from '../numbers.ts'
-import type { Question } from '../question.ts'
-import { dimensionConflict, Filters } from './filters.tsx'
-import { useSite } from './site.tsx'
-import { labelOf, metricOf } from './table.tsx'
+import { change, type Question } from '../question.ts'
+import { Filters } from './filters.tsx'
+import { Options } from './options.tsx'
+import { type Mark, Picker } from './picker.tsx'
+import { useQuestionHref, useSite } from './site.tsx'
+import { dimensionOf, labelOf, metricOf } from './table.tsx'
 
 export interface FormData {
   readonly catalog: Catalog
@@ -19,70 +30,17 @@ export interface FormData {
   readonly members: Readonly<Record<string, { readonly isWhole: boolean; readonly list: readonly Member[] }>>
 }
 
-const METRICS_MAX = 6
-
 export function QuestionForm({ question, data }: { readonly question: Question; readonly data: FormData }) {
   const { t, language, isLive } = useSite()
-  const { catalog, periods, releases } = data
-  const others = releases.filter(({ area }) => area === 'analytics')
   return (
     <form class="question" action="/explorer" data-go data-auto>
       {language === 'en' ? <input type="hidden" name="lang" value="en" /> : null}
       {question.view === 'table' ? null : <input type="hidden" name="view" value={question.view} />}
-      {question.order === '' ? null : <input type="hidden" name="order" value={question.order} />}
-      <Metrics question={question} catalog={catalog} />
-      <Dimensions question={question} catalog={catalog} />
+      <Metrics question={question} catalog={data.catalog} />
+      <Dimensions question={question} catalog={data.catalog} />
       <Filters question={question} data={data} />
-      <details class="picker">
-        <summary>
-          {t.periods} <span class="chosen">{periodText(question, t.newest, language)}</span>
-        </summary>
-        <Months name="from" label={t.from} value={question.from} periods={periods} />
-        <Months name="to" label={t.to} value={question.to} periods={periods} />
-        <Choice name="over" label={t.overPeriod} value={question.overPeriod} options={t.over} />
-        <Choice
-          name="change"
-          label={t.change}
-          value={question.change}
-          options={{
-            ...t.changes,
-            ...Object.fromEntries(periods.map((period) => [period, formatMonth(period, language)])),
-          }}
-        />
-      </details>
-      <details class="picker">
-        <summary>
-          {t.options} <span class="chosen">{question.totals ? t.totals : '–'}</span>
-        </summary>
-        <label class="check">
-          <input type="checkbox" name="totals" value="yes" checked={question.totals} /> {t.totals}
-        </label>
-        <Choice name="basis" label={t.basis} value={question.basis} options={t.bases} />
-        <Choice
-          name="ignored"
-          label={t.ignored}
-          value={question.ignored ? '' : 'no'}
-          options={{ '': t.yes, no: t.no }}
-        />
-        <Choice
-          name="release"
-          label={t.release}
-          value={question.release}
-          options={{
-            '': t.inService,
-            ...Object.fromEntries(others.map(({ release_id }) => [release_id, shortId(release_id)])),
-          }}
-        />
-        <Choice
-          name="since"
-          label={t.since}
-          value={question.since}
-          options={{
-            '': t.noOther,
-            ...Object.fromEntries(others.map(({ release_id }) => [release_id, shortId(release_id)])),
-          }}
-        />
-      </details>
+      <Periods question={question} data={data} />
+      <More question={question} data={data} />
       {isLive ? null : (
         <button type="submit" class="primary">
           {t.update}
@@ -92,185 +50,292 @@ export function QuestionForm({ question, data }: { readonly question: Question; 
   )
 }
 
-function periodText({ from, to }: Question, newest: string, language: 'pt' | 'en'): string {
-  if (from === '' && to === '') return newest
-  const months = [...new Set([from, to])].filter((month) => month !== '')
-  return months.map((month) => formatMonth(month, language)).join(' – ')
-}
-
 /** A release's id without most of its digest. */
 export const shortId = (id: string): string => id.replace(/-([0-9a-f]{8})[0-9a-f]{56}$/, ' $1…')
+
+/** Marks of a list whose order counts: each can go one place to the front. */
+function useMarks(
+  question: Question,
+  field: 'metrics' | 'groupBy',
+  labelled: (code: string) => string,
+): Mark[] {
+  const questionHref = useQuestionHref()
+  const codes = question[field]
+  const ask = (list: readonly string[]): string => {
+    const kept = [
+      ...(field === 'metrics' ? list : question.metrics),
+      ...(field === 'groupBy' ? list : question.groupBy),
+    ]
+    const order = kept.includes(question.order.replace(/^-/, '')) ? question.order : ''
+    return questionHref(change(question, { [field]: list, order }))
+  }
+  return codes.map((code, index) => {
+    const swapped = [...codes]
+    swapped.splice(index - 1, 2, code, codes[index - 1] ?? '')
+    return {
+      key: code,
+      label: labelled(code),
+      without: ask(codes.filter((other) => other !== code)),
+      before: index === 0 ? undefined : ask(swapped),
+    }
+  })
+}
+
+/** Those chosen first, in the order of the question: without a script, the boxes of the form keep it. */
+const inOrder = <Entry extends { readonly code: string }>(
+  entries: readonly Entry[],
+  chosen: readonly string[],
+): Entry[] => [
+  ...chosen.flatMap((code) => entries.filter((entry) => entry.code === code)),
+  ...entries.filter((entry) => !chosen.includes(entry.code)),
+]
+
+function Metrics({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
+  const { t, language, isLive } = useSite()
+  const marks = useMarks(question, 'metrics', (code) => labelOf(metricOf(catalog, code), language) || code)
+  const metrics = isLive ? catalog.metrics : inOrder(catalog.metrics, question.metrics)
+  return (
+    <Picker title={t.metrics} nothing={t.start} marks={marks} isOpen={question.metrics.length === 0}>
+      <p class="hint">{t.metricsHint(METRICS_MAX)}</p>
+      <Options
+        name="m"
+        label={t.metrics}
+        list={metrics.map((metric) => ({
+          code: metric.code,
+          label: labelOf(metric, language),
+          hint: formulaText(metric, catalog, language) ?? undefined,
+          group: datasetName(metric.datasets[0] ?? '', language),
+          isChosen: question.metrics.includes(metric.code),
+          reason: metricConflict(metric, question, catalog, language),
+        }))}
+      />
+    </Picker>
+  )
+}
+
+function Dimensions({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
+  const { t, language, isLive } = useSite()
+  const marks = useMarks(question, 'groupBy', (code) => labelOf(dimensionOf(catalog, code), language) || code)
+  const dimensions = isLive ? catalog.dimensions : inOrder(catalog.dimensions, question.groupBy)
+  const isFull = question.groupBy.length >= DIMENSIONS_MAX
+  return (
+    <Picker title={t.groupBy} nothing={t.oneRow} marks={marks}>
+      <Options
+        name="by"
+        label={t.groupBy}
+        list={dimensions.map((dimension) => ({
+          code: dimension.code,
+          label: labelOf(dimension, language),
+          isChosen: question.groupBy.includes(dimension.code),
+          reason:
+            dimensionConflict(dimension, question, catalog, language) ??
+            (isFull ? t.dimensionsFull(DIMENSIONS_MAX) : null),
+        }))}
+      />
+    </Picker>
+  )
+}
+
+function Periods({ question, data }: { readonly question: Question; readonly data: FormData }) {
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { periods } = data
+  const months = Object.fromEntries(periods.map((period) => [period, formatMonth(period, language)]))
+  const { from, to, groupBy } = question
+  const shown = [...new Set([from, to])].filter((month) => month !== '')
+  const marks: Mark[] =
+    shown.length === 0
+      ? []
+      : [
+          {
+            key: 'period',
+            label:
+              from === ''
+                ? t.toMonth(formatMonth(to, language))
+                : to === ''
+                  ? t.fromMonth(formatMonth(from, language))
+                  : shown.map((month) => formatMonth(month, language)).join(' – '),
+            without: questionHref(change(question, { from: '', to: '', overPeriod: '' })),
+          },
+        ]
+  const last = to || periods[0] || ''
+  const byMonth = groupBy.includes('reference_period') ? groupBy : [...groupBy, 'reference_period']
+  const spans = [12, periods.length].filter(
+    (count, index) => count > 1 && periods.length >= count && (index === 0 || count !== 12),
+  )
+  const over = overConflict(question, language)
+  return (
+    <Picker title={t.periods} nothing={t.newest} marks={marks}>
+      {spans.length === 0 ? null : (
+        <p class="shortcuts">
+          {spans.map((count) => (
+            <a
+              class="button"
+              key={count}
+              href={questionHref(
+                change(question, {
+                  from: periods[count - 1] ?? '',
+                  to: periods[0] ?? '',
+                  groupBy: byMonth,
+                  overPeriod: '',
+                }),
+              )}
+            >
+              {count === periods.length ? t.allMonths(count) : t.lastMonths(count)}
+            </a>
+          ))}
+        </p>
+      )}
+      <div class="pair">
+        <Choice name="from" label={t.from} value={from} options={{ '': t.newest, ...months }} />
+        <Choice name="to" label={t.to} value={to} options={{ '': t.newest, ...months }} />
+      </div>
+      <Choice
+        name="over"
+        label={t.overPeriod}
+        value={question.overPeriod}
+        options={t.over}
+        reason={question.overPeriod === '' ? over : null}
+      />
+      <Choice
+        name="change"
+        label={t.change}
+        value={question.change}
+        options={{ ...t.changes, ...months }}
+        without={{
+          ...(periods.length < 2 ? { previous: t.onlyOneMonth } : {}),
+          ...(periods.includes(monthBefore(last, 12))
+            ? {}
+            : { '-12': t.monthMissing(formatMonth(monthBefore(last, 12), language)) }),
+        }}
+      />
+    </Picker>
+  )
+}
+
+/** Totals, order, population and release. */
+function More({ question, data }: { readonly question: Question; readonly data: FormData }) {
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { catalog, releases } = data
+  const others = releases.filter(({ area }) => area === 'analytics')
+  const ids = Object.fromEntries(others.map(({ release_id }) => [release_id, shortId(release_id)]))
+  const orders = [
+    ...question.metrics.map((code) => [code, labelOf(metricOf(catalog, code), language)] as const),
+    ...question.groupBy.map((code) => [code, labelOf(dimensionOf(catalog, code), language)] as const),
+  ].flatMap(([code, label]) => {
+    const isMetric = question.metrics.includes(code)
+    const down = [`-${code}`, `${label}: ${isMetric ? t.descending : 'Z–A'}`] as const
+    const up = [code, `${label}: ${isMetric ? t.ascending : 'A–Z'}`] as const
+    return isMetric ? [down, up] : [up, down]
+  })
+  const mark = (key: string, label: string, changes: Partial<Question>): Mark => ({
+    key,
+    label,
+    without: questionHref(change(question, changes)),
+  })
+  const marks = [
+    question.totals ? mark('totals', t.totals, { totals: false }) : null,
+    question.change === ''
+      ? null
+      : mark(
+          'change',
+          `${t.change}: ${t.changes[question.change] ?? formatMonth(question.change, language)}`,
+          {
+            change: '',
+          },
+        ),
+    question.order === ''
+      ? null
+      : mark('order', `${t.order}: ${Object.fromEntries(orders)[question.order] ?? question.order}`, {
+          order: '',
+        }),
+    question.basis === ''
+      ? null
+      : mark('basis', `${t.basis}: ${t.bases[question.basis] ?? question.basis}`, { basis: '' }),
+    question.ignored ? null : mark('ignored', t.withoutIgnored, { ignored: true }),
+    question.release === ''
+      ? null
+      : mark('release', `${t.release}: ${shortId(question.release)}`, { release: '' }),
+    question.since === '' ? null : mark('since', `${t.since} ${shortId(question.since)}`, { since: '' }),
+  ].filter((own) => own !== null)
+  return (
+    <Picker title={t.options} nothing={t.noOptions} marks={marks}>
+      <label class="check">
+        <input type="checkbox" name="totals" value="yes" checked={question.totals} />
+        <span>{t.totals}</span>
+      </label>
+      <Choice
+        name="order"
+        label={t.order}
+        value={question.order}
+        options={{ '': t.ownOrder, ...Object.fromEntries(orders) }}
+      />
+      <Choice
+        name="basis"
+        label={t.basis}
+        value={question.basis}
+        options={t.bases}
+        reason={question.basis === '' ? basisConflict(question, catalog, language) : null}
+      />
+      <Choice
+        name="ignored"
+        label={t.ignored}
+        value={question.ignored ? '' : 'no'}
+        options={{ '': t.yes, no: t.no }}
+      />
+      <Choice
+        name="release"
+        label={t.release}
+        value={question.release}
+        options={{ '': t.inService, ...ids }}
+      />
+      <Choice
+        name="since"
+        label={t.since}
+        value={question.since}
+        options={{ '': t.noOther, ...ids }}
+        reason={question.since === '' && others.length < 2 ? t.onlyOneRelease : null}
+      />
+    </Picker>
+  )
+}
 
 function Choice(props: {
   readonly name: string
   readonly label: string
   readonly value: string
   readonly options: Readonly<Record<string, string>>
+  /** Why nothing can be chosen here; null where it can. */
+  readonly reason?: string | null
+  /** Options that cannot be chosen, and why. */
+  readonly without?: Readonly<Record<string, string>>
 }) {
-  const { name, label, value, options } = props
+  const { name, label, value, options, reason = null, without = {} } = props
   // A value that is no longer offered (a release that is gone) stays visible until another is chosen.
   const all = value in options ? options : { ...options, [value]: value }
+  const hintId = `why-${name}`
   return (
     <label class="choice">
       <span>{label}</span>
-      <select name={name}>
-        {Object.entries(all).map(([code, text]) => (
-          <option key={code} value={code} selected={code === value}>
-            {text}
-          </option>
-        ))}
+      <select name={name} disabled={reason !== null} aria-describedby={reason === null ? undefined : hintId}>
+        {Object.entries(all).map(([code, text]) => {
+          const why = code === value ? undefined : without[code]
+          return (
+            <option key={code} value={code} selected={code === value} disabled={why !== undefined}>
+              {why === undefined ? text : `${text} (${why})`}
+            </option>
+          )
+        })}
       </select>
+      {reason === null ? null : (
+        <span class="reason" id={hintId}>
+          {reason}
+        </span>
+      )}
     </label>
   )
 }
-
-function Months(props: {
-  readonly name: string
-  readonly label: string
-  readonly value: string
-  readonly periods: readonly string[]
-}) {
-  const { t, language } = useSite()
-  const options = Object.fromEntries(props.periods.map((period) => [period, formatMonth(period, language)]))
-  return (
-    <Choice
-      name={props.name}
-      label={props.label}
-      value={props.value}
-      options={{ '': t.newest, ...options }}
-    />
-  )
-}
-
-/** Why a metric cannot be added to what is chosen; null where it can. */
-function metricConflict(
-  metric: Metric,
-  question: Question,
-  catalog: Catalog,
-  language: 'pt' | 'en',
-): string | null {
-  const needed = [...question.groupBy, ...Object.keys(question.filters)]
-  const lacking = needed.filter((dimension) => !metric.dimensions.includes(dimension))
-  if (lacking.length === 0) return null
-  const names = lacking.map((code) =>
-    labelOf(
-      catalog.dimensions.find((dimension) => dimension.code === code),
-      language,
-    ),
-  )
-  return language === 'pt' ? `não tem ${names.join(', ')}` : `has no ${names.join(', ')}`
-}
-
-function Metrics({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
-  const { t, language, isLive } = useSite()
-  const [text, setText] = useState('')
-  // Only at first: choosing a metric must not close the list under the pointer.
-  const [isOpen] = useState(question.metrics.length === 0)
-  const isFull = question.metrics.length >= METRICS_MAX
-  const wanted = fold(text)
-  const groups = new Map<string, Metric[]>()
-  for (const metric of catalog.metrics) {
-    const name = metric.datasets[0] ?? ''
-    groups.set(name, [...(groups.get(name) ?? []), metric])
-  }
-  return (
-    <details open={isOpen} class="picker">
-      <summary>
-        {t.metrics}{' '}
-        <span class="chosen">
-          {question.metrics.map((code) => labelOf(metricOf(catalog, code), language) || code).join('; ') ||
-            t.start}
-        </span>
-      </summary>
-      <p class="hint">{t.metricsHint}</p>
-      {isLive ? (
-        <input
-          type="search"
-          aria-label={`${t.filterList}: ${t.metrics}`}
-          placeholder={t.filterList}
-          data-ignored
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      ) : null}
-      <div class="options">
-        {[...groups].map(([dataset, metrics]) => (
-          <fieldset key={dataset}>
-            <legend>{datasetName(dataset, language)}</legend>
-            {metrics.map((metric) => {
-              const isChosen = question.metrics.includes(metric.code)
-              const reason = metricConflict(metric, question, catalog, language)
-              const label = labelOf(metric, language)
-              const isShown = isChosen || fold(`${label} ${metric.code}`).includes(wanted)
-              return (
-                <label class="check" key={metric.code} hidden={!isShown} title={metric.description}>
-                  <input
-                    type="checkbox"
-                    name="m"
-                    value={metric.code}
-                    checked={isChosen}
-                    disabled={!isChosen && (reason !== null || isFull)}
-                  />{' '}
-                  {label}
-                  {reason === null ? null : <span class="reason"> {reason}</span>}
-                </label>
-              )
-            })}
-          </fieldset>
-        ))}
-      </div>
-    </details>
-  )
-}
-
-function Dimensions({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
-  const { t, language } = useSite()
-  const names = question.groupBy.map(
-    (code) =>
-      labelOf(
-        catalog.dimensions.find((dimension) => dimension.code === code),
-        language,
-      ) || code,
-  )
-  return (
-    <details class="picker">
-      <summary>
-        {t.groupBy} <span class="chosen">{names.join('; ') || t.total}</span>
-      </summary>
-      <div class="options">
-        {inOrder(catalog.dimensions, question.groupBy).map((dimension) => {
-          const isChosen = question.groupBy.includes(dimension.code)
-          const reason = dimensionConflict(dimension, question, catalog, language)
-          return (
-            <label class="check" key={dimension.code}>
-              <input
-                type="checkbox"
-                name="by"
-                value={dimension.code}
-                checked={isChosen}
-                disabled={!isChosen && (reason !== null || question.groupBy.length >= 6)}
-              />{' '}
-              {labelOf(dimension, language)}
-              {reason === null ? null : <span class="reason"> {reason}</span>}
-            </label>
-          )
-        })}
-      </div>
-    </details>
-  )
-}
-
-/** Those chosen first, in the order of the question: the boxes of a form keep it. */
-const inOrder = (dimensions: readonly Dimension[], chosen: readonly string[]): Dimension[] => [
-  ...chosen.flatMap((code) => dimensions.filter((dimension) => dimension.code === code)),
-  ...dimensions.filter((dimension) => !chosen.includes(dimension.code)),
-]
-
-/** Lower case without accents. */
-export const fold = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replaceAll(/\p{Mn}/gu, '')
-    .toLowerCase()
 
 const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   facilities: ['Estabelecimentos', 'Facilities'],

@@ -1,8 +1,9 @@
 /** The rows of an answer as a table: sorted by a click on a head, every number a link to where it comes from. */
 
-import type { Catalog, Metric, QueryAnswer, QueryRow } from '../api.ts'
+import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
-import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
+import { unitBeside } from '../catalog-texts.ts'
+import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { type CellAddress, change, type Question } from '../question.ts'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
@@ -17,6 +18,9 @@ export const labelOf = (
 
 export const metricOf = (catalog: Catalog, code: string): Metric | undefined =>
   catalog.metrics.find((metric) => metric.code === code)
+
+export const dimensionOf = (catalog: Catalog, code: string): Dimension | undefined =>
+  catalog.dimensions.find((dimension) => dimension.code === code)
 
 interface Column {
   /** Name of the value in an answer's row. */
@@ -96,10 +100,7 @@ export function ResultTable(props: {
                 key={code}
                 question={question}
                 field={code}
-                label={labelOf(
-                  catalog.dimensions.find((dimension) => dimension.code === code),
-                  language,
-                )}
+                label={labelOf(dimensionOf(catalog, code), language)}
               />
             ))}
             {columns.map((column) =>
@@ -109,7 +110,7 @@ export function ResultTable(props: {
                   question={question}
                   field={column.name}
                   label={column.label}
-                  unit={unitText(column.metric?.unit, language)}
+                  unit={unitBeside(column.metric, language)}
                   isNumber
                 />
               ) : (
@@ -173,7 +174,7 @@ function Head(props: {
         {label}
         <span aria-hidden="true">{isDown ? ' ▼' : isUp ? ' ▲' : ''}</span>
       </a>
-      {unit === undefined ? null : <span class="unit">{unit}</span>}
+      {unit === undefined || unit === '' ? null : <span class="unit">{unit}</span>}
     </th>
   )
 }
@@ -205,7 +206,9 @@ function Row(props: {
             : name || code || '–'
         const member = row.dimensions[dimension]
         const uf =
-          typeof member === 'object' && member !== null && dimension !== 'state' ? member.uf : undefined
+          typeof member === 'object' && member !== null && !question.groupBy.includes('state')
+            ? member.uf
+            : undefined
         const content =
           isThere && PLACES.has(dimension) && code !== '' ? (
             <PlaceLink level={dimension} code={code}>

@@ -1,0 +1,262 @@
+/**
+ * What the API says in English alone, in Portuguese: formulas of metrics and notes of answers. In: the API's text. Out: the
+ * text to show. A text that is not known here is shown as it is; tests compare these with the catalog, so that none is missed.
+ * Not here: rules and attributes of a facility's record (record-texts.ts), and texts of the pages' own (texts-pt.ts).
+ */
+import type { Catalog, Metric } from './api.ts'
+import { type Language, unitText } from './numbers.ts'
+
+/** @returns the unit, or '' where the label of the metric says it already */
+export function unitBeside(metric: Metric | undefined, language: Language): string {
+  const unit = unitText(metric?.unit, language)
+  const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
+  const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []
+  const isSaid = label.toLowerCase().includes(unit.toLowerCase()) || (base !== '' && label.endsWith(base))
+  return unit !== '%' && isSaid ? '' : unit
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  beds_existing: 'leitos existentes',
+  beds_sus: 'leitos SUS',
+  beds_non_sus: 'leitos não SUS',
+  quantity_existing: 'equipamentos existentes',
+  quantity_in_use: 'equipamentos em uso',
+  quantity_sus: 'equipamentos disponíveis ao SUS',
+}
+const fieldName = (field: string): string => FIELDS[field] ?? field
+
+/** Formulas of measures: sentences of the catalog. */
+const FORMULAS: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
+  [/^Sum of (\w+)\.$/, (field) => `Soma de ${fieldName(field)}.`],
+  [
+    /^Sum of (\w+) less sum of (\w+)\.$/,
+    (field, less) => `Soma de ${fieldName(field)} menos soma de ${fieldName(less)}.`,
+  ],
+  [
+    /^Sum of (\w+) of bed category (\d+)\.$/,
+    (field, code) => `Soma de ${fieldName(field)} da categoria de leito ${code}.`,
+  ],
+  [
+    /^Sum of (\w+) of the bed categories ([\d, ]+): all but the complementary ones, as TabNet counts "(.*)"\.$/,
+    (field, codes, name) =>
+      `Soma de ${fieldName(field)} das categorias de leito ${codes}: todas menos a dos complementares, como o TabNet conta “${name}”.`,
+  ],
+  [
+    /^Sum of (\w+) of the bed types ([\d, ]+): those that the domain table of DATASUS and SIGTAP call UTI; burns and coronary units are in no age\.$/,
+    (field, codes) =>
+      `Soma de ${fieldName(field)} dos tipos de leito ${codes}: os que a tabela de domínio do DATASUS e o SIGTAP chamam de UTI; queimados e unidade coronariana não entram em nenhuma idade.`,
+  ],
+  [
+    /^Offerings: facility, service and classification\.$/,
+    () => 'Ofertas: estabelecimento, serviço e classificação.',
+  ],
+  [/^Offerings with an SUS flag\.$/, () => 'Ofertas marcadas para o SUS.'],
+  [/^Offerings with has_ambulatory or has_ambulatory_sus\.$/, () => 'Ofertas ambulatoriais, do SUS ou não.'],
+  [/^Offerings with has_ambulatory_sus\.$/, () => 'Ofertas ambulatoriais ao SUS.'],
+  [/^Offerings with has_hospital or has_hospital_sus\.$/, () => 'Ofertas hospitalares, do SUS ou não.'],
+  [/^Offerings with has_hospital_sus\.$/, () => 'Ofertas hospitalares ao SUS.'],
+  [
+    /^Offerings with a declaration of characteristic 2 or 3\.$/,
+    () => 'Ofertas com declaração de característica 2 ou 3.',
+  ],
+  [/^Distinct active facilities\.$/, () => 'Estabelecimentos ativos distintos.'],
+  [
+    /^Distinct facilities with a bed quantity above 0\.$/,
+    () => 'Estabelecimentos distintos com algum leito.',
+  ],
+  [/^Distinct facilities with SUS beds above 0\.$/, () => 'Estabelecimentos distintos com algum leito SUS.'],
+  [
+    /^Distinct facilities with (?:a|an equipment) quantity above 0\.$/,
+    () => 'Estabelecimentos distintos com algum equipamento.',
+  ],
+  [
+    /^Distinct facilities with an SUS quantity above 0\.$/,
+    () => 'Estabelecimentos distintos com algum equipamento ao SUS.',
+  ],
+  [/^Distinct facilities with an offering\.$/, () => 'Estabelecimentos distintos com alguma oferta.'],
+  [
+    /^Distinct facilities with an SUS offering\.$/,
+    () => 'Estabelecimentos distintos com alguma oferta ao SUS.',
+  ],
+  [
+    /^Distinct facilities with SUS beds, SUS equipment or an SUS offering\.$/,
+    () => 'Estabelecimentos distintos com leito, equipamento ou oferta ao SUS.',
+  ],
+  [
+    /^Distinct facilities that the registry links to SUS .*\.$/,
+    () =>
+      'Estabelecimentos distintos que o cadastro vincula ao SUS (VINC_SUS dos arquivos por estado); sem dado onde os arquivos do mês não o publicam.',
+  ],
+  [
+    /^Distinct equipment types with a quantity above 0\.$/,
+    () => 'Tipos distintos de equipamento com algum equipamento.',
+  ],
+  [/^Distinct services offered\.$/, () => 'Serviços distintos ofertados.'],
+  [
+    /^Population of the newest census of the release\.$/,
+    () => 'População do censo mais novo desta versão dos dados.',
+  ],
+  [
+    /^Population of the newest estimate of the release\.$/,
+    () => 'População da estimativa mais nova desta versão dos dados.',
+  ],
+  [
+    /^Population of the newest year of the estimates by municipality, sex and age of the Ministry of Health \(POPSBR\): .*\.$/,
+    () =>
+      'População do ano mais novo das estimativas do Ministério da Saúde por município, sexo e idade (POPSBR): outra fonte que o censo e as estimativas do IBGE.',
+  ],
+]
+
+/** Basis of the rates → what they are divided by, in place of the census. */
+const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
+  estimate: ['População estimada', 'Estimated population'],
+  estimate_of_period: ['População estimada do ano do período', 'Estimated population of the period’s year'],
+}
+
+/** @returns the first translation that fits, or null */
+function translate(
+  text: string,
+  table: readonly (readonly [RegExp, (...groups: string[]) => string])[],
+): string | null {
+  for (const [pattern, write] of table) {
+    const found = pattern.exec(text)
+    if (found !== null) return write(...found.slice(1))
+  }
+  return null
+}
+
+/**
+ * @param basis of the question; '' is the census
+ * @returns a ratio by the labels of its metrics, a measure as a sentence; null where Portuguese lacks it
+ */
+export function formulaText(metric: Metric, catalog: Catalog, language: Language, basis = ''): string | null {
+  const { formula } = metric
+  if (metric.kind !== 'ratio') return language === 'en' ? formula : translate(formula, FORMULAS)
+  const isPt = language === 'pt'
+  return formula
+    .replace(/^1 × /, '')
+    .replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString(isPt ? 'pt-BR' : 'en-GB'))
+    .replace(/[a-z][a-z0-9_]{3,}/g, (code) => {
+      const base = code === metric.denominator && code === 'population_census' ? BASES[basis] : undefined
+      if (base !== undefined) return base[isPt ? 0 : 1]
+      const found = catalog.metrics.find((other) => other.code === code)
+      return found === undefined ? code : isPt ? found.label : found.label_en
+    })
+}
+
+const TABLES: Readonly<Record<string, string>> = {
+  facilities: 'estabelecimentos',
+  bed_capacity: 'leitos',
+  equipment_inventory: 'equipamentos',
+  specialized_services: 'serviços especializados',
+  population: 'população',
+  population_by_age: 'população por idade',
+}
+const months = (text: string): string =>
+  text.replace(/(\d+) months to /, '$1 meses até ').replace('of any month', 'de nenhum mês')
+
+/** Notes of answers. Codes of metrics and dimensions in them are put in words afterwards. */
+const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
+  [
+    /^(.*): membership of municipalities by the edition (.*) of the territorial base, for all periods\.$/,
+    (places, edition) =>
+      `${places}: municípios segundo a edição ${edition} da base territorial, em todos os meses.`,
+  ],
+  [
+    /^(\w+) (.*): not collected for any state; (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
+    (table, when, metrics) =>
+      `${TABLES[table] ?? table}, ${months(when)}: não coletado em nenhum estado; sem dado onde a resposta precisa disso: ${metrics}.`,
+  ],
+  [
+    /^(\w+) (.*): not collected for (.*); (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
+    (table, when, states, metrics) =>
+      `${TABLES[table] ?? table}, ${months(when)}: não coletado em ${states}; sem dado onde a resposta precisa disso: ${metrics}.`,
+  ],
+  [
+    /^(\w+) (.*): collected for (.*) only; (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
+    (table, when, states, metrics) =>
+      `${TABLES[table] ?? table}, ${months(when)}: coletado só em ${states}; sem dado onde a resposta precisa do resto: ${metrics}.`,
+  ],
+  [
+    /^specialized_services (.*): the files by state since 2010 do not say who provides a service; (.*) (?:is|are) null .*\.$/,
+    (when, metrics) =>
+      `serviços especializados, ${months(when)}: os arquivos por estado desde 2010 não dizem quem presta o serviço; sem dado onde a resposta precisa disso: ${metrics}.`,
+  ],
+  [
+    /^facilities (.*): the files do not publish the registry's link to SUS; (.*) (?:is|are) null .*\.$/,
+    (when, metrics) =>
+      `estabelecimentos, ${months(when)}: os arquivos não publicam o vínculo com o SUS; sem dado onde a resposta precisa disso: ${metrics}.`,
+  ],
+  [
+    /^change: (\w+) was not collected for (.*); the change of (.*) is null(?: in (.*))?\.$/,
+    (table, base, compared, states) =>
+      `Variação: ${TABLES[table] ?? table} não coletado em ${base}; a variação de ${compared} fica sem dado${states === undefined ? '' : ` em ${states}`}.`,
+  ],
+  [/^change: (.*)$/, (rest) => `Variação: ${noteInWords(rest)}`],
+  [
+    /^(\w+): has no reference period, so there is no change\.$/,
+    (metric) => `${metric}: não tem mês, então não tem variação.`,
+  ],
+  [
+    /^The newest periods of what is asked for differ: (.*)\.$/,
+    (list) => `Os meses mais novos do que se pergunta são diferentes: ${list}.`,
+  ],
+  [
+    /^The release is of (.*) alone: totals are of .*\.$/,
+    (states) => `Esta versão dos dados é só de ${states}: os totais são de ${states}.`,
+  ],
+  [
+    /^population_by_age: estimates of the Ministry of Health for 1 July (\d+) .*\.$/,
+    (year) =>
+      `População por idade: estimativas do Ministério da Saúde para 1º de julho de ${year} (POPSBR), outra fonte que o censo e as estimativas do IBGE: os totais diferem.`,
+  ],
+  [
+    /^(\w+): there is no estimate of (.*) or before; its rates are null\.$/,
+    (metric, year) => `${metric}: não há estimativa de ${year} ou antes; as taxas ficam sem dado.`,
+  ],
+  [
+    /^(\w+): there is no estimate of (.*); its months are divided by the estimate of (.*)\.$/,
+    (metric, year, used) =>
+      `${metric}: não há estimativa de ${year}; seus meses são divididos pela de ${used}.`,
+  ],
+  [
+    /^(\w+): the periods? (?:from )?(\S+)(?: to (\S+))? lies? more than (\d+) years from the denominator, the (census|estimate) of (\d+)\.$/,
+    (metric, first, last, years, kind, year) =>
+      `${metric}: ${last === undefined ? first : `${first} a ${last}`} a mais de ${years} anos do denominador, ${kind === 'census' ? 'o censo' : 'a estimativa'} de ${year}.`,
+  ],
+  [
+    /^(\w+): null in (\d+) of (\d+) rows, which (are not in the source of the population|have no denominator)\.$/,
+    (metric, count, total, why) =>
+      `${metric}: sem dado em ${count} de ${total} linhas, que ${why.startsWith('are') ? 'não estão na fonte da população' : 'não têm denominador'}.`,
+  ],
+  [
+    /^equipment_sus: quantities published by the source and quantities taken from its flag .*$/,
+    () =>
+      'Equipamentos disponíveis ao SUS: quantidades publicadas pela fonte e quantidades tomadas da sua marca estão lado a lado.',
+  ],
+  [
+    /^beds_non_sus: in (\d+) records of (\S+) the publisher registers more SUS beds than beds; they count as negative\.$/,
+    (count, month) =>
+      `Leitos não SUS: em ${count} registros de ${month} a fonte registra mais leitos SUS do que leitos; contam como negativos.`,
+  ],
+]
+
+const noteInWords = (note: string): string => translate(note, NOTES) ?? note
+
+/** @returns a note of an answer, its codes of metrics and dimensions as labels; `isKnown` is false where it stays English */
+export function noteText(
+  note: string,
+  catalog: Catalog,
+  language: Language,
+): { readonly text: string; readonly isKnown: boolean } {
+  if (language === 'en') return { text: note, isKnown: true }
+  const found = translate(note, NOTES)
+  if (found === null) return { text: note, isKnown: false }
+  const labels = new Map(
+    [...catalog.dimensions, ...catalog.metrics].map(({ code, label }) => [code, label] as const),
+  )
+  return {
+    text: found.replace(/[a-z][a-z0-9]*(?:_[a-z0-9]+)*/g, (word) => labels.get(word) ?? word),
+    isKnown: true,
+  }
+}

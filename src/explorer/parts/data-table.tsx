@@ -1,0 +1,56 @@
+/** A table of what is not a question's answer: heads, rows, numbers to the right, in a frame that scrolls sideways. */
+import type { ComponentChildren } from 'preact'
+import { Scroll } from './scroll.tsx'
+
+export interface DataHead {
+  readonly text: ComponentChildren
+  readonly isNumber?: boolean
+}
+
+export interface DataRow {
+  readonly key: string
+  /** The first names the row. */
+  readonly cells: readonly ComponentChildren[]
+}
+
+export function DataTable(props: {
+  readonly label: string
+  readonly heads: readonly DataHead[]
+  readonly rows: readonly DataRow[]
+}) {
+  const { label, heads, rows } = props
+  const classOf = (index: number): string | undefined =>
+    heads[index]?.isNumber === true ? 'number' : undefined
+  return (
+    <Scroll label={label}>
+      <table class="data">
+        <thead>
+          <tr>
+            {heads.map(({ text }, index) => (
+              <th key={index} scope="col" class={classOf(index)}>
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells }) => (
+            <tr key={key}>
+              {cells.map((cell, index) =>
+                index === 0 ? (
+                  <th key={index} scope="row">
+                    {cell}
+                  </th>
+                ) : (
+                  <td key={index} class={classOf(index)}>
+                    {cell}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
+}

@@ -1,0 +1,125 @@
+/** What the API says in English alone is said in Portuguese on the pages: formulas, notes, rules, attributes. None is missed. */
+import t from 'tap'
+import type { Catalog, Metric } from '../../src/explorer/api.ts'
+import { formulaText, noteText, unitBeside } from '../../src/explorer/catalog-texts.ts'
+import {
+  basisConflict,
+  dimensionConflict,
+  metricConflict,
+  monthBefore,
+} from '../../src/explorer/conflicts.ts'
+import { unitText } from '../../src/explorer/numbers.ts'
+import { matches } from '../../src/explorer/parts/options.tsx'
+import { EMPTY_QUESTION } from '../../src/explorer/question.ts'
+import { ATTRIBUTES, ruleText } from '../../src/explorer/record-texts.ts'
+import { EN } from '../../src/explorer/texts-en.ts'
+import { PT } from '../../src/explorer/texts-pt.ts'
+import { RULES } from '../../src/model/rules.ts'
+import { ORIGINS, RULE_TEXTS } from '../../src/query/derived-provenance.ts'
+import { startExplorer } from '../fixtures/explorer-server.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const server = await startExplorer({ release: await makeSmallRelease('gaps') })
+t.teardown(() => server.close())
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+const get = async (path: string, body?: unknown): Promise<any> => {
+  const response = await fetch(server.address + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return response.json()
+}
+const catalog: Catalog = (await get('/v1/analytics/catalog')).data
+
+t.test('every formula and unit of the catalog has Portuguese', async (t) => {
+  for (const metric of catalog.metrics) {
+    const formula = formulaText(metric, catalog, 'pt') ?? ''
+    t.not(formula, '', metric.code)
+    t.notMatch(formula, /\b(of|the|with|above|Sum|Distinct|[a-z]+_[a-z_]+)\b/, `${metric.code}: ${formula}`)
+    t.notMatch(unitText(metric.unit, 'pt'), /\b(per|beds|pieces|facilities|inhabitants|types)\b/, metric.unit)
+  }
+  const rate = catalog.metrics.find(({ code }) => code === 'beds_existing_per_100k') as Metric
+  t.equal(formulaText(rate, catalog, 'pt'), '100.000 × Leitos existentes ÷ População do censo')
+  t.equal(formulaText(rate, catalog, 'pt', 'estimate'), '100.000 × Leitos existentes ÷ População estimada')
+  t.equal(formulaText(rate, catalog, 'en'), '100,000 × Existing beds ÷ Census population')
+  t.equal(unitBeside(rate, 'pt'), '', 'the label says it')
+  t.equal(unitBeside({ ...rate, label: 'Leitos' }, 'pt'), 'leitos por 100 mil habitantes')
+})
+
+t.test('notes of answers are said in Portuguese, by labels', async (t) => {
+  const state = (value: string) => ({ dimension: 'state', operator: 'EQ', value })
+  const month = (value: string) => ({ dimension: 'reference_period', operator: 'EQ', value })
+  const questions = [
+    { metrics: ['beds_existing_per_100k', 'equipment_in_use'], group_by: ['health_region'] },
+    { metrics: ['bed_capacity_sus', 'service_offerings'], group_by: ['state'], change: { to: 'previous' } },
+    { metrics: ['bed_capacity_sus', 'population_census'], change: { to: '-12' }, filters: [state('AC')] },
+    {
+      metrics: ['beds_existing_per_100k'],
+      group_by: ['reference_period'],
+      population_basis: 'estimate_of_period',
+    },
+    { metrics: ['facilities_per_100k'], filters: [month('2009-12'), state('RR')] },
+    { metrics: ['service_offerings_outsourced'], filters: [month('2026-05'), state('RR')] },
+    { metrics: ['facilities_linked_sus'], filters: [month('2026-02')] },
+    { metrics: ['population_by_age'], group_by: ['municipality'] },
+    { metrics: ['beds_sus_share'], group_by: ['municipality'], filters: [month('2026-02'), state('AC')] },
+    { metrics: ['equipment_sus'], group_by: ['reference_period'], filters: [state('RR')] },
+  ]
+  const seen = new Set<string>()
+  for (const question of questions) {
+    const { meta } = await get('/v1/analytics/query', question)
+    for (const note of (meta?.notes ?? []) as string[]) seen.add(note)
+  }
+  t.ok(seen.size >= 8, `${seen.size} notes`)
+  for (const note of seen) {
+    const { text, isKnown } = noteText(note, catalog, 'pt')
+    t.ok(isKnown, note)
+    t.notMatch(text, /\b(not collected|null|rows|the|which|[a-z]+_[a-z]+)\b/, text)
+  }
+  t.same(noteText('Something new.', catalog, 'pt'), { text: 'Something new.', isKnown: false })
+})
+
+t.test('every rule and attribute of provenance has Portuguese', async (t) => {
+  const derived = Object.values(ORIGINS).flatMap((own) =>
+    Object.values(own).flatMap(({ rule }) => Object.values(rule)),
+  )
+  for (const rule of [...Object.values(RULES), ...Object.values(RULE_TEXTS), ...derived])
+    t.ok(ruleText(rule) !== null, rule)
+  t.equal(
+    ruleText(`${RULES.quantity}; the record adds up its 3 published rows`),
+    'número inteiro, zero ou mais; o registro soma as suas 3 linhas publicadas',
+  )
+  const { data } = await get('/v1/facilities?limit=1&uf=RR')
+  const { data: provenance } = await get(`/v1/facilities/${data[0].cnes_code}/provenance`)
+  for (const { attribute, rule } of provenance.entries) {
+    t.ok(attribute in ATTRIBUTES, attribute)
+    t.ok(ruleText(rule) !== null, rule)
+  }
+})
+
+t.test('both languages have the same texts', async (t) => {
+  t.same(Object.keys(EN).sort(), Object.keys(PT).sort())
+})
+
+t.test('what does not go together says why', async (t) => {
+  const find = <Entry extends { code: string }>(list: readonly Entry[], code: string): Entry =>
+    list.find((entry) => entry.code === code) as Entry
+  const beds = { ...EMPTY_QUESTION, metrics: ['bed_capacity_sus'], groupBy: ['bed_type'] }
+  const equipment = find(catalog.dimensions, 'equipment_type')
+  t.equal(dimensionConflict(equipment, beds, catalog, 'pt'), 'Não existe para Leitos SUS')
+  t.equal(dimensionConflict(find(catalog.dimensions, 'state'), beds, catalog, 'pt'), null)
+  t.equal(metricConflict(find(catalog.metrics, 'equipment_in_use'), beds, catalog, 'pt'), 'Sem Tipo de leito')
+  t.equal(metricConflict(find(catalog.metrics, 'bed_capacity_existing'), beds, catalog, 'pt'), null)
+  t.match(basisConflict(beds, catalog, 'pt'), /taxas/)
+  t.equal(basisConflict({ ...beds, metrics: ['beds_sus_per_100k'] }, catalog, 'pt'), null)
+  t.equal(monthBefore('2026-05', 12), '2025-05')
+  t.equal(monthBefore('2026-01', 1), '2025-12')
+})
+
+t.test('choices are found by words in any order, accents or not', async (t) => {
+  t.ok(matches('Leitos de UTI existentes por 100 mil habitantes', 'existentes uti'))
+  t.ok(matches('Região de saúde', 'saude regiao'))
+  t.notOk(matches('Leitos de UTI', 'equipamento'))
+})
