@@ -109,7 +109,13 @@ async function ask(body: unknown): Promise<any> {
   return response.json()
 }
 
-const answerOf = (page: Page): Promise<string> => page.locator('.answer').innerText()
+/** All that an answer shows but what the pointer or the arrows are on, which is in no address. */
+const answerOf = (page: Page): Promise<string> =>
+  page.locator('.answer').evaluate((answer) => {
+    const copy = answer.cloneNode(true) as HTMLElement
+    copy.querySelector('.reading')?.remove()
+    return copy.textContent ?? ''
+  })
 const numberOf = (text: string): number => Number(text.replaceAll('.', '').replace(',', '.').replace('+', ''))
 const shown = (value: number, decimals = 0): string =>
   new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
@@ -570,8 +576,8 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
 
 t.test('the picture of the README', async (t) => {
   const file = fileURLToPath(new URL('../../docs/explorer.png', import.meta.url))
-  const { page } = await open(VIEWS.picture)
-  const picture = await page.screenshot({ clip: { x: 0, y: 0, width: 1280, height: 800 } })
+  const { page } = await open(VIEWS.picture, { width: 1680 })
+  const picture = await page.screenshot({ clip: { x: 0, y: 0, width: 1680, height: 880 } })
   if (process.argv.includes('--update-picture')) writeFileSync(file, picture)
   t.ok(
     existsSync(file),

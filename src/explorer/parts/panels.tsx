@@ -41,13 +41,15 @@ export function LineagePanel(props: {
       </p>
       <h2 id="lineage-title">{t.lineage}</h2>
       <dl>
-        <dt>{labelOf(metric, language)}</dt>
-        <dd class="big">
-          {first?.answer.meta.value == null
-            ? t.noData
-            : formatNumber(first.answer.meta.value, decimals, language)}{' '}
-          <small>{unitBeside(metric, language)}</small>
-        </dd>
+        <div>
+          <dt>{labelOf(metric, language)}</dt>
+          <dd class="big">
+            {first?.answer.meta.value == null
+              ? t.noData
+              : formatNumber(first.answer.meta.value, decimals, language)}{' '}
+            <small>{unitBeside(metric, language)}</small>
+          </dd>
+        </div>
         {Object.entries(cell.key).map(([dimension, code]) => (
           <div key={dimension}>
             <dt>{labelOf(dimensionOf(catalog, dimension), language)}</dt>
@@ -58,14 +60,16 @@ export function LineagePanel(props: {
             </dd>
           </div>
         ))}
-        <dt>{t.formula}</dt>
-        <dd>
-          {metric === undefined
-            ? null
-            : (formulaText(metric, catalog, language, question.basis) ?? (
-                <span lang="en">{metric.formula}</span>
-              ))}
-        </dd>
+        <div>
+          <dt>{t.formula}</dt>
+          <dd>
+            {metric === undefined
+              ? null
+              : (formulaText(metric, catalog, language, question.basis) ?? (
+                  <span lang="en">{metric.formula}</span>
+                ))}
+          </dd>
+        </div>
       </dl>
       {records.sides.map(({ side, answer }) => (
         <div key={side}>
