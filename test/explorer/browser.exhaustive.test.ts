@@ -457,7 +457,10 @@ t.test('the citation names release and fingerprint; the query runs as it is show
   if (python.code === null) t.comment(python.output)
   else t.same(JSON.parse(python.output), data, 'Python')
   const script = join(temporaryFolder('snippet'), 'query.mts')
-  writeFileSync(script, `${await codeOf('TypeScript')}\nconsole.log(JSON.stringify(rows))`)
+  writeFileSync(
+    script,
+    `${(await codeOf('TypeScript')).replace('…', server.key)}\nconsole.log(JSON.stringify(rows))`,
+  )
   const loader = createRequire(import.meta.url).resolve('tsx')
   const typed = await run(process.execPath, ['--import', pathToFileURL(loader).href, script], env)
   t.same(JSON.parse(typed.output), data, 'TypeScript')

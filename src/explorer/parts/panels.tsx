@@ -206,7 +206,12 @@ function citations(
 }
 
 /** The same query in the languages people work in, pinned to the release of the answer. */
-function snippets(question: Question, answer: QueryAnswer, origin: string): Record<string, string> {
+function snippets(
+  question: Question,
+  answer: QueryAnswer,
+  origin: string,
+  t: { readonly key: string },
+): Record<string, string> {
   const body = JSON.stringify({
     ...bodyOf(question),
     limit: 10_000,
@@ -217,7 +222,7 @@ function snippets(question: Question, answer: QueryAnswer, origin: string): Reco
     curl: `curl -s '${url}' -H "Authorization: Bearer $SUS_KEY" \\\n  -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
     Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request("${url}", data=r'''${body}'''.encode(), headers={\n    "Authorization": "Bearer " + os.environ["SUS_KEY"], "Content-Type": "application/json"})\nwith urllib.request.urlopen(request) as answer:\n    rows = json.load(answer)["data"]`,
     R: `library(httr2)\n\nanswer <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(r"(${body})", "application/json") |>\n  req_perform() |>\n  resp_body_json()\nrows <- answer$data`,
-    TypeScript: `import { env } from 'node:process'\n\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${env.SUS_KEY}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data: rows } = await response.json()`,
+    TypeScript: `const key = '…' // ${t.key}\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data: rows } = await response.json()`,
   }
 }
 
@@ -279,7 +284,7 @@ export function VerifyPanel(props: {
       </details>
       <details>
         <summary>{t.asCode}</summary>
-        {Object.entries(snippets(question, answer, origin)).map(([name, text]) => (
+        {Object.entries(snippets(question, answer, origin, t)).map(([name, text]) => (
           <div key={name}>
             <h3>{name}</h3>
             <Code text={text} label={name} />
