@@ -122,6 +122,9 @@ const textOf = (value: Value | undefined, t: { yes: string; no: string; noData: 
 const nameOf = (record: Record_): string =>
   String(record.trade_name ?? record.legal_name ?? `CNES ${record.cnes_code}`)
 
+/** Files by state name no facilities; other files may. */
+const hasName = (record: Record_): boolean => record.trade_name !== null || record.legal_name !== null
+
 function View({ data }: { readonly data: FacilityData }) {
   const { t, language, href, visit } = useSite()
   const { record, tables, shown } = data
@@ -129,7 +132,7 @@ function View({ data }: { readonly data: FacilityData }) {
   return (
     <>
       <h1>
-        {nameOf(record)} <small>CNES {String(record.cnes_code)}</small>
+        {nameOf(record)} {hasName(record) ? <small>CNES {String(record.cnes_code)}</small> : null}
       </h1>
       <p class="lead">
         {textOf(record.facility_type_name, t)},{' '}

@@ -21,6 +21,11 @@ export function DataTable(props: {
   const { label, heads, rows } = props
   const classOf = (index: number): string | undefined =>
     heads[index]?.isNumber === true ? 'number' : undefined
+  // On a phone cells stand below each other, each under its head.
+  const labelOf = (index: number): string | undefined => {
+    const text = heads[index]?.text
+    return typeof text === 'string' ? text : undefined
+  }
   return (
     <Scroll label={label}>
       <table class="data">
@@ -42,7 +47,7 @@ export function DataTable(props: {
                     {cell}
                   </th>
                 ) : (
-                  <td key={index} class={classOf(index)}>
+                  <td key={index} class={classOf(index)} data-label={labelOf(index)}>
                     {cell}
                   </td>
                 ),

@@ -66,7 +66,7 @@ export function Filters({ question, data }: { readonly question: Question; reado
           <input
             type="search"
             aria-label={t.filterSearch}
-            placeholder={t.filterSearch}
+            placeholder={t.filterHint}
             autocomplete="off"
             data-ignored
             onInput={(event) => setText(event.currentTarget.value)}

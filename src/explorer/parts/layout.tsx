@@ -125,10 +125,19 @@ export function ProblemNotice({ problem }: { readonly problem: Problem }) {
     <section class="problem" role="alert">
       <h2>{t.problem}</h2>
       <p>{words}</p>
-      {(problem.errors ?? []).map(({ pointer, parameter, message, allowed }) => (
+      {(problem.errors ?? []).map(({ pointer, parameter, message, allowed = [] }, index) => (
         <p key={`${pointer}${parameter}${message}`}>
-          <code>{pointer ?? parameter}</code> {message}
-          {allowed === undefined || allowed.length > 20 ? '' : `: ${allowed.join(', ')}`}
+          {/* The sentence above is that of the first. */}
+          {index === 0 ? null : (
+            <>
+              <code>{pointer ?? parameter}</code> {message}{' '}
+            </>
+          )}
+          {allowed.length === 0 || allowed.length > 20 ? null : (
+            <span class="hint">
+              {t.possible}: {allowed.join(', ')}
+            </span>
+          )}
         </p>
       ))}
       {isPinned ? (

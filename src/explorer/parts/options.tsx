@@ -39,7 +39,7 @@ export function Options(props: {
   const groups = groupsOf(open, ({ group = '' }) => group)
   return (
     <div class="options" data-walk>
-      {isLive && list.length >= SEARCH_FROM ? (
+      {isLive && open.length > 0 && list.length >= SEARCH_FROM ? (
         <input
           type="search"
           aria-label={`${t.filterList}: ${label}`}

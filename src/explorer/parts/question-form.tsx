@@ -187,8 +187,8 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
         </p>
       )}
       <div class="pair">
-        <Choice name="from" label={t.from} value={from} options={{ '': t.newest, ...months }} />
-        <Choice name="to" label={t.to} value={to} options={{ '': t.newest, ...months }} />
+        <Choice name="from" label={t.from} value={from} options={{ '': t.newestShort, ...months }} />
+        <Choice name="to" label={t.to} value={to} options={{ '': t.newestShort, ...months }} />
       </div>
       <Choice
         name="over"
