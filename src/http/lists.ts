@@ -21,12 +21,14 @@ import {
 } from '../query/list.ts'
 import { parseSort, type SortTerm } from '../query/list-order.ts'
 import { chordFrom, distanceOf, type Near, type Place, placeOf, reachOf } from '../query/places.ts'
+import { ALL_STATES } from '../release/collected.ts'
 import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import type { RowItem, RowPage, RowStore } from '../rows/row-store.ts'
 import { toByteString } from './envelope.ts'
 import { facilitiesFromEngine, facilitiesFromRows, withFacilities } from './facility-beside.ts'
 import {
   facilitiesAsked,
+  isIncomplete,
   latestPeriodOf,
   notesOf,
   type States,
@@ -70,11 +72,9 @@ export interface AskedList {
   readonly includesFacility: boolean
   /** What of it was not collected; its total is null then. */
   readonly notes: readonly string[]
-}
-/** One page of it. */
-export interface AskedPage extends AskedList {
+  /** Rows of a page; of a page of JSON, unless another form of the list says otherwise. */
   readonly limit: number
-  /** Rows are wanted one by one. */
+  /** Rows are wanted one by one: something is to be added to each of them. */
   readonly isApart: boolean
 }
 
@@ -134,9 +134,10 @@ export function pathFilterOf({ pathFilter, dataset }: ListRoute, params: Params)
 
 /** Filters of the route with their defaults: active facilities only, unless the request says otherwise. */
 function filtersOf(route: ListRoute, params: Params): Record<string, string> {
-  const filters: Record<string, string> = { ...route.defaults }
+  const filters: Record<string, string> = {}
+  for (const name in route.defaults) filters[name] = route.defaults[name] as string
   for (const name of route.filters) if (params[name] !== undefined) filters[name] = params[name]
-  return { ...filters, ...pathFilterOf(route, params) }
+  return route.pathFilter === undefined ? filters : { ...filters, ...pathFilterOf(route, params) }
 }
 
 /**
@@ -152,16 +153,21 @@ function readList(
 ): AskedList {
   const dataset = route.dataset.name as DatasetName
   const registry = tableOf(dataset)
-  const states = statesOfList(registry === null ? {} : filters, ofFacilities, view)
+  // Where everything was collected, nothing depends on the states.
+  const states = isIncomplete(view)
+    ? statesOfList(registry === null ? {} : filters, ofFacilities, view)
+    : ALL_STATES
   const period = choosePeriod(view, dataset, params.reference_period, states)
   const lacking = 'the list is not complete, and its total is null'
   const sort = parseSort(params.sort)
   const place = route.features === undefined ? null : placeOf(params)
   const question: ListQuestion = { dataset: route.dataset, filters, period, sort, place }
   const order = orderOf(question)
+  const includesFacility = params.include === 'facility'
   // What a plain list is bound to is what it always was: its cursors stay good.
-  const bound = place === null ? {} : { place: JSON.stringify(place) }
-  const asked = { ...filtersOf(route, params), reference_period: String(period), ...bound }
+  const asked = filtersOf(route, params)
+  asked.reference_period = String(period)
+  if (place !== null) asked.place = JSON.stringify(place)
   const digest = digestListQuery(dataset, asked, [
     ...(params.sort === undefined ? [] : [params.sort]),
     ...order,
@@ -176,7 +182,9 @@ function readList(
     digest,
     after: cursor === null ? null : continueWalk(cursor, view, digest),
     counts: params.count === 'true',
-    includesFacility: params.include === 'facility',
+    includesFacility,
+    limit: params.limit === undefined ? route.limit.default : Number(params.limit),
+    isApart: includesFacility || place?.near != null,
     notes: registry === null ? [] : notesOf(view, registry, { states, filters, period }, lacking),
   }
 }
@@ -218,15 +226,6 @@ export async function askList(route: ListRoute, request: EngineRequest): Promise
   return readList(route, request, filters, states)
 }
 
-/** A page of JSON: rows together unless something is to be added to each of them. */
-function pageOfJson(route: ListRoute, list: AskedList, { limit }: Params): AskedPage {
-  return {
-    ...list,
-    limit: limit === undefined ? route.limit.default : Number(limit),
-    isApart: list.includesFacility || list.place?.near != null,
-  }
-}
-
 /** @throws AppError 'invalid_request', 'invalid_cursor' @returns null where the row files do not hold the page */
 export function listFromRows(route: ListRoute, request: RowRequest): JsonResult | null {
   const { params, view, rows } = request
@@ -236,18 +235,18 @@ export function listFromRows(route: ListRoute, request: RowRequest): JsonResult 
   const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
   const states = statesFromRows(codes, view, rows)
   if (states === undefined) return null
-  const list = pageOfJson(route, readList(route, request, filters, states), params)
+  const list = readList(route, request, filters, states)
   const page = pageFromRows(list, request)
   return page === null ? null : describePage(page, list, request)
 }
 
 /** @throws AppError 'invalid_request', 'invalid_cursor', those of the engine */
 export async function answerList(route: ListRoute, request: EngineRequest): Promise<JsonResult> {
-  const list = pageOfJson(route, await askList(route, request), request.params)
+  const list = await askList(route, request)
   return describePage(await findPage(list, request), list, request)
 }
 
-function describePage(page: RowPage, list: AskedPage, request: RowRequest): JsonResult {
+function describePage(page: RowPage, list: AskedList, request: RowRequest): JsonResult {
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
@@ -269,7 +268,7 @@ export const paginationOf = (
 })
 
 /** @returns a page with all that is to be said of its rows, from row files or from the engine */
-export async function findPage(list: AskedPage, request: EngineRequest): Promise<RowPage> {
+export async function findPage(list: AskedList, request: EngineRequest): Promise<RowPage> {
   const found = pageFromRows(list, request)
   if (found !== null) return found
   const { view, engine, signal } = request
@@ -281,7 +280,7 @@ export async function findPage(list: AskedPage, request: EngineRequest): Promise
   return { ...page, items: withFacilities(items, await facilitiesFromEngine(items, view, engine, signal)) }
 }
 
-function pageFromRows(list: AskedPage, { view, rows }: RowRequest): RowPage | null {
+function pageFromRows(list: AskedList, { view, rows }: RowRequest): RowPage | null {
   if (!holds(view, list.dataset)) return null
   const page = rows?.find(view, list.dataset, list.question.period)?.page(list) ?? null
   if (page === null || !list.isApart) return page
@@ -298,7 +297,7 @@ const withDistances = (items: readonly RowItem[], { place }: AskedList): readonl
 
 const COORDINATES: readonly FieldName[] = ['latitude', 'longitude']
 
-async function pageFromEngine(list: AskedPage, { engine, view, signal }: EngineRequest): Promise<RowPage> {
+async function pageFromEngine(list: AskedList, { engine, view, signal }: EngineRequest): Promise<RowPage> {
   const { question, limit, after, order, isApart, place } = list
   const more = isApart && question.dataset.detail?.includes('latitude') === true ? COORDINATES : []
   if (place?.near != null) return pageNear(list, place.near, more, { engine, view, signal })
@@ -313,7 +312,7 @@ async function pageFromEngine(list: AskedPage, { engine, view, signal }: EngineR
 
 /** Distances are not the engine's to compute: it gives the rows that may be near, and those of the page. */
 async function pageNear(
-  list: AskedPage,
+  list: AskedList,
   near: Near,
   more: readonly FieldName[],
   { engine, view, signal }: Pick<EngineRequest, 'engine' | 'view' | 'signal'>,
@@ -346,7 +345,7 @@ function pageOf(
   rows: readonly Row[],
   hasMore: boolean,
   total: number | null,
-  { isApart }: AskedPage,
+  { isApart }: AskedList,
   chord: ReturnType<typeof chordFrom> | null,
   order: readonly string[],
 ): RowPage {

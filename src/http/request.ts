@@ -159,8 +159,19 @@ function answerRequest(
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
   const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
-  const found = { mounted, request, parts, access, gzipWanted, requestKey, params, body }
-  const context: Context = { ...found, format, pin, cursor }
+  const context: Context = {
+    mounted,
+    request,
+    parts,
+    access,
+    gzipWanted,
+    requestKey,
+    params,
+    format,
+    body,
+    pin,
+    cursor,
+  }
   if (mounted.area === null) return run(context, null)
   const view = chooseRelease(parts.releases, pin, cursor)
   return view instanceof Promise
