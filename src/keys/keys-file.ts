@@ -22,6 +22,7 @@ import { CAPABILITIES } from '../model/capabilities.ts'
 import { withFileLock } from './file-lock.ts'
 import { KEY_ID } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
+import { keepReserve, writeInReserve } from './reserve.ts'
 
 /** Largest rate of a key, requests a minute. */
 export const RATE_MAX = 100_000_000
@@ -78,25 +79,35 @@ export function readKeysFile(file: string): readonly KeyRecord[] {
 /**
  * Changes the list under the lock and replaces the file atomically: a reader sees the old list or the new one.
  * @param change gets the records, returns the new ones and a result to hand back
+ * @param usesReserve whether it is to be made with the reserve where the disk is full
  * @throws KeysError as readKeysFile, or when another command holds the lock
  */
 export function updateKeysFile<Result>(
   file: string,
   change: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; result: Result },
+  usesReserve = false,
 ): Result {
   mkdirSync(dirname(file), { recursive: true })
   return withFileLock(file, (assertHeld) => {
     const { records, result } = change(readKeysFile(file))
     if (records.length > KEYS_MAX) throw new KeysError(`${file} holds ${KEYS_MAX} keys already.`)
     const temporary = `${file}.${process.pid}.tmp`
+    const text = `${JSON.stringify({ format: 1, keys: records }, null, 2)}\n`
     try {
-      writeWhole(temporary, `${JSON.stringify({ format: 1, keys: records }, null, 2)}\n`)
+      try {
+        writeWhole(temporary, text)
+      } catch (error) {
+        const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
+        rmSync(temporary, { force: true })
+        if (!isFull || !usesReserve || !writeInReserve(file, temporary, text)) throw error
+      }
       assertHeld()
       renameSync(temporary, file)
     } finally {
       rmSync(temporary, { force: true })
     }
     syncFolder(dirname(file))
+    keepReserve(file, Buffer.byteLength(text))
     return result
   })
 }

@@ -79,13 +79,14 @@ export function listKeys(file: string): KeyInfo[] {
   }))
 }
 
-/** Takes a key away at once; a key revoked already stays as it is. @throws KeysError when the id is unknown */
+/** Takes a key away at once, on a full disk too; a key revoked already stays as it is. @throws KeysError when the id is unknown */
 export function revokeKey(file: string, id: string): void {
-  updateKeysFile(file, (records) => {
+  const revoke = (records: readonly KeyRecord[]) => {
     const old = findKey(records, id)
     const revoked = { ...old, revoked_at: old.revoked_at ?? new Date().toISOString() }
     return { records: replace(records, revoked), result: undefined }
-  })
+  }
+  updateKeysFile(file, revoke, true)
 }
 
 /**
