@@ -1,7 +1,8 @@
 /**
  * Clients that send and do not read, against the server as a process of its own: its memory stays, and health checks are
- * answered meanwhile. On a machine that does nothing else, the 99th percentile of /health is under 50 ms; the bounds here are
- * wide enough for one that is shared, and the tree before this test was beyond them (562 ms in the middle, 329 MB).
+ * answered meanwhile. On a machine that does nothing else, the 99th percentile of /health, which is printed, is under 50 ms; the
+ * bound here is one of the median, because a machine that is shared delays some of any process's answers. The tree before this
+ * test was beyond it (562 ms, 329 MB). Beside ten times the work that the machine has cores for, 12 to 47 ms and 11 to 29 MB.
  */
 import { fork } from 'node:child_process'
 import { connect } from 'node:net'
@@ -14,9 +15,8 @@ import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { startServerProcess } from '../fixtures/server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-// 50 MB is what a machine without other work shows; one under load gives memory back later.
-const GROWTH_MB = 80
-const MEDIAN_MS = 250
+const GROWTH_MB = 50
+const MEDIAN_MS = 100
 const small = await makeSmallRelease()
 const probeFile = fileURLToPath(new URL('../fixtures/health-probe.js', import.meta.url))
 
