@@ -66,6 +66,8 @@ async function refused(t: Test, paths: readonly string[], ...patterns: RegExp[])
   t.ok(error instanceof ImportError, String(error).slice(0, 200))
   for (const pattern of patterns) t.match(error instanceof Error ? error.message : '', pattern)
 }
+/** What the bytes of a file are, whatever its name says. */
+type Form = 'dbf' | 'dbc' | 'dbc.gz'
 const equipment = async ({ select }: Imported): Promise<unknown> =>
   (await select('sum(quantity_existing)::INTEGER AS n', 'equipment_inventory'))[0]?.n
 
@@ -159,20 +161,37 @@ t.test('a cut table says that it is cut', async (t) => {
 })
 
 t.test('a packed table is recognised by its bytes, and a copy by its name', async (t) => {
-  const forms: readonly (readonly [name: string, bytes: Buffer])[] = [
-    ['EQRR2309.csv', dbc],
-    ['EQRR2309.dbc', dbf],
-    ['EQRR2309 (1).dbc', dbc],
-    ['EQRR2309.dbf', dbc],
-    ['EQRR2309.csv', dbf],
-    ['EQRR2309.csv.gz', gzipSync(dbc)],
-    ['EQRR2309(12).dbc', dbc],
-    ['eqrr2309 - Cópia.dbc', dbc],
-    ['EQRR2309 - Copy (2).dbf', dbf],
+  // Each form is the file of another state, so that one import reads them all.
+  const forms: readonly (readonly [name: string, uf: string, municipality: string, form: Form])[] = [
+    ['EQRR2309.csv', 'RR', '140010', 'dbc'],
+    ['EQAC2309.dbc', 'AC', '120040', 'dbf'],
+    ['EQAP2309 (1).dbc', 'AP', '160030', 'dbc'],
+    ['EQRO2309.dbf', 'RO', '110020', 'dbc'],
+    ['EQAM2309.csv', 'AM', '130260', 'dbf'],
+    ['EQTO2309.csv.gz', 'TO', '172100', 'dbc.gz'],
+    ['EQMA2309(12).dbc', 'MA', '211130', 'dbc'],
+    ['eqpi2309 - Cópia.dbc', 'PI', '221100', 'dbc'],
+    ['EQCE2309 - Copy (2).dbf', 'CE', '230440', 'dbf'],
   ]
-  for (const [name, bytes] of cases(forms, forms.slice(0, 3))) {
-    const imported = await importChanged([write(name, bytes)])
-    t.equal(await equipment(imported), 97 * 3, name)
+  const imported = await importChanged(
+    forms.map(([name, , municipality, form], index) => {
+      const own = rows.map((cells) => ({
+        ...cells,
+        CNES: String(2_000_001 + index),
+        CODUFMUN: municipality,
+      }))
+      const plainTable = makeDbf({ columns: EQ_COLUMNS, rows: own })
+      const packed = form === 'dbf' ? plainTable : makeDbc(plainTable)
+      return write(name, form === 'dbc.gz' ? gzipSync(packed) : packed)
+    }),
+  )
+  const found = await imported.select(
+    'uf, sum(quantity_existing)::INTEGER AS pieces',
+    'equipment_inventory',
+    'GROUP BY uf',
+  )
+  for (const [name, uf] of forms) {
+    t.equal(found.find((state) => state.uf === uf)?.pieces, 97 * 3, name)
     t.ok(
       imported.cnes.snapshots.some(({ file }) => file === name),
       'the manifest has the name as it is',
