@@ -8,7 +8,7 @@ import t from 'tap'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { changeBase, importChanged } from '../fixtures/changed-base.ts'
 import { openClient } from '../fixtures/client.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -189,20 +189,7 @@ t.test('national base', async (t) => {
 })
 
 t.test('files by state', async (t) => {
-  const row = {
-    CNES: '2000001',
-    CODUFMUN: '140010',
-    PF_PJ: '3',
-    CNPJ_MAN: '00000000000000',
-    TPGESTAO: 'M',
-    TP_UNID: '05',
-    TIPEQUIP: '1',
-    CODEQUIP: '02',
-    QT_EXIST: '0001',
-    QT_USO: '0001',
-    IND_SUS: '0',
-    COMPETEN: '202309',
-  }
+  const row = { ...EQ_ROW, CNPJ_MAN: '00000000000000' }
   const folder = join(temporaryFolder('twice'), 'state')
   mkdirSync(folder)
   const rows = [row, { ...row, QT_EXIST: '0004', IND_SUS: '1' }, { ...row, CODEQUIP: '03' }]

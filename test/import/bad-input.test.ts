@@ -17,7 +17,7 @@ import { ZipFile } from 'yazl'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
 import { writeDemonstration } from '../../tools/demo/demonstration.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { readZip } from '../fixtures/raw-base.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
@@ -258,18 +258,11 @@ t.test('state files', { skip: skipWithoutShared }, async (t) => {
 })
 t.test('made-up state files', async (t) => {
   const row = {
-    CNES: '2000001',
-    CODUFMUN: '140010',
+    ...EQ_ROW,
     CPF_CNPJ: '11222333000181',
-    PF_PJ: '3',
-    TPGESTAO: 'M',
-    TP_UNID: '05',
-    TIPEQUIP: '1',
-    CODEQUIP: '02',
     QT_EXIST: '0003',
     QT_USO: '0002',
     IND_SUS: '1',
-    COMPETEN: '202309',
   }
   const rows = Array.from({ length: 200 }, (_, index) => ({
     ...row,

@@ -6,7 +6,7 @@ import { promoteRelease } from '../../src/release/promote.ts'
 import { inventCpf } from '../../tools/demo/random.ts'
 import { changeBase, importChanged } from '../fixtures/changed-base.ts'
 import { openClient } from '../fixtures/client.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 /** Check digits by hand: ASCII − 48, weights 2 to 9 from the right, again and again. */
@@ -124,19 +124,12 @@ t.test('national base', async (t) => {
 
 t.test('files by state', async (t) => {
   const row = (index: number, owner: string, kind = '3'): Record<string, string> => ({
+    ...EQ_ROW,
     CNES: String(2_000_000 + index),
-    CODUFMUN: '140010',
     CPF_CNPJ: owner,
     PF_PJ: kind,
     NIV_DEP: '1',
     CNPJ_MAN: '00000000000000',
-    TPGESTAO: 'M',
-    TP_UNID: '05',
-    TIPEQUIP: '1',
-    CODEQUIP: '02',
-    QT_EXIST: '0001',
-    QT_USO: '0001',
-    IND_SUS: '0',
     COMPETEN: '202609',
   })
   const folder = join(temporaryFolder('lettered'), 'state')

@@ -8,7 +8,7 @@ import t from 'tap'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { changeBase, importChanged } from '../fixtures/changed-base.ts'
 import { openClient } from '../fixtures/client.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -180,17 +180,9 @@ t.test('with the table of codes', async (t) => {
 t.test('files by state take the state of the file', async (t) => {
   const codes = ['140010', '', '000000', '999999', '149998']
   const rows = codes.map((code, index) => ({
+    ...EQ_ROW,
     CNES: String(2_000_000 + index),
     CODUFMUN: code,
-    PF_PJ: '3',
-    TPGESTAO: 'M',
-    TP_UNID: '05',
-    TIPEQUIP: '1',
-    CODEQUIP: '02',
-    QT_EXIST: '0001',
-    QT_USO: '0001',
-    IND_SUS: '0',
-    COMPETEN: '202309',
   }))
   const folder = join(temporaryFolder('uncoded'), 'state')
   mkdirSync(folder)

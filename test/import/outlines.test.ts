@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { feature, neighbors } from 'topojson-client'
 import { topology } from 'topojson-server'
 import type { GeometryCollection, Topology } from 'topojson-specification'
@@ -19,11 +19,12 @@ import { openMesh } from '../../src/import/demography/outlines.ts'
 import { type GridRing, nestRings, splitRing, twiceSurface } from '../../src/import/demography/rings.ts'
 import { simplifyMesh } from '../../src/import/demography/simplify.ts'
 import { importPaths } from '../../src/import/import.ts'
-import { ImportError, UnknownContent } from '../../src/import/import-error.ts'
+import { UnknownContent } from '../../src/import/import-error.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeDbf } from '../fixtures/dbf-builder.ts'
+import { refuses } from '../fixtures/refused-file.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -43,16 +44,6 @@ const area = (code: unknown, coordinates: Ring[], name = 'CD_MUN') => ({
   geometry: { type: 'Polygon', coordinates },
 })
 const TWO = collection(area('1400100', [square(-60, 0)]), area('1400050', [square(-59, 0)]))
-const refuses = (t: Test, act: () => unknown, problem: RegExp): void => {
-  try {
-    act()
-    t.fail(`nothing was refused; expected ${problem}`)
-  } catch (error) {
-    if (!(error instanceof ImportError)) throw error
-    t.match(error.problem, problem)
-    t.not(error.remedy, '')
-  }
-}
 
 /** The .shp of some polygons, by the format's description: all numbers of the content are little-endian but the record heads. */
 function shp(polygons: readonly Ring[][]): Buffer {

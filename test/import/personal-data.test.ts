@@ -11,7 +11,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { inventCpf } from '../../tools/demo/random.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -205,20 +205,13 @@ t.test('neither a row that cannot be read nor an error shows its cells', async (
 t.test('the owner of a file by state does not leave its reader', async (t) => {
   const cpfs = Array.from({ length: 40 }, (_, index) => inventCpf(111_222_000 + index))
   const person = (index: number, spelled: string): Record<string, string> => ({
+    ...EQ_ROW,
     CNES: String(2_000_000 + index),
-    CODUFMUN: '140010',
     CPF_CNPJ: spelled,
     PF_PJ: '1',
     NIV_DEP: '1',
     CNPJ_MAN: '00000000000000',
-    TPGESTAO: 'M',
     TP_UNID: '22',
-    TIPEQUIP: '1',
-    CODEQUIP: '02',
-    QT_EXIST: '0001',
-    QT_USO: '0001',
-    IND_SUS: '0',
-    COMPETEN: '202309',
   })
   const rows = cpfs.map((cpf, index) => person(index, index % 2 === 0 ? cpf : `000${cpf}`))
   const company = { ...person(40, '11222333000181'), PF_PJ: '3' }

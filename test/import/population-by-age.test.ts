@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import {
   type AgeTable,
   checkEditions,
@@ -12,12 +12,12 @@ import {
   recognisePopulationByAge,
 } from '../../src/import/demography/population-by-age.ts'
 import { importPaths } from '../../src/import/import.ts'
-import { ImportError } from '../../src/import/import-error.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeDbf } from '../fixtures/dbf-builder.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
+import { refuses } from '../fixtures/refused-file.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -47,16 +47,6 @@ const dbf = (rows: readonly Record[], edition: readonly number[] = [24, 12, 12])
 }
 const change = (at: number, cells: Partial<Record>): Record[] =>
   whole('1400100').map((row, index) => (index === at ? { ...row, ...cells } : row))
-const refuses = (t: Test, act: () => unknown, problem: RegExp): void => {
-  try {
-    act()
-    t.fail(`nothing was refused; expected ${problem}`)
-  } catch (error) {
-    if (!(error instanceof ImportError)) throw error
-    t.match(error.problem, problem)
-    t.not(error.remedy, '')
-  }
-}
 
 t.test('the published layout: codes of 7 digits, sexes filled with blanks, ages 000 to 080', async (t) => {
   const table = readPopulationByAge('POP24.dbf', dbf([...whole('1400100'), ...whole('1400050')]))

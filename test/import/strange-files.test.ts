@@ -22,24 +22,12 @@ import {
   MONTH_ARCHIVE,
   tableOf,
 } from '../fixtures/changed-base.ts'
-import { EQ_COLUMNS, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { cases } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
-const row = {
-  CNES: '2000001',
-  CODUFMUN: '140010',
-  PF_PJ: '3',
-  TPGESTAO: 'M',
-  TP_UNID: '05',
-  TIPEQUIP: '1',
-  CODEQUIP: '02',
-  QT_EXIST: '0003',
-  QT_USO: '0002',
-  IND_SUS: '1',
-  COMPETEN: '202309',
-}
+const row = { ...EQ_ROW, QT_EXIST: '0003', QT_USO: '0002', IND_SUS: '1' }
 const rows = Array.from({ length: 97 }, (_, index) => ({ ...row, CODEQUIP: String(index).padStart(2, '0') }))
 const dbf = makeDbf({ columns: EQ_COLUMNS, rows })
 const dbc = makeDbc(dbf)

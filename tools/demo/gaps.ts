@@ -57,7 +57,8 @@ const FACILITY_COLUMNS = [
   ['COMPETEN', 6],
   ['NAT_JUR', 4],
 ] as const
-const OWN_COLUMNS: Readonly<Record<Group, readonly (readonly [name: string, width: number])[]>> = {
+/** Columns of each group, with published widths. */
+export const OWN_COLUMNS: Readonly<Record<Group, readonly (readonly [name: string, width: number])[]>> = {
   ST: [
     ['COD_CEP', 8],
     ['VINC_SUS', 1],
