@@ -33,7 +33,7 @@ import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
 const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES]
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
-export const IMPORTER_VERSION = '0.1.0'
+const IMPORTER_VERSION = '0.1.0'
 export const DEFAULT_MAX_REJECTED = 0.001
 
 export interface ImportOptions {

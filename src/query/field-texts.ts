@@ -182,7 +182,7 @@ const PLACES_MAX = 20
  * @param unknownName what is said of a name that the schema does not have
  * @returns at most 20 places, in the order of the schema
  */
-export function describeIssues(
+function describeIssues(
   error: z.ZodError,
   schema: z.ZodType,
   value: unknown,
@@ -218,11 +218,11 @@ export function describeIssues(
 }
 
 /** @returns a path as a JSON pointer (RFC 6901); '' is the whole body */
-export const pointerOf = (path: readonly PropertyKey[]): string =>
+const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 /** What is wrong with a parameter that is there twice. */
-export const GIVEN_ONCE: Text = both('deve ser informado uma só vez', 'must be given once')
+const GIVEN_ONCE: Text = both('deve ser informado uma só vez', 'must be given once')
 
 /** @returns the offending fields of a body */
 export const describeBody = (error: z.ZodError, schema: z.ZodType, body: unknown): ErrorDetail[] =>

@@ -46,7 +46,7 @@ export const parseSort = (text: string | undefined): SortTerm[] =>
       }))
 
 /** What the values of a field are compared by. */
-export const sortValue = (field: FieldName): Sql =>
+const sortValue = (field: FieldName): Sql =>
   field === 'name' || field.endsWith('_name') ? sql`${ident(field)}${TEXT(' COLLATE pt')}` : ident(field)
 
 /** @returns terms as ORDER BY has them */

@@ -28,7 +28,7 @@ export interface Place {
 }
 
 const RADIUS_DEFAULT_KM = 10
-export const RADIUS_MAX_KM = 500
+const RADIUS_MAX_KM = 500
 const EARTH_KM = 6371.0088
 const DECIMAL = /^-?\d{1,3}(\.\d{1,15})?$/
 

@@ -10,11 +10,11 @@ import { isPerCapita, METRIC_CODES, type MetricCode, metricOf } from '../model/m
 import { takes } from './field-texts.ts'
 import { refuse } from './refusals.ts'
 
-export const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
+const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
 
 /** What stands beside the value of a metric, by the suffix of its name; the value itself has none. */
-export const PARTS = ['value', 'base', 'change', 'change_percent', 'share'] as const
+const PARTS = ['value', 'base', 'change', 'change_percent', 'share'] as const
 export type Part = (typeof PARTS)[number]
 /** @returns name of a metric's value or of what stands beside it */
 export const valueCode = (metric: MetricCode, part: Part): string =>

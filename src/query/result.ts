@@ -204,7 +204,7 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 }
 
 /** @returns the levels of totals as JSON answers have them */
-export const describeTotals = (
+const describeTotals = (
   totals: readonly (readonly Row[])[],
   plan: AggregatePlan,
   language: 'pt' | 'en',

@@ -19,7 +19,7 @@ export const fileSchema = z.strictObject({
   rows: z.number().int().nonnegative(),
 })
 
-export const snapshotSchema = z.strictObject({
+const snapshotSchema = z.strictObject({
   publisher: z.string(),
   file: z.string(),
   /** The archive the file was in, when it came in one. */

@@ -53,7 +53,7 @@ const SIGTAP: Readonly<Record<string, SigtapTable>> = {
   },
 }
 const SIGTAP_FILE = /^(tb_servico|tb_servico_classificacao|tb_tipo_leito)(_layout)?\.txt$/i
-export const FACILITY_NAME_COLUMN = 'NOMEFANT'
+const FACILITY_NAME_COLUMN = 'NOMEFANT'
 const FACILITY_NAMES_FILE = /^TCNES[A-Z]{2}\.(dbf|dbc)$/i
 
 /** A name of a facility, as a table that has nothing else gives it. */

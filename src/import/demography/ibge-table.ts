@@ -50,7 +50,7 @@ export interface IbgeTable {
 
 export const SYNTHETIC_MARK = 'sus-data demonstration'
 export const CENSUS_YEARS: ReadonlySet<number> = new Set([2000, 2010, 2022])
-export const populationTypeOf = (year: number): PopulationType =>
+const populationTypeOf = (year: number): PopulationType =>
   CENSUS_YEARS.has(year) ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
 
 /** Rows of a sheet or of a CSV: cells as text, in file order; index 0 is row 1. */

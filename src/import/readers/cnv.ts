@@ -14,9 +14,8 @@ const ORDER = [3, 7] as const
 const LABEL = [9, 59] as const
 const CODES_START = 60
 
-/** Names of the two fields for provenance: places of a line as an editor counts them, from 1. */
+/** Name of the label for provenance: places of a line as an editor counts them, from 1. */
 export const CNV_LABEL_COLUMN = `characters ${LABEL[0] + 1}–${LABEL[1]}`
-export const CNV_CODES_COLUMN = `characters ${CODES_START + 1} and on`
 
 /** Codes of one line: `from` and `to` are equal but for a range. The code '' is the empty cell. */
 export interface CnvCodes {

@@ -31,7 +31,7 @@ export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
 /** The state of a group that names none: of a facility. */
-export const STATE_TOLD = ident('state_told')
+export const GROUP_STATE = ident('group_state')
 
 export const hasRows = (dataset: DatasetPlan): boolean =>
   dataset.dataset === 'population' ||
@@ -62,7 +62,7 @@ export function datasetCte(plan: DatasetPlan): Sql {
   const keys = plan.keys.map((code) =>
     dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code)} AS ${key(code)}`,
   )
-  if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${STATE_TOLD}`)
+  if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
   const grouping = (codes: readonly DimensionCode[]): Sql =>
     codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
   if (plan.over === null)
@@ -72,7 +72,7 @@ export function datasetCte(plan: DatasetPlan): Sql {
   const outer = plan.measures.map(
     (_, index) => sql`${how}(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`,
   )
-  if (plan.tellsState) outer.push(sql`min(${STATE_TOLD}) AS ${STATE_TOLD}`)
+  if (plan.tellsState) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
   FROM (
     SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}

@@ -16,7 +16,7 @@ import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../..
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
-import { codeText, filterCondition, hasRows, key, keyList, STATE_TOLD } from './facts.ts'
+import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
@@ -75,13 +75,15 @@ export function spineCte(plan: AggregatePlan): Sql {
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
   if (plan.spine === 'facts') {
     const withRows = factsWithRows(plan)
-    const told = withRows.some(({ tellsState }) => tellsState) ? sql`, ${STATE_TOLD}` : EMPTY
+    const stateColumn = withRows.some(({ tellsState }) => tellsState) ? sql`, ${GROUP_STATE}` : EMPTY
     const keys = [
-      ...withRows.map(({ name }) => sql`  SELECT ${keyList(groups)}${told} FROM ${relation(plan, name)}`),
+      ...withRows.map(
+        ({ name }) => sql`  SELECT ${keyList(groups)}${stateColumn} FROM ${relation(plan, name)}`,
+      ),
       ...baseKeys(plan),
     ]
-    if (keys.length > 0 && told !== EMPTY)
-      return sql`  SELECT ${keyList(groups)}, min(${STATE_TOLD}) AS ${STATE_TOLD}
+    if (keys.length > 0 && stateColumn !== EMPTY)
+      return sql`  SELECT ${keyList(groups)}, min(${GROUP_STATE}) AS ${GROUP_STATE}
   FROM (
 ${join(keys, '\n  UNION ALL\n')}
   )
@@ -143,8 +145,8 @@ function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
     ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
     : EMPTY
   return factsWithRows(base.plan).map(({ name, tellsState }) => {
-    const told = tellsState ? [...own, sql`facts.${STATE_TOLD}`] : own
-    return sql`  SELECT ${join(told, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
+    const columns = tellsState ? [...own, sql`facts.${GROUP_STATE}`] : own
+    return sql`  SELECT ${join(columns, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
   })
 }
 
@@ -163,7 +165,7 @@ export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
       : sql`groups.${key(code)}`,
   )
   if (plan.spine === 'facts' && base.plan.datasets.some(({ tellsState }) => tellsState))
-    own.push(sql`groups.${STATE_TOLD}`)
+    own.push(sql`groups.${GROUP_STATE}`)
   const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
   return sql`  SELECT ${join(own, ', ')}
   FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
@@ -224,7 +226,7 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
 }
 
 /** Was all that a metric needs collected for this group's state and month? null: for every group. */
-export function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null {
+function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null {
   if (known === 'all') return null
   if (known === 'none') return TEXT('false')
   if ('periods' in known) return sql`spine."reference_period" IN (${join(known.periods.map(whole), ', ')})`
@@ -273,7 +275,7 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
         ...([...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []),
       ],
     }
-  if (group_by.includes('facility')) return byState(STATE_TOLD)
+  if (group_by.includes('facility')) return byState(GROUP_STATE)
   return {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
     // A region is collected where all of its states are that are asked for.
