@@ -4,7 +4,7 @@
  * Not here: rules and attributes of a facility's record (record-texts.ts), and texts of the pages' own (texts-pt.ts).
  */
 import type { Catalog, Metric } from './api.ts'
-import { type Language, unitText } from './numbers.ts'
+import { formatNumber, type Language, unitText } from './numbers.ts'
 
 /** @returns the unit, or '' where the label of the metric says it already */
 export function unitBeside(metric: Metric | undefined, language: Language): string {
@@ -135,7 +135,7 @@ export function formulaText(metric: Metric, catalog: Catalog, language: Language
   const isPt = language === 'pt'
   return formula
     .replace(/^1 × /, '')
-    .replace(/\d{4,}/g, (digits) => Number(digits).toLocaleString(isPt ? 'pt-BR' : 'en-GB'))
+    .replace(/\d{4,}/g, (digits) => formatNumber(Number(digits), 0, language))
     .replace(/[a-z][a-z0-9_]{3,}/g, (code) => {
       const base = code === metric.denominator && code === 'population_census' ? BASES[basis] : undefined
       if (base !== undefined) return base[isPt ? 0 : 1]

@@ -2,6 +2,7 @@
  * The form that a question is asked with. It is an ordinary form whose fields are the parameters of the address, so that it
  * works without a script; in the browser a change of a field asks at once. What cannot go together is disabled and says why.
  */
+import { useMemo } from 'preact/hooks'
 import type { Catalog, Member, ReleaseInfo } from '../api.ts'
 import { formulaText } from '../catalog-texts.ts'
 import {
@@ -93,6 +94,11 @@ const inOrder = <Entry extends { readonly code: string }>(
 function Metrics({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
   const { t, language, isLive } = useSite()
   const marks = useMarks(question, 'metrics', (code) => labelOf(metricOf(catalog, code), language) || code)
+  // The catalog of a release stays the same from answer to answer.
+  const formulas = useMemo(
+    () => new Map(catalog.metrics.map((metric) => [metric.code, formulaText(metric, catalog, language)])),
+    [catalog.version, catalog.metrics.length, language],
+  )
   const metrics = isLive ? catalog.metrics : inOrder(catalog.metrics, question.metrics)
   return (
     <Picker title={t.metrics} nothing={t.start} marks={marks} isOpen={question.metrics.length === 0}>
@@ -103,7 +109,7 @@ function Metrics({ question, catalog }: { readonly question: Question; readonly 
         list={metrics.map((metric) => ({
           code: metric.code,
           label: labelOf(metric, language),
-          hint: formulaText(metric, catalog, language) ?? undefined,
+          hint: formulas.get(metric.code) ?? undefined,
           group: datasetName(metric.datasets[0] ?? '', language),
           isChosen: question.metrics.includes(metric.code),
           reason: metricConflict(metric, question, catalog, language),
