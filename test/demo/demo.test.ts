@@ -8,6 +8,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { feature } from 'topojson-client'
+import type { GeometryCollection, Topology } from 'topojson-specification'
 import { monthBefore, writeDemonstration } from '../../tools/demo/demonstration.ts'
 import { FACILITY_HEADER, facilityRow, planFacilities } from '../../tools/demo/facilities.ts'
 import { listMunicipalities } from '../../tools/demo/geography.ts'
@@ -662,6 +664,55 @@ t.test('the Federal District is published by administrative region', async (t) =
     codes.filter((code) => !/^5300\d\d$/.test(code) || code === '530000' || !known.has(code)),
     [],
   )
+})
+
+t.test('coordinates: most inside of their municipality, some elsewhere, some none', async (t) => {
+  const mesh = JSON.parse(
+    readFileSync(join(out, 'ibge', 'malha_municipios_demonstracao.json'), 'utf8'),
+  ) as Topology<{ BRMU: GeometryCollection<{ codarea: string }> }>
+  const squares = new Map(
+    feature(mesh, mesh.objects.BRMU).features.map(({ properties, geometry }) => {
+      const ring = geometry.type === 'Polygon' ? (geometry.coordinates[0] ?? []) : []
+      const [xs, ys] = [ring.map(([x = 0]) => x), ring.map(([, y = 0]) => y)]
+      return [
+        properties.codarea.slice(0, 6),
+        [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)],
+      ]
+    }),
+  )
+  const placeOf = (municipality: string, latitude: string, longitude: string): string => {
+    const [x, y] = [Number(longitude.replace(',', '.')), Number(latitude.replace(',', '.'))]
+    const [west = 0, south = 0, east = 0, north = 0] = squares.get(municipality) ?? []
+    if (latitude === '' || Number.isNaN(x)) return 'none'
+    return x >= west && x <= east && y >= south && y <= north ? 'inside' : 'elsewhere'
+  }
+  const isPlace = (code: string): boolean => squares.has(code)
+  const known = facilities.filter((cell) => isPlace(cell('CO_MUNICIPIO_GESTOR')))
+  const kind = (cell: Row): string =>
+    placeOf(cell('CO_MUNICIPIO_GESTOR'), cell('NU_LATITUDE'), cell('NU_LONGITUDE'))
+  t.ok(share(known, (cell) => kind(cell) === 'inside') > 0.85)
+  t.ok(share(known, (cell) => kind(cell) === 'elsewhere') > 0.02)
+  t.ok(share(known, (cell) => kind(cell) === 'none') > 0.05)
+  // The national scale has the same everywhere but in the municipality that the mesh lacks.
+  const chance = createChance(SEED)
+  const all = listMunicipalities(chance)
+  const plan = planFacilities(all, null, 623_207, chance)
+  const header = FACILITY_HEADER('sql')
+  const [municipality, latitude, longitude] = ['CO_MUNICIPIO_GESTOR', 'NU_LATITUDE', 'NU_LONGITUDE'].map(
+    (name) => header.indexOf(name),
+  ) as [number, number, number]
+  const states = new Map<string, number[]>()
+  for (let index = 0; index < plan.count; index += 37) {
+    const cells = facilityRow(plan, all, index, 0, chance).split('";"')
+    const code = cells[municipality] ?? ''
+    if (!isPlace(code)) continue
+    const found = states.get(code.slice(0, 2)) ?? [0, 0]
+    const isInside = placeOf(code, cells[latitude] ?? '', cells[longitude] ?? '') === 'inside'
+    states.set(code.slice(0, 2), [(found[0] ?? 0) + Number(isInside), (found[1] ?? 0) + 1])
+  }
+  t.equal(states.size, 27)
+  for (const [state, [inside = 0, both = 0]] of states)
+    t.ok(inside / both > 0.7, `${state}: ${inside} of ${both}`)
 })
 
 t.test('places as CNES lists them: 36 more than IBGE', async (t) => {

@@ -133,6 +133,37 @@ t.test('of a major region the states asked for, as in a query filtered by state'
   )
 })
 
+t.test(
+  'facilities of the demonstration lie in the outlines of their municipalities, but for some',
+  async (t) => {
+    const accept = 'application/geo+json'
+    const all = (await client.get('/v1/facilities?limit=10000', { accept })).body.features as {
+      properties: Properties
+      geometry: { coordinates: [number, number] } | null
+    }[]
+    const suspect = (mark: boolean | null) =>
+      all.filter(({ properties }) => properties.coordinates_suspect === mark).length / all.length
+    t.ok(suspect(false) > 0.8, 'most')
+    t.ok(suspect(true) > 0.01 && suspect(true) < 0.05, 'some are elsewhere')
+    t.ok(suspect(null) > 0.05 && suspect(null) < 0.15, 'some have none')
+    // Boa Vista: its square, and the facilities in it.
+    const outlines = (await client.get(url('municipality', '?uf=RR&format=geojson'))).body.data.features
+    const { geometry } = outlines.find(({ id }: { id: number }) => id === 1400100)
+    const [xs, ys] = [0, 1].map((axis) => geometry.coordinates[0].map((point: number[]) => point[axis])) as [
+      number[],
+      number[],
+    ]
+    const box = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)]
+    const inside = (await client.get(`/v1/facilities?bbox=${box}&limit=10000`, { accept })).body.features
+    const own = all.filter(({ properties }) => properties.municipality_ibge_code === 1400100)
+    const both = inside.filter(
+      ({ properties }: { properties: Properties }) => properties.municipality_ibge_code === 1400100,
+    )
+    t.ok(both.length > 0.8 * own.length, 'most of the municipality lie in its box')
+    t.ok(both.length > 0.95 * inside.length, 'hardly any others do')
+  },
+)
+
 t.test('documents without the envelope', async (t) => {
   const geo = await client.get(url('state'), { accept: 'application/geo+json' })
   t.match(geo.headers['content-type'], /geo\+json/)

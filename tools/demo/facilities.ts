@@ -5,6 +5,7 @@
  * facilities, padded codes, CPFs, coordinates that are none, ignored municipalities, administrative regions.
  */
 import type { DemoMunicipality } from './geography.ts'
+import { SIDE, squareCorners } from './mesh.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
 
 /** Types and their shares: half of the registry is isolated consulting rooms. */
@@ -69,6 +70,8 @@ export interface FacilityPlan {
   readonly closed: Int8Array
   readonly legalPerson: Uint8Array
   readonly isHospital: Uint8Array
+  /** Corner of the square of each municipality of the list, in thousandths of a degree; null: the mesh lacks it. */
+  readonly corners: readonly (readonly [west: number, north: number] | null)[]
   /** The big hospital that closes in the newest month. */
   readonly closingHospital: number
 }
@@ -113,7 +116,9 @@ export function planFacilities(
     }
   }
   if (closingHospital >= 0) closed[closingHospital] = 0
-  return { count, cnes, place, type, closed, legalPerson, isHospital, closingHospital }
+  const squares = squareCorners(all)
+  const corners = all.map(({ code }) => squares.get(code) ?? null)
+  return { count, cnes, place, type, closed, legalPerson, isHospital, corners, closingHospital }
 }
 
 /** @param age months before the newest; @returns whether the facility carries a reason of closing then */
@@ -226,7 +231,7 @@ export function facilityRow(
       : town?.stateCode === 53
         ? String(chance(index, 32) < 0.4 ? 530010 : REGIONS[index % REGIONS.length])
         : String(code6)
-  const [latitude, longitude] = coordinates(index, chance)
+  const [latitude, longitude] = coordinates(plan, index, chance)
   const day = String(1 + Math.floor(chance(index, 33) * 28)).padStart(2, '0')
   const month = String(1 + Math.floor(chance(index, 34) * 12)).padStart(2, '0')
   const updated =
@@ -310,11 +315,23 @@ const tradePattern = (index: number, name: string): string =>
         ? `=${name}`
         : name
 
-function coordinates(index: number, chance: Chance): [string, string] {
+/**
+ * Most lie in the square of their municipality, more of them towards its middle. Every thirtieth lies anywhere in the country, as
+ * those of facilities do that moved or were typed wrongly, and so do those of the municipality that the mesh lacks; some
+ * cells are empty, hold a word, have a comma, lack the sign or are of another country.
+ */
+function coordinates(plan: FacilityPlan, index: number, chance: Chance): [string, string] {
   if (index % 10 === 7) return ['', '']
   if (index % 1999 === 3) return ['undefined', 'undefined']
-  const latitude = (-30 + chance(index, 40) * 32).toFixed(6)
-  const longitude = (-70 + chance(index, 41) * 34).toFixed(6)
+  const corner = index % 30 === 11 ? null : plan.corners[plan.place[index] ?? 0]
+  const [latitude, longitude] = (
+    corner === null || corner === undefined
+      ? [-30 + chance(index, 40) * 32, -70 + chance(index, 41) * 34]
+      : [
+          (corner[1] - (SIDE * (chance(index, 40) + chance(index, 42))) / 2) / 1000,
+          (corner[0] + (SIDE * (chance(index, 41) + chance(index, 43))) / 2) / 1000,
+        ]
+  ).map((degrees) => degrees.toFixed(6)) as [string, string]
   if (index % 701 === 2) return [latitude.replace('.', ','), longitude.replace('.', ',')]
   if (index % 1301 === 4) return [latitude, longitude.replace('-', '')]
   if (index % 1709 === 6) return ['48.8566', '2.3522']

@@ -9,16 +9,27 @@ import { STATES } from '../../src/model/territory/states.ts'
 import { type DemoMunicipality, YOUNGEST_MUNICIPALITY } from './geography.ts'
 
 /** Side of a square, in thousandths of a degree. */
-const SIDE = 300
+export const SIDE = 300
 const WEST = -73_500
 const NORTH = 4_500
 
 /** @returns the text of the TopoJSON; @param mark member that says the demonstration made it, @param text what it says */
 export function demonstrationMesh(towns: readonly DemoMunicipality[], mark: string, text: string): string {
-  const features = squares(towns).map(({ code, coordinates }) => ({
+  const features = [...squareCorners(towns)].map(([code, [x, y]]) => ({
     type: 'Feature' as const,
     properties: { codarea: String(code) },
-    geometry: { type: 'Polygon' as const, coordinates: [coordinates] },
+    geometry: {
+      type: 'Polygon' as const,
+      coordinates: [
+        [
+          [x, y],
+          [x + SIDE, y],
+          [x + SIDE, y - SIDE],
+          [x, y - SIDE],
+          [x, y],
+        ],
+      ],
+    },
   }))
   const made = topology({
     BRMU: { type: 'FeatureCollection', features },
@@ -36,8 +47,11 @@ export function demonstrationMesh(towns: readonly DemoMunicipality[], mark: stri
   return JSON.stringify({ type: 'Topology', [mark]: text, transform, objects: made.objects, arcs })
 }
 
-function squares(towns: readonly DemoMunicipality[]): { code: number; coordinates: [number, number][] }[] {
-  const found: { code: number; coordinates: [number, number][] }[] = []
+/** @returns the north-western corner of each municipality's square, in thousandths of a degree, by code */
+export function squareCorners(
+  towns: readonly DemoMunicipality[],
+): Map<number, readonly [west: number, north: number]> {
+  const found = new Map<number, readonly [number, number]>()
   let top = 0
   for (const region of [1, 2, 5, 3, 4]) {
     let left = 0
@@ -46,18 +60,10 @@ function squares(towns: readonly DemoMunicipality[]): { code: number; coordinate
       const own = towns.filter((town) => town.uf === uf && town.code !== YOUNGEST_MUNICIPALITY.code)
       const width = Math.ceil(Math.sqrt(own.length))
       own.forEach(({ code }, index) => {
-        const x = WEST + SIDE * (left + (index % width))
-        const y = NORTH - SIDE * (top + Math.floor(index / width))
-        found.push({
-          code,
-          coordinates: [
-            [x, y],
-            [x + SIDE, y],
-            [x + SIDE, y - SIDE],
-            [x, y - SIDE],
-            [x, y],
-          ],
-        })
+        found.set(code, [
+          WEST + SIDE * (left + (index % width)),
+          NORTH - SIDE * (top + Math.floor(index / width)),
+        ])
       })
       left += width
       height = Math.max(height, Math.ceil(own.length / width))
