@@ -67,7 +67,8 @@ export function PointsMap(props: {
   return (
     <figure class="map points">
       <figcaption>{t.facilities}</figcaption>
-      <svg viewBox={`0 0 ${drawing.width} ${drawing.height}`} role="img" aria-label={t.facilities}>
+      {/* A picture to the eye and the pointer: the list beside it has the same facilities, with their names as links. */}
+      <svg viewBox={`0 0 ${drawing.width} ${drawing.height}`} aria-hidden="true">
         {drawing.places.map(({ path }) => (
           <path key={path} d={path} class="place ground" />
         ))}
@@ -75,7 +76,7 @@ export function PointsMap(props: {
           <a
             key={properties.cnes_code}
             href={href(`/explorer/facilities/${properties.cnes_code}`)}
-            tabIndex={-1}
+            tabindex={-1}
           >
             <circle
               cx={x}
