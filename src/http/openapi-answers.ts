@@ -158,13 +158,14 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
   }),
   OutlinesResponse: {
     description:
-      'TopoJSON, whose object is called as the level, or a GeoJSON FeatureCollection. id and properties.code are the codes of the analytics dimension of the level. With Accept: application/geo+json or application/topo+json the document itself, without an envelope.',
+      'TopoJSON, whose object is called as the level, or a GeoJSON FeatureCollection. id and properties.code are the codes of the analytics dimension of the level; with detail=overview there is the id alone. With Accept: application/geo+json or application/topo+json the document itself, without an envelope.',
     oneOf: [
       object({
         type: { const: 'Topology' },
         transform: {
           type: 'object',
-          description: 'Positions are whole numbers: thousandths of a degree.',
+          description:
+            'Positions are whole numbers of steps of scale: thousandths of a degree, with detail=overview 0.005 degrees.',
         },
         objects: dictionary({ type: 'object' }, 'One GeometryCollection.'),
         arcs: list(

@@ -21,6 +21,8 @@ type ArcRings = readonly (readonly (readonly number[])[])[]
 
 /** What a release holds of outlines, read once. */
 export interface OutlineMesh {
+  /** Steps of its grid in a degree. */
+  readonly grid: number
   /** As they are stored: the first point, then steps. */
   readonly arcTexts: readonly string[]
   readonly arcs: readonly Arc[]
@@ -46,6 +48,7 @@ export function readMesh(rows: readonly Row[], municipalities: readonly Row[]): 
   const arcs = arcTexts.map((text) => JSON.parse(text) as Arc)
   const file = municipalities.find(({ mesh_file }) => typeof mesh_file === 'string')?.mesh_file
   return {
+    grid: GRID,
     arcTexts,
     arcs,
     municipalities: municipalities.map((row) => ({
@@ -63,7 +66,7 @@ export function readMesh(rows: readonly Row[], municipalities: readonly Row[]): 
  */
 function withoutNecks(rings: ArcRings, arcs: readonly Arc[]): ArcRings {
   const used = rings.flat(2).map(numberOf)
-  return new Set(used).size === used.length ? rings : merge(topologyOf(arcs), [rings])
+  return new Set(used).size === used.length ? rings : merge(topologyOf(arcs, GRID), [rings])
 }
 
 /** The place of a level that a municipality belongs to; null: none. */
@@ -80,6 +83,7 @@ const placeOf = (code: unknown, name: unknown, more: Readonly<Record<string, unk
   code === null || code === undefined ? null : ({ code, name, ...more } as unknown as Properties)
 
 interface Outline {
+  readonly code: Code
   readonly properties: Properties
   readonly rings: ArcRings
 }
@@ -92,12 +96,16 @@ export interface OutlineDocument {
   readonly missing: readonly Properties[]
 }
 
-/** @param states those whose places are wanted; null: all */
+/**
+ * @param states those whose places are wanted; null: all
+ * @param isNamed false: the outlines have codes alone
+ */
 export function drawOutlines(
   mesh: OutlineMesh,
   level: OutlineLevel,
   states: ReadonlySet<string> | null,
   format: OutlineFormat,
+  isNamed = true,
 ): OutlineDocument {
   const groups = new Map<Code, { properties: Properties; members: ArcRings[] }>()
   const missing: Properties[] = []
@@ -113,13 +121,14 @@ export function drawOutlines(
     group.members.push(rings)
     groups.set(code, group)
   }
-  const topology = topologyOf(mesh.arcs)
+  const topology = topologyOf(mesh.arcs, mesh.grid)
   const outlines = [...groups.values()]
     .sort((left, right) => compare(left.properties.code as Code, right.properties.code as Code))
     .map(({ properties, members }): Outline => {
       const [only] = members
       return {
-        properties,
+        code: properties.code as Code,
+        properties: isNamed ? properties : {},
         rings: members.length === 1 && only !== undefined ? only : merge(topology, members),
       }
     })
@@ -127,11 +136,11 @@ export function drawOutlines(
   return { text, count: outlines.length, missing }
 }
 
-const TRANSFORM = { scale: [1 / GRID, 1 / GRID], translate: [0, 0] } as const
+const transformOf = (grid: number) => ({ scale: [1 / grid, 1 / grid], translate: [0, 0] })
 const compare = (left: Code, right: Code): number => (left < right ? -1 : left > right ? 1 : 0)
 
-const topologyOf = (arcs: readonly Arc[]): Topology =>
-  ({ type: 'Topology', objects: {}, transform: TRANSFORM, arcs }) as unknown as Topology
+const topologyOf = (arcs: readonly Arc[], grid: number): Topology =>
+  ({ type: 'Topology', objects: {}, transform: transformOf(grid), arcs }) as unknown as Topology
 
 function merge(topology: Topology, members: readonly ArcRings[]): ArcRings {
   const shapes = members.map((arcs) => ({ type: 'MultiPolygon', arcs }) as unknown as MultiPolygon)
@@ -154,16 +163,16 @@ function topoText(mesh: OutlineMesh, level: OutlineLevel, outlines: readonly Out
   })
   const renumber = (arc: number): number =>
     arc < 0 ? -1 - (numbers[-1 - arc] as number) : (numbers[arc] as number)
-  const geometries = outlines.map(({ properties, rings }) => {
+  const geometries = outlines.map(({ code, properties, rings }) => {
     const arcs = rings.map((polygon) => polygon.map((ring) => ring.map(renumber)))
     const [only] = arcs
     const shape =
       arcs.length === 1 && only !== undefined
         ? { type: 'Polygon', arcs: only }
         : { type: 'MultiPolygon', arcs }
-    return JSON.stringify({ ...shape, id: properties.code, properties })
+    return JSON.stringify({ ...shape, id: code, ...(properties.code === undefined ? {} : { properties }) })
   })
-  return `{"type":"Topology","transform":${JSON.stringify(TRANSFORM)},"objects":{"${level}":{"type":"GeometryCollection","geometries":[${geometries.join(',')}]}},"arcs":[${texts.join(',')}]}`
+  return `{"type":"Topology","transform":${JSON.stringify(transformOf(mesh.grid))},"objects":{"${level}":{"type":"GeometryCollection","geometries":[${geometries.join(',')}]}},"arcs":[${texts.join(',')}]}`
 }
 
 /** The outside of a polygon runs counterclockwise (RFC 7946). */
@@ -177,7 +186,7 @@ function geoText(mesh: OutlineMesh, outlines: readonly Outline[]): string {
     const points = (mesh.arcs[arc] ?? []).map(([stepX, stepY]) => {
       x += stepX
       y += stepY
-      return `[${x / GRID},${y / GRID}]`
+      return `[${x / mesh.grid},${y / mesh.grid}]`
     })
     forwards[arc] = points
     return points
@@ -191,14 +200,14 @@ function geoText(mesh: OutlineMesh, outlines: readonly Outline[]): string {
     }
     return `[${points.reverse().join(',')}]`
   }
-  const features = outlines.map(({ properties, rings }) => {
+  const features = outlines.map(({ code, properties, rings }) => {
     const polygons = rings.map((polygon) => `[${polygon.map(ringText).join(',')}]`)
     const [only] = polygons
     const geometry =
       polygons.length === 1 && only !== undefined
         ? `{"type":"Polygon","coordinates":${only}}`
         : `{"type":"MultiPolygon","coordinates":[${polygons.join(',')}]}`
-    return `{"type":"Feature","id":${JSON.stringify(properties.code)},"properties":${JSON.stringify(properties)},"geometry":${geometry}}`
+    return `{"type":"Feature","id":${JSON.stringify(code)},"properties":${JSON.stringify(properties)},"geometry":${geometry}}`
   })
   return `{"type":"FeatureCollection","features":[${features.join(',')}]}`
 }

@@ -133,6 +133,31 @@ t.test('of a major region the states asked for, as in a query filtered by state'
   )
 })
 
+t.test('the overview has the same places with fewer points, and codes alone', async (t) => {
+  for (const level of ['municipality', 'state']) {
+    const full = (await client.get(url(level))).body
+    const overview = (await client.get(url(level, '?detail=overview'))).body
+    t.same([full.meta.detail, overview.meta.detail], ['full', 'overview'])
+    t.equal(overview.meta.outlines, full.meta.outlines)
+    const [whole, coarse] = [full.data, overview.data].map(
+      (document) => document.objects[level].geometries as { id: unknown; properties?: Properties }[],
+    )
+    t.same(
+      coarse?.map(({ id }) => id),
+      whole?.map(({ id }) => id),
+    )
+    t.ok(coarse?.every((outline) => !('properties' in outline)))
+    t.same(neighbors(overview.data.objects[level].geometries), neighbors(full.data.objects[level].geometries))
+    // Squares need all of their corners, and the wider grid has them.
+    t.same(overview.data.transform.scale, [0.005, 0.005])
+    for (const outline of coarse ?? []) outline.properties = { code: outline.id }
+    t.same(squaresOf(overview.data, level), squaresOf(full.data, level))
+  }
+  const { features } = (await client.get(url('state', '?detail=overview&format=geojson'))).body.data
+  t.match(features[0], { type: 'Feature', id: 'AC', properties: {} })
+  t.equal((await client.get(url('state', '?detail=fine'))).status, 400)
+})
+
 t.test(
   'facilities of the demonstration lie in the outlines of their municipalities, but for some',
   async (t) => {

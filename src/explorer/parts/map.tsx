@@ -23,13 +23,25 @@ export const MAP_LEVELS: readonly string[] = [
 const WIDTH = 720
 const ZOOM_STEP = 1.6
 const ZOOM_MAX = 40
+/** The country is drawn from outlines of fewer points until it is this large: at the third step, they would show corners. */
+const OVERVIEW_MAX = 3
 
 const loaded = new Map<string, Promise<PlaceShape[]>>()
 
-/** Outlines of a level, of some states or of the country; each is loaded once. */
-export function loadShapes(api: Api, level: string, ufs: string, release: string): Promise<PlaceShape[]> {
+/**
+ * Outlines of a level, of some states or of the country; each is loaded once.
+ * @param detail overview: with as many points as a map of the country shows
+ */
+export function loadShapes(
+  api: Api,
+  level: string,
+  ufs: string,
+  release: string,
+  detail: 'full' | 'overview' = 'full',
+): Promise<PlaceShape[]> {
   const query = new URLSearchParams({
     format: 'topojson',
+    ...(detail === 'full' ? {} : { detail }),
     // A major region is no part of a state.
     ...(ufs === '' || level === 'region' ? {} : { uf: ufs }),
     ...(release === '' ? {} : { expected_release_id: release }),
@@ -61,12 +73,17 @@ export function PlaceMap(props: {
   const [zoom, setZoom] = useState({ scale: 1, x: 0, y: 0 })
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null)
   const states = (question.filters.state ?? []).join()
+  const isNear = zoom.scale > OVERVIEW_MAX
+  const drawn = useRef('')
   useEffect(() => {
     let isCurrent = true
-    setShapes(null)
+    const asked = `${level} ${states} ${question.release}`
+    // What is drawn stays until it is there with more points.
+    if (drawn.current !== asked) setShapes(null)
+    drawn.current = asked
     setFailure('')
     if (api === undefined) return
-    loadShapes(api, level, states, question.release).then(
+    loadShapes(api, level, states, question.release, states === '' && !isNear ? 'overview' : 'full').then(
       (found) => {
         if (isCurrent) setShapes(found)
       },
@@ -81,12 +98,22 @@ export function PlaceMap(props: {
     return () => {
       isCurrent = false
     }
-  }, [api, level, states, question.release])
+  }, [api, level, states, question.release, isNear])
 
   const values = useMemo(
     () =>
       new Map(answer.data.map((row) => [codeOf(row.dimensions[level]), row.metrics[code] ?? null] as const)),
     [answer, level, code],
+  )
+  const names = useMemo(
+    () =>
+      new Map(
+        answer.data.map((row) => {
+          const member = row.dimensions[level]
+          return [codeOf(member), typeof member === 'object' ? (member?.name ?? '') : ''] as const
+        }),
+      ),
+    [answer, level],
   )
   // Places that the answer does not have are not asked about: they are not drawn.
   const layout = useMemo(
@@ -223,7 +250,9 @@ export function PlaceMap(props: {
         </div>
       </div>
       <p class="reading" role="status" aria-live="polite">
-        {here === undefined ? t.mapHelp : `${here.name}: ${show(values.get(here.code))}`}
+        {here === undefined
+          ? t.mapHelp
+          : `${names.get(here.code) || here.name}: ${show(values.get(here.code))}`}
       </p>
       <ul class="legend" aria-label={t.mapLegend}>
         {bounds.map((bound, index) => {

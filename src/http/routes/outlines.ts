@@ -6,6 +6,7 @@ import type { Engine, JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { OUTLINE_LEVELS } from '../../model/outlines/index.ts'
 import { codesIn, filterSchema } from '../../query/filters.ts'
+import { coarsen, OUTLINE_DETAILS } from '../../query/outline-detail.ts'
 import {
   drawOutlines,
   OUTLINE_FORMATS,
@@ -66,8 +67,10 @@ async function answerOutlines(request: HandlerRequest): Promise<Result> {
   requireDimension(level, view, null)
   const type = preferred(['application/json', GEOJSON_TYPE, TOPOJSON_TYPE])
   const format = (query.format ?? (type === GEOJSON_TYPE ? 'geojson' : 'topojson')) as OutlineFormat
-  const mesh = await meshOf(view, engine)
-  const { text, count, missing } = drawOutlines(mesh, level, states, format)
+  const whole = await meshOf(view, engine)
+  const detail = query.detail === 'overview' ? 'overview' : 'full'
+  const mesh = detail === 'overview' ? coarsen(whole) : whole
+  const { text, count, missing } = drawOutlines(mesh, level, states, format, detail === 'full')
   if (type !== 'application/json')
     return {
       content: text,
@@ -78,7 +81,14 @@ async function answerOutlines(request: HandlerRequest): Promise<Result> {
     }
   return {
     json: toByteString(text),
-    meta: { level, format, outlines: count, missing: missing as JsonValue, source: sourceOf(mesh, view) },
+    meta: {
+      level,
+      format,
+      detail,
+      outlines: count,
+      missing: missing as JsonValue,
+      source: sourceOf(mesh, view),
+    },
     rows: count,
   }
 }
@@ -109,6 +119,7 @@ export const OUTLINES: readonly Route[] = [
     query: {
       uf: filterSchema({ kind: 'equals', values: { uf: true } }).optional(),
       format: z.enum(OUTLINE_FORMATS).optional(),
+      detail: z.enum(OUTLINE_DETAILS).optional(),
     },
     produces: [GEOJSON_TYPE, TOPOJSON_TYPE],
     handle: answerOutlines,
