@@ -8,7 +8,6 @@ import { presimplify } from 'topojson-simplify'
 import type { OutlineMesh } from './outlines.ts'
 
 export const OUTLINE_DETAILS = ['full', 'overview'] as const
-export type OutlineDetail = (typeof OUTLINE_DETAILS)[number]
 
 /** Squares of the grid that a point must add: about 36 km². On a map of Brazil that is 720 pixels wide, it is one pixel. */
 const LEAST = 3000

@@ -61,6 +61,8 @@ export function PointsMap(props: {
     const point = drawing.project(longitude, latitude)
     return point === null ? [] : [{ point, properties }]
   })
+  // Large points over small ones.
+  shown.sort((left, right) => Number(left.properties.has_beds) - Number(right.properties.has_beds))
   const left = points.features.length - shown.length
   // An outline without a point says nothing that the page does not.
   if (shown.length === 0) return <p class="hint">{t.noPoints}</p>
