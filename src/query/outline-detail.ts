@@ -20,7 +20,7 @@ type Point = readonly [x: number, y: number, weight: number]
 
 const coarse = new WeakMap<OutlineMesh, OutlineMesh>()
 
-/** Made once for each mesh: it takes a fifth of a second. */
+/** Made once for each mesh, when it is first asked for. */
 export function coarsen(mesh: OutlineMesh): OutlineMesh {
   const known = coarse.get(mesh)
   if (known !== undefined) return known
