@@ -163,8 +163,8 @@ export async function countFacts(
     const needs: readonly Need[] = [dataset, ...needsOfDimensions(dimensions)]
     const asked = periodsOf(code, needs, filters, scope.states, view)
     // What a place has is its own: what other states lack takes nothing from it.
-    const isPlaced = code === 'facility' || PLACE_DIMENSIONS.has(code)
-    const states = isPlaced ? scope.territory : scope.states
+    const isPlaced = PLACE_DIMENSIONS.has(code)
+    const states = code === 'facility' ? scope.territory : isPlaced ? scope.places : scope.states
     for (const member of members) {
       const own = ownStates(code, member, states)
       const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked

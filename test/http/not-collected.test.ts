@@ -142,6 +142,12 @@ t.test('records of members', async (t) => {
     specialized_services: null,
   })
   t.match(notesOf(states.body), /bed_capacity 2026-03: collected for RR only; facts.bed_capacity is null/)
+  // Of a facility of Roraima too: nobody looked in Acre.
+  const named = encodeURIComponent(
+    JSON.stringify([{ dimension: 'facility', operator: 'EQ', value: HOSPITAL }]),
+  )
+  const ofHospital = Object.fromEntries((await values(`state/values?filters=${named}&limit=50`)).facts)
+  t.strictSame([ofHospital.RR.facilities, ofHospital.AC.facilities], [1, null])
   const months = Object.fromEntries((await values('reference_period/values?counts=true')).facts)
   t.strictSame(months['2026-03'], {
     facilities: 2,
