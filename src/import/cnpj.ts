@@ -18,7 +18,8 @@ const endsIn = (text: string, place: number, digit: string): string =>
   `(ascii(${text}[${place}]) - 48) = ${digit}`
 
 /**
- * Both check digits of a CNPJ, computed from its digits as one number: a twentieth of the time that characters take.
+ * Both check digits of a CNPJ, computed from its digits as one number: to read each character as a text took a quarter of the
+ * import of a national month.
  * @param text SQL of fourteen digits
  */
 function digitChecks(text: string): string {
