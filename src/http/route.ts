@@ -168,6 +168,7 @@ export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
 const RELEASE_HEADERS = {
   demography: 'x-demography-release-id',
   cnes: 'x-data-release-id',
+  sih: 'x-data-release-id',
   analytics: 'x-analytics-release-id',
 } as const
 /** Name of the header that says which release answered; '' where none does. */

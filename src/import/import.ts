@@ -27,10 +27,11 @@ import { type Acquisition, discover, notRecognised } from './discover.ts'
 import { ImportError } from './import-error.ts'
 import { buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
+import { SIH } from './sih/importer.ts'
 import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
 /** Each after those it needs. */
-const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES]
+const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH]
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
 const IMPORTER_VERSION = '0.1.0'
@@ -51,6 +52,7 @@ export interface ImportOptions {
 export interface ImportResult {
   readonly cnes: string | null
   readonly demography: string | null
+  readonly sih: string | null
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
   readonly rejected: Readonly<Record<string, number>>
@@ -173,6 +175,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     return {
       cnes: idOf('cnes'),
       demography: idOf('demography'),
+      sih: idOf('sih'),
       analytics: joined.manifest.release_id,
       rows: Object.fromEntries(
         [...releases.values()].flatMap(({ manifest }) =>
@@ -278,8 +281,11 @@ function makeAnalytics(
 ): Promise<PreparedRelease> {
   const cnes = releases.get('cnes')
   const demography = releases.get('demography')
-  const newest = (cnes ?? demography)?.manifest
-  if (newest === undefined)
+  // Of the months there are; of releases of places alone, what those say.
+  const ofMonths = [cnes, releases.get('sih')].flatMap((release) => release?.manifest ?? [])
+  const described = ofMonths.length > 0 ? ofMonths : demography === undefined ? [] : [demography.manifest]
+  const [first] = described
+  if (first === undefined)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
   return withStaging(releasesDir, async (staging) => {
     const built =
@@ -299,8 +305,8 @@ function makeAnalytics(
       {
         ...describe(version, built.checks),
         area: 'analytics',
-        scope: newest.scope,
-        month: newest.month,
+        scope: described.every(({ scope }) => scope === first.scope) ? first.scope : 'br',
+        month: Math.max(...described.map(({ month }) => month)),
         synthetic: [...releases.values()].some(({ manifest }) => manifest.synthetic),
         datasets,
         files: await digestFiles(staging, rowsByFile),

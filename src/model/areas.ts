@@ -6,14 +6,22 @@
 import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'
 import * as outlines from './outlines/index.ts'
+import * as sih from './sih/index.ts'
 import * as territory from './territory/index.ts'
 
-export const FIELDS = { ...territory.FIELDS, ...cnes.FIELDS, ...demography.FIELDS, ...outlines.FIELDS }
+export const FIELDS = {
+  ...territory.FIELDS,
+  ...cnes.FIELDS,
+  ...demography.FIELDS,
+  ...outlines.FIELDS,
+  ...sih.FIELDS,
+}
 export const DATASETS = {
   ...territory.DATASETS,
   ...cnes.DATASETS,
   ...demography.DATASETS,
   ...outlines.DATASETS,
+  ...sih.DATASETS,
 }
 export const DIMENSIONS = { ...territory.DIMENSIONS, ...cnes.DIMENSIONS, ...demography.DIMENSIONS }
 export const FACTS = { ...cnes.FACTS, ...demography.FACTS }

@@ -1,9 +1,12 @@
 /** The datasets of all areas, by name. Values only. */
 import { DATASETS } from './areas.ts'
 import type { FieldName } from './fields.ts'
-import type { Dataset } from './types.ts'
+import type { Area, Dataset } from './types.ts'
 
 export type { Area, Dataset, Filter, FilterValues } from './types.ts'
+
+/** Areas that releases are of, each after those that it is made with. */
+export const AREA_NAMES: readonly Area[] = ['demography', 'cnes', 'sih']
 
 export { DATASETS }
 export type DatasetName = keyof typeof DATASETS

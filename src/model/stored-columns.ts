@@ -24,7 +24,8 @@ const SQL_TYPES: Readonly<Record<FieldType, string>> = {
 }
 
 /** @returns the type of a field's column in a file, as SQL */
-export const sqlTypeOf = (field: FieldName): string => SQL_TYPES[fieldOf(field).type]
+export const sqlTypeOf = (field: FieldName): string =>
+  fieldOf(field).isWide === true ? 'BIGINT' : SQL_TYPES[fieldOf(field).type]
 
 /** What a column was called in releases of catalog v1.1.0. */
 const FORMER_NAMES: Partial<Record<DatasetName, Partial<Record<FieldName, string>>>> = {

@@ -10,8 +10,8 @@ import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
 
-/** What a release covers: months of the facility registry, or places with their population. */
-export type Area = 'cnes' | 'demography'
+/** What a release covers: months of the facility registry, places with their population, months of hospital admissions. */
+export type Area = 'cnes' | 'demography' | 'sih'
 
 export type FieldType =
   | 'string'
@@ -29,6 +29,8 @@ export type FieldType =
 export interface Field {
   readonly type: FieldType
   readonly nullable?: boolean
+  /** Of an integer: 64 bits, not 32. */
+  readonly isWide?: true
   readonly unit?: string
   readonly description: string
 }
@@ -38,6 +40,8 @@ export type Filter =
   | { readonly kind: 'equals'; readonly column?: FieldName; readonly values: FilterValues }
   | { readonly kind: 'municipality'; readonly column: FieldName }
   | WithinFilter
+  /** Met by codes that begin with the digits asked for; @see digits the most there are */
+  | { readonly kind: 'prefix'; readonly column: FieldName; readonly digits: number }
   | { readonly kind: 'positive'; readonly column: FieldName }
   | { readonly kind: 'flag'; readonly column: FieldName }
   | { readonly kind: 'search'; readonly codes: FieldName; readonly text: 'search_text' }

@@ -70,6 +70,12 @@ export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
       'an IBGE code of 6 or 7 digits',
     )
   if (filter.kind === 'within') return valueSchema(PLACE_VALUES[filter.place])
+  if (filter.kind === 'prefix')
+    return takes(
+      z.string().regex(new RegExp(`^\\d{1,${filter.digits}}$`)),
+      `de 1 a ${filter.digits} dígitos, o começo de um código`,
+      `1 to ${filter.digits} digits, the begin of a code`,
+    )
   const isCode = filter.kind === 'equals' || filter.kind === 'declaration'
   return isCode && !('boolean' in filter.values) ? valueSchema(filter.values) : null
 }
@@ -196,6 +202,11 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
     }
     case 'within':
       return withinCondition(filter.column, placesIn(text))
+    case 'prefix':
+      return sql`(${join(
+        codesIn(text).map((code) => sql`starts_with(${ident(filter.column)}, ${code})`),
+        ' OR ',
+      )})`
     case 'positive':
       return text === 'true' ? sql`${ident(filter.column)} > 0` : sql`${ident(filter.column)} <= 0`
     case 'flag':

@@ -1,7 +1,7 @@
 /** Where a published row stands: file, archive, digest, and the column under its published name. Pure. */
 import type { Row } from '../engine/types.ts'
 import type { Snapshot } from '../release/manifest.ts'
-import type { ReleaseView } from '../release/view.ts'
+import { componentManifests, type ReleaseView } from '../release/view.ts'
 
 export interface ProvenanceSource {
   readonly publisher: string
@@ -35,10 +35,10 @@ function filesOf(view: ReleaseView): PublishedFiles {
     string,
     { columns: ReadonlySet<string>; renamed: Readonly<Record<string, string>> }
   >()
-  for (const manifest of [view.components.cnes, view.components.demography]) {
-    for (const snapshot of manifest?.snapshots ?? [])
+  for (const manifest of componentManifests(view)) {
+    for (const snapshot of manifest.snapshots)
       if (!snapshots.has(snapshot.file)) snapshots.set(snapshot.file, snapshot)
-    for (const { files, columns, renamed } of manifest?.headers ?? [])
+    for (const { files, columns, renamed } of manifest.headers ?? [])
       for (const file of files) headers.set(file, { columns: new Set(columns), renamed })
   }
   const files = { snapshots, headers }

@@ -7,6 +7,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
+import { AREA_NAMES } from '../model/datasets.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { missingFiles, stateOfFolders } from './presence.ts'
 import { verifyRelease } from './verify.ts'
@@ -79,17 +80,18 @@ export function createStore(options: StoreOptions): ReleaseStore {
     options.onOpening?.(id)
     const analytics = await verified(id)
     if (analytics === null || analytics.area !== 'analytics') return null
-    const { cnes, demography } = analytics.components
+    const { cnes, demography, sih } = analytics.components
     const view: ReleaseView = {
       id,
       analytics,
       components: {
         cnes: cnes === undefined ? null : await verified(cnes),
         demography: demography === undefined ? null : await verified(demography),
+        sih: sih === undefined ? null : await verified(sih),
       },
       synthetic: analytics.synthetic,
     }
-    const lacking = [cnes, demography].filter((part) => part !== undefined && problems.has(part))
+    const lacking = [cnes, demography, sih].filter((part) => part !== undefined && problems.has(part))
     if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))
     try {
       await options.prepare?.(view)
@@ -247,4 +249,4 @@ async function lookAtPointer(
 }
 
 const isOf = (view: ReleaseView, id: string): boolean =>
-  view.id === id || componentId(view, 'cnes') === id || componentId(view, 'demography') === id
+  view.id === id || AREA_NAMES.some((area) => componentId(view, area) === id)

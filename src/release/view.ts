@@ -3,7 +3,7 @@
  *
  * Values and pure functions only; store.ts finds and verifies them, engine/ opens their files.
  */
-import { type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
+import { AREA_NAMES, type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { Coverage, Manifest } from './manifest.ts'
 
 export interface ReleaseView {
@@ -13,6 +13,10 @@ export interface ReleaseView {
   readonly components: Readonly<Record<Area, Manifest | null>>
   readonly synthetic: boolean
 }
+
+/** @returns manifests of the component releases that the release joins */
+export const componentManifests = ({ components }: ReleaseView): Manifest[] =>
+  AREA_NAMES.flatMap((area) => components[area] ?? [])
 
 /** @returns id of the component release that holds an area, or null where the release has none */
 export const componentId = (view: ReleaseView, area: Area): string | null =>

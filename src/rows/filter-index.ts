@@ -161,6 +161,10 @@ function valueTest(
       const wanted = new Set(placesIn(text))
       return (value) => value !== null && wanted.has(String(value))
     }
+    case 'prefix': {
+      const wanted = codesIn(text)
+      return (value) => wanted.some((code) => String(value).startsWith(code))
+    }
     case 'positive':
       return (value) => value !== null && Number(value) > 0 === (text === 'true')
     case 'flag':

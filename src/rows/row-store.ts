@@ -11,7 +11,13 @@ import { LRUCache } from 'lru-cache'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { componentId, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
+import {
+  componentId,
+  componentManifests,
+  latestPeriod,
+  type ReleaseView,
+  storedPeriods,
+} from '../release/view.ts'
 import { checkRowFiles, type RowProblem, type RowSource } from './derived.ts'
 import { openRowFile, type RowFile } from './row-file.ts'
 import { bytesOf, type RowSet } from './row-sets.ts'
@@ -116,8 +122,7 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
         for (const { file } of tables.values()) file.close()
       }
   }
-  const manifestsOf = (view: ReleaseView): Manifest[] =>
-    [view.components.cnes, view.components.demography].filter((manifest) => manifest !== null)
+  const manifestsOf = componentManifests
 
   return {
     async open(view) {

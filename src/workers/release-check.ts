@@ -6,7 +6,7 @@
 import { createEngine } from '../engine/duckdb/engine.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
-import type { ReleaseView } from '../release/view.ts'
+import { componentManifests, type ReleaseView } from '../release/view.ts'
 import { type Sql, TEXT, table } from '../sql.ts'
 
 const SAMPLE_ROWS = 1000
@@ -22,6 +22,7 @@ const view: ReleaseView = {
   components: {
     cnes: await component(analytics.components.cnes),
     demography: await component(analytics.components.demography),
+    sih: await component(analytics.components.sih),
   },
   synthetic: analytics.synthetic,
 }
@@ -63,7 +64,7 @@ async function tryDataset(
 
 try {
   await engine.open(view)
-  const tried = [view.components.demography, view.components.cnes, analytics].flatMap((manifest) =>
+  const tried = [...componentManifests(view), analytics].flatMap((manifest) =>
     Object.entries(manifest?.datasets ?? {}).map(([dataset, entry]) =>
       tryDataset(manifest?.release_id ?? '', dataset, entry),
     ),

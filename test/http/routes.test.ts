@@ -98,6 +98,7 @@ for (const route of ROUTES)
       const id = {
         cnes: small.result.cnes,
         demography: small.result.demography,
+        sih: small.result.sih,
         analytics: small.result.analytics,
       }[area]
       if (!isFile(route)) {

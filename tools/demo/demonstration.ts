@@ -19,6 +19,7 @@ import {
 } from '../../src/model/cnes/codes/index.ts'
 import { STATES } from '../../src/model/territory/states.ts'
 import { digestFile } from '../../src/release/digest.ts'
+import { admissionFiles, admissionTables } from './admissions.ts'
 import { type DemoCatalogs, INVENTED_TABLES, makeCatalogs } from './catalogs.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
 import {
@@ -47,6 +48,8 @@ export interface DemonstrationOptions {
   readonly states?: readonly string[]
   /** Months, tables and states of which some are missing (MONTHS_WITH_GAPS) instead of `periods` whole months. */
   readonly gaps?: boolean
+  /** Hospital admissions, too: of every month but one of Amapá, which comes late. */
+  readonly admissions?: boolean
   readonly onProgress?: (step: string) => void
 }
 
@@ -58,10 +61,20 @@ const SCALES = {
     equipment: 9000,
     services: 10_000,
     ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
+    admissions: 0.0004,
   },
-  national: { facilities: 623_207, beds: 60_000, equipment: 1_348_380, services: 1_442_080, ufs: null },
+  national: {
+    facilities: 623_207,
+    beds: 60_000,
+    equipment: 1_348_380,
+    services: 1_442_080,
+    ufs: null,
+    admissions: 0.0054,
+  },
 } as const
 const NEWEST = 202605
+/** Its admissions of the newest month are not there yet. */
+const LATE_STATE = 'AP'
 /** QT_SUS of equipment is published from this month on. */
 const QT_SUS_FROM = 202601
 /** A fixed time: the archive's bytes must not know when it was made. */
@@ -109,6 +122,17 @@ export async function writeDemonstration(
         ? await writeMonth(folder, period, context, size)
         : await writeFiles(folder, stateFiles(period, files, context, size))),
     )
+  }
+  if (options.admissions === true) {
+    const context = { plan, all, chance, rate: size.admissions }
+    const states = STATES.map(({ uf }) => uf).filter((uf) => size.ufs?.has(uf) ?? true)
+    for (const { period } of months) {
+      onProgress(`admissions ${period}`)
+      const published = states.filter((uf) => period !== NEWEST || uf !== LATE_STATE)
+      const files = admissionFiles({ period, states: published }, monthsBetween(period, NEWEST), context)
+      written.push(...(await writeFiles(join(out, 'sih', String(period)), files)))
+    }
+    written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST))))
   }
   return written
 }

@@ -7,9 +7,10 @@
  */
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { AREA_NAMES } from '../../src/model/datasets.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { answerQuery } from '../../src/query/result.ts'
-import { formatPeriod, type ReleaseView } from '../../src/release/view.ts'
+import { componentManifests, formatPeriod, type ReleaseView } from '../../src/release/view.ts'
 
 /** Largest change of a metric between two releases: of the country, and of a state that has enough to judge by. */
 const COUNTRY_SHARE = 0.1
@@ -38,7 +39,7 @@ export async function runPromotionChecks(
   after: ReleaseView,
   before: ReleaseView | null,
 ): Promise<PromotionReport> {
-  const checks: PromotionCheck[] = [checksHold(after), hasAreas(after)]
+  const checks: PromotionCheck[] = [checksHold(after), hasAreas(after, before)]
   const isComparable = before !== null && before.id !== after.id && before.synthetic === after.synthetic
   if (isComparable) {
     checks.push(isNotOlder(after, before), rowsAreLike(after, before))
@@ -53,9 +54,7 @@ export async function runPromotionChecks(
 }
 
 function checksHold(view: ReleaseView): PromotionCheck {
-  const checks = [view.components.cnes, view.components.demography].flatMap(
-    (manifest) => manifest?.checks ?? [],
-  )
+  const checks = componentManifests(view).flatMap((manifest) => manifest.checks)
   const broken = checks.filter(({ violations }) => violations > 0)
   return {
     name: 'data checks',
@@ -67,8 +66,13 @@ function checksHold(view: ReleaseView): PromotionCheck {
   }
 }
 
-function hasAreas({ components }: ReleaseView): PromotionCheck {
-  const lacking = Object.entries(components).flatMap(([area, manifest]) => (manifest === null ? [area] : []))
+/** Facilities and population, and what the release in service has besides. */
+function hasAreas({ components }: ReleaseView, before: ReleaseView | null): PromotionCheck {
+  const lacking = AREA_NAMES.filter(
+    (area) =>
+      components[area] === null &&
+      (area === 'cnes' || area === 'demography' || (before?.components[area] ?? null) !== null),
+  )
   return {
     name: 'areas',
     met: lacking.length === 0,
@@ -87,14 +91,14 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
 
 /** Rows of each dataset's newest month. */
 function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
-  const rowsOf = ({ components }: ReleaseView): Map<string, number> =>
+  const rowsOf = (view: ReleaseView): Map<string, number> =>
     new Map(
-      [components.cnes, components.demography].flatMap((manifest) =>
-        Object.entries(manifest?.datasets ?? {})
+      componentManifests(view).flatMap((manifest) =>
+        Object.entries(manifest.datasets)
           .filter(([name]) => !name.endsWith('_provenance') && name !== 'set_aside')
           .map(([name, { periods }]): [string, number] => {
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
-            const files = manifest?.files.filter(({ path }) => path.startsWith(`${name}/${newest}`)) ?? []
+            const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))
             return [name, files.reduce((sum, { rows }) => sum + rows, 0)]
           }),
       ),

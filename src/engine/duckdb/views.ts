@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
-import type { ReleaseView } from '../../release/view.ts'
+import { componentManifests, type ReleaseView } from '../../release/view.ts'
 
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -27,8 +27,7 @@ export function createViewStatements(
   releasesDir: string,
 ): ViewStatement[] {
   const statements: ViewStatement[] = [{ sql: `CREATE SCHEMA ${quoteName(schema)}`, reads: release.id }]
-  for (const manifest of [release.components.demography, release.components.cnes, release.analytics]) {
-    if (manifest === null) continue
+  for (const manifest of [...componentManifests(release), release.analytics]) {
     for (const [dataset, entry] of Object.entries(manifest.datasets)) {
       const reads = `${manifest.release_id}/${dataset}`
       const files = filesOf(manifest, dataset, releasesDir)

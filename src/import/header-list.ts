@@ -2,8 +2,8 @@
  * What the headers of published tables say, for the manifest: every column, those that nothing is read from, and where a
  * column has another name in the tables of the release, the published one. Tables with one header share an entry.
  */
-import type { Manifest } from '../../release/manifest.ts'
-import { normaliseHeader } from '../readers/stage-csv.ts'
+import type { Manifest } from '../release/manifest.ts'
+import { normaliseHeader } from './readers/stage-csv.ts'
 
 type Headers = NonNullable<Manifest['headers']>
 

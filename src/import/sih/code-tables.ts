@@ -1,0 +1,172 @@
+/**
+ * Code tables that name procedures and diagnoses: groups, subgroups and procedures of SIGTAP (fixed width, each with its layout
+ * file), chapters and categories of CID-10 (CSV). In: files. Out: codes with their names, file and row. A table that was not
+ * imported leaves names null, but for the chapters, which the model names.
+ */
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { chapterOf, DIAGNOSIS_CHAPTERS } from '../../model/sih/code-lists.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { FoundFile } from '../discover.ts'
+import { ImportError } from '../import-error.ts'
+import { readFixedWidth, readLayout } from '../readers/fixed-width.ts'
+
+const PUBLISHER = 'DATASUS'
+
+export type CodeList =
+  | 'procedures'
+  | 'procedure_groups'
+  | 'procedure_subgroups'
+  | 'diagnosis_chapters'
+  | 'diagnosis_categories'
+
+/** A code with its name; file and row are null for names of the model. */
+export interface NamedCode {
+  readonly code: string
+  readonly name: string | null
+  readonly file: string | null
+  /** Of a table of SIGTAP, which has no header, the first line is 1; of a CSV, the header is 1. */
+  readonly row: number | null
+}
+
+export interface CodeTables {
+  readonly codes: ReadonlyMap<CodeList, ReadonlyMap<string, NamedCode>>
+  readonly snapshots: readonly Snapshot[]
+  readonly unread: readonly { readonly file: string; readonly row: number }[]
+}
+
+const SIGTAP: Readonly<Record<string, { list: CodeList; key: readonly string[]; name: string }>> = {
+  tb_grupo: { list: 'procedure_groups', key: ['CO_GRUPO'], name: 'NO_GRUPO' },
+  tb_sub_grupo: {
+    list: 'procedure_subgroups',
+    key: ['CO_GRUPO', 'CO_SUB_GRUPO'],
+    name: 'NO_SUB_GRUPO',
+  },
+  tb_procedimento: { list: 'procedures', key: ['CO_PROCEDIMENTO'], name: 'NO_PROCEDIMENTO' },
+}
+const SIGTAP_FILE = /^(tb_grupo|tb_sub_grupo|tb_procedimento)(_layout)?\.txt$/i
+const CID_FILE = /^CID-10-(CAPITULOS|CATEGORIAS)\.CSV$/i
+
+export const isCodeTable = (name: string): boolean => SIGTAP_FILE.test(name) || CID_FILE.test(name)
+
+/** @throws ImportError where a table is there twice, lacks its layout, or is not what it is named */
+export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeTables> {
+  const codes = new Map<CodeList, Map<string, NamedCode>>()
+  const snapshots: Snapshot[] = []
+  const unread: { file: string; row: number }[] = []
+  const taken = new Map<string, FoundFile>()
+  const add = (list: CodeList, code: NamedCode): void => {
+    const known = codes.get(list) ?? new Map<string, NamedCode>()
+    if (!known.has(code.code)) known.set(code.code, code)
+    codes.set(list, known)
+  }
+  for (const file of files) {
+    const key = file.name.toLowerCase()
+    const twin = taken.get(key)
+    if (twin !== undefined)
+      throw new ImportError(
+        file.shown,
+        `is there twice: ${twin.shown} is the same table`,
+        'Import one of them',
+      )
+    taken.set(key, file)
+    const bytes = await readFile(file.path)
+    const [, table = '', isLayout] = SIGTAP_FILE.exec(file.name) ?? []
+    const rows =
+      table === ''
+        ? readCid(file, bytes, add)
+        : isLayout === undefined
+          ? await readSigtap(file, table.toLowerCase(), bytes, files, add, unread)
+          : bytes.toString('latin1').trim().split('\n').length - 1
+    snapshots.push({
+      publisher: PUBLISHER,
+      file: file.name,
+      archive: file.archive,
+      bytes: bytes.length,
+      sha256: sha256Hex(bytes),
+      rows,
+    })
+  }
+  return { codes, snapshots, unread }
+}
+
+type Add = (list: CodeList, code: NamedCode) => void
+
+async function readSigtap(
+  file: FoundFile,
+  table: string,
+  bytes: Buffer,
+  files: readonly FoundFile[],
+  add: Add,
+  unread: { file: string; row: number }[],
+): Promise<number> {
+  const layoutName = `${table}_layout.txt`
+  const beside = files.filter(({ name }) => name.toLowerCase() === layoutName)
+  const layout = beside.find(({ path }) => dirname(path) === dirname(file.path)) ?? beside[0]
+  const declared = SIGTAP[table]
+  if (layout === undefined || declared === undefined)
+    throw new ImportError(
+      file.shown,
+      `comes without its layout file (${layoutName}), which says where its columns are`,
+      'Import the table and its layout of one edition',
+    )
+  const columns = readLayout(await readFile(layout.path), layout.name)
+  const read = readFixedWidth(bytes, file.name, columns, [...declared.key, declared.name])
+  for (const { row, cells } of read.lines) {
+    const code = declared.key.map((column) => (cells[column] ?? '').trim()).join('')
+    const name = (cells[declared.name] ?? '').trim()
+    if (code !== '') add(declared.list, { code, name: name === '' ? null : name, file: file.name, row })
+  }
+  for (const row of read.unread) unread.push({ file: file.name, row })
+  return read.lines.length + read.unread.length
+}
+
+/** Semicolons, no quotes, Windows-1252. */
+function readCid(file: FoundFile, bytes: Buffer, add: Add): number {
+  const lines = new TextDecoder('windows-1252')
+    .decode(bytes)
+    .split(/\r?\n/)
+    .map((line) => line.split(';'))
+  const header = (lines[0] ?? []).map((title) => title.trim().toUpperCase())
+  const isChapters = /CAPITULOS/i.test(file.name)
+  const wanted = isChapters ? ['CAPITULO', 'DESCRICAO'] : ['LETRA', 'NÚMERO', 'DESCRICAO']
+  const at = wanted.map((title) => header.indexOf(title))
+  if (at.some((index) => index < 0))
+    throw new ImportError(
+      file.shown,
+      `lacks the column ${wanted.filter((_, index) => (at[index] ?? -1) < 0).join(', ')}`,
+      'Import the tables of CID-10 as DATASUS publishes them',
+    )
+  let rows = 0
+  lines.forEach((cells, index) => {
+    if (index === 0 || cells.every((cell) => cell.trim() === '')) return
+    rows += 1
+    const [first = '', second = '', third = ''] = at.map((place) => (cells[place] ?? '').trim())
+    const source = { file: file.name, row: index + 1 }
+    // The letters of the table of chapters are not read: D and H are in two chapters, W, X and Y in none.
+    if (isChapters) add('diagnosis_chapters', { code: first.padStart(2, '0'), name: second, ...source })
+    else add('diagnosis_categories', { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
+  })
+  return rows
+}
+
+/** Columns of a code list beside its name, which follow from the code. */
+export const FOLLOWING: Readonly<
+  Record<CodeList, Readonly<Record<string, (code: string) => string | null>>>
+> = {
+  procedures: {
+    procedure_group_code: (code) => (code.length === 10 ? code.slice(0, 2) : null),
+    procedure_subgroup_code: (code) => (code.length === 10 ? code.slice(0, 4) : null),
+  },
+  procedure_groups: {},
+  procedure_subgroups: { procedure_group_code: (code) => code.slice(0, 2) },
+  diagnosis_chapters: {},
+  diagnosis_categories: { diagnosis_chapter_code: chapterOf },
+}
+
+/** @returns names of the model, for codes that no table names */
+export const builtIn = (list: CodeList): readonly NamedCode[] =>
+  list === 'diagnosis_chapters'
+    ? DIAGNOSIS_CHAPTERS.map(({ code, name }) => ({ code, name, file: null, row: null }))
+    : []

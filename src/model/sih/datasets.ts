@@ -1,0 +1,114 @@
+/** Hospital admissions of SUS by hospital and by residence, and the code lists of procedures and diagnoses. */
+import { codeList, equals, withinPlaces } from '../declare.ts'
+import type { FieldName } from '../fields.ts'
+import type { Dataset } from '../types.ts'
+import { CARE_CHARACTERS } from './code-lists.ts'
+
+const COUNTS = ['admission_records', 'admissions', 'days_of_stay', 'icu_days', 'deaths'] as const
+/** Of the published file that a row was added up from. */
+const BATCH = ['source_file', 'source_sha256', 'source_rows'] as const
+
+const list = <Name extends string>(
+  datasetName: Name,
+  stem: 'procedure' | 'procedure_group' | 'procedure_subgroup' | 'diagnosis_chapter' | 'diagnosis_category',
+  description: string,
+  more: readonly FieldName[] = [],
+) => ({
+  ...codeList(datasetName, [`${stem}_code`], [`${stem}_name`, ...more], description),
+  area: 'sih' as const,
+})
+
+export const DATASETS = {
+  hospital_admissions: {
+    name: 'hospital_admissions',
+    area: 'sih',
+    periodic: true,
+    // Before 2008 no facility is named, and a hospital may be in the files of two states.
+    key: [
+      'cnes_code',
+      'procedure_code',
+      'care_character_code',
+      'complexity_code',
+      'financing_code',
+      'municipality_ibge_code',
+      'processing_uf',
+    ],
+    fields: [
+      'reference_period',
+      'cnes_code',
+      'uf',
+      'municipality_ibge_code',
+      'municipality_name',
+      'procedure_code',
+      'procedure_group_code',
+      'procedure_subgroup_code',
+      'care_character_code',
+      'complexity_code',
+      'financing_code',
+      'processing_uf',
+      ...COUNTS,
+      'value_total_cents',
+      'value_hospital_cents',
+      'value_professional_cents',
+      'discharges_in_month',
+      ...BATCH,
+    ],
+    filters: {
+      uf: equals({ uf: true }),
+      municipality_ibge_code: { kind: 'municipality', column: 'municipality_ibge_code' },
+      ...withinPlaces('municipality_ibge_code'),
+      cnes_code: equals({ digits: 7 }),
+      procedure_code: { kind: 'prefix', column: 'procedure_code', digits: 10 },
+      care_character_code: equals({ list: Object.keys(CARE_CHARACTERS) }),
+    },
+    description:
+      'Approved hospital admissions of SUS (AIH) by processing month, hospital, procedure, character, complexity and financing, added up from the monthly files by state (RD).',
+  },
+  hospital_admissions_by_residence: {
+    name: 'hospital_admissions_by_residence',
+    area: 'sih',
+    periodic: true,
+    key: [
+      'residence_municipality_code',
+      'diagnosis_chapter_code',
+      'diagnosis_category_code',
+      'age_group',
+      'sex',
+      'processing_uf',
+    ],
+    fields: [
+      'reference_period',
+      'residence_uf',
+      'residence_municipality_code',
+      'diagnosis_chapter_code',
+      'diagnosis_category_code',
+      'age_group',
+      'sex',
+      'processing_uf',
+      ...COUNTS,
+      'value_total_cents',
+      'discharges_in_month',
+    ],
+    internal: [...BATCH],
+    description:
+      'The same admissions by processing month, municipality of residence, main diagnosis, age group and sex. What is not known (residence, diagnosis outside CID-10, age, sex) is null.',
+  },
+  procedures: list('procedures', 'procedure', 'Procedures of SIGTAP, and those that admissions name.', [
+    'procedure_group_code',
+    'procedure_subgroup_code',
+  ]),
+  procedure_groups: list('procedure_groups', 'procedure_group', 'Groups of procedures of SIGTAP.'),
+  procedure_subgroups: list(
+    'procedure_subgroups',
+    'procedure_subgroup',
+    'Subgroups of procedures of SIGTAP.',
+    ['procedure_group_code'],
+  ),
+  diagnosis_chapters: list('diagnosis_chapters', 'diagnosis_chapter', 'Chapters of CID-10.'),
+  diagnosis_categories: list(
+    'diagnosis_categories',
+    'diagnosis_category',
+    'Categories of CID-10, and those that admissions name.',
+    ['diagnosis_chapter_code'],
+  ),
+} as const satisfies Record<string, Dataset>

@@ -1,0 +1,73 @@
+/** Columns of hospital admissions, and of the code lists that name what they are about. Values only. */
+import { code, name, optionalCode, quantity } from '../declare.ts'
+import type { Field } from '../types.ts'
+
+/** Integer cents, which a large hospital's month may have more of than 32 bits hold. */
+const cents = (description: string): Field => ({
+  type: 'integer',
+  isWide: true,
+  unit: 'cents of BRL',
+  description,
+})
+
+export const FIELDS = {
+  procedure_code: code(
+    'Procedure that was done (PROC_REA): 10 digits of SIGTAP; before 2008, 8 digits of the table of that time.',
+  ),
+  procedure_name: name(
+    'Name of the procedure; null where no table of SIGTAP that was imported has the code.',
+  ),
+  procedure_group_code: optionalCode(
+    'Group of SIGTAP: the first 2 digits of the procedure; null before 2008.',
+  ),
+  procedure_group_name: name('Name of the group.'),
+  procedure_subgroup_code: optionalCode(
+    'Subgroup of SIGTAP: the first 4 digits of the procedure; null before 2008.',
+  ),
+  procedure_subgroup_name: name('Name of the subgroup.'),
+  care_character_code: code('Character of the admission: 01 elective, 02 urgent … ; 00 not informed.'),
+  complexity_code: code('Complexity of the procedure: 01, 02, 03; 00 not informed.'),
+  financing_code: code('Kind of financing: 04 FAEC, 06 MAC … ; 00 not informed.'),
+  processing_uf: {
+    type: 'string',
+    description:
+      'State whose file of the month the admissions are in: the one that pays. Hospitals of another state may be in it.',
+  },
+
+  admission_records: quantity(
+    'records',
+    'Approved admission authorisations (AIH), continuations of long stays included.',
+  ),
+  admissions: quantity(
+    'admissions',
+    'Approved admissions: records that are no continuation (IDENT 1). Transfers and readmissions are admissions of their own, so they are not persons.',
+  ),
+  days_of_stay: quantity('days', 'Days of stay (DIAS_PERM); of a continuation, those of its month.'),
+  icu_days: quantity('days', 'Days in intensive care (UTI_MES_TO; UTI_TOTAL before 2008).'),
+  deaths: quantity('deaths', 'Records that ended with death (MORTE).'),
+  value_total_cents: cents('Value of the records (VAL_TOT): approved, which is not yet paid.'),
+  value_hospital_cents: cents(
+    'Of it, hospital services (VAL_SH, VAL_SH_FED, VAL_SH_GES). Before 2008 the total has further parts.',
+  ),
+  value_professional_cents: cents('Of it, professional services (VAL_SP, VAL_SP_FED, VAL_SP_GES).'),
+  discharges_in_month: quantity(
+    'admissions',
+    'Admissions that ended within the processing month; the others ended before and were presented late.',
+  ),
+  source_sha256: code('SHA-256 of the published file that the row was added up from.'),
+  source_rows: quantity('rows', 'Records of that file.'),
+
+  residence_uf: { type: 'string', nullable: true, description: 'State of residence; null where not known.' },
+  residence_municipality_code: {
+    type: 'integer',
+    nullable: true,
+    description:
+      'Municipality of residence, IBGE code of 7 digits; the ignored one of the state where the code is none of the list, null where no state is known.',
+  },
+  diagnosis_chapter_code: optionalCode(
+    'Chapter of CID-10 of the main diagnosis, 01 to 22; null where the code is none of CID-10 (CID-9 before 1998).',
+  ),
+  diagnosis_chapter_name: name('Name of the chapter.'),
+  diagnosis_category_code: optionalCode('Category of CID-10 of the main diagnosis: a letter and 2 digits.'),
+  diagnosis_category_name: name('Name of the category; null where no table of CID-10 was imported.'),
+} as const satisfies Record<string, Field>

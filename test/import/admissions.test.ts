@@ -1,0 +1,495 @@
+/**
+ * Files of hospital admissions → a release: what rows add up to, what is refused or set aside, what is never read, and that the
+ * real files give what was measured on them.
+ */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import t, { type Test } from 'tap'
+import { checkRelease } from '../../src/import/check-release.ts'
+import { importPaths } from '../../src/import/import.ts'
+import { ImportError } from '../../src/import/import-error.ts'
+import {
+  ageGroupOf,
+  integerCell,
+  readAdmissions,
+  recogniseAdmissionFile,
+} from '../../src/import/sih/admission-files.ts'
+import type { Manifest } from '../../src/release/manifest.ts'
+import { readManifest } from '../../src/release/verify.ts'
+import { ADMISSION_COLUMNS, admissionRows, admissionsDbf } from '../../tools/demo/admissions.ts'
+import { planFacilities } from '../../tools/demo/facilities.ts'
+import { listMunicipalities } from '../../tools/demo/geography.ts'
+import { createChance } from '../../tools/demo/random.ts'
+import { makeDbc } from '../fixtures/dbf-builder.ts'
+import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease('admissions')
+/** The list and the census alone: outlines take longer than everything else. */
+const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
+  join(small.snapshots, 'ibge', name),
+)
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+const ask = async (sql: string): Promise<Record<string, unknown>[]> =>
+  (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[]
+const partition = (releasesDir: string, id: string, dataset: string, period = '*'): string =>
+  `read_parquet('${join(releasesDir, id, dataset, `reference_period=${period}`, '*.parquet')}', hive_partitioning = true)`
+
+type Cells = Readonly<Record<string, string>>
+/** An admission that nothing is wrong with. */
+const plain: Cells = {
+  UF_ZI: '140000',
+  ANO_CMPT: '2026',
+  MES_CMPT: '05',
+  IDENT: '1',
+  MUNIC_RES: '140010',
+  MUNIC_MOV: '140010',
+  SEXO: '3',
+  PROC_REA: '0310010039',
+  VAL_SH: '300.10',
+  VAL_SP: '100.05',
+  VAL_TOT: '400.15',
+  DT_SAIDA: '20260510',
+  DIAG_PRINC: 'O800',
+  COD_IDADE: '4',
+  IDADE: '25',
+  DIAS_PERM: '2',
+  MORTE: '0',
+  CAR_INT: '02',
+  CNES: '2566168',
+  COMPLEX: '02',
+  FINANC: '06',
+}
+const dbf = (rows: readonly Cells[]): Buffer => admissionsDbf(ADMISSION_COLUMNS, rows, [26, 5, 28])
+
+async function importRows(files: Readonly<Record<string, readonly Cells[] | Buffer>>, maxRejected = 0) {
+  const folder = temporaryFolder('admissions')
+  for (const [name, rows] of Object.entries(files))
+    writeFileSync(join(folder, name), Buffer.isBuffer(rows) ? rows : dbf(rows))
+  const releasesDir = join(folder, 'releases')
+  const result = await importPaths([...ibge, folder], { releasesDir, maxRejected })
+  const manifest = await readManifest(releasesDir, result.sih ?? '')
+  return { releasesDir, result, manifest }
+}
+async function refused(t: Test, files: Readonly<Record<string, readonly Cells[] | Buffer>>): Promise<string> {
+  const thrown = await importRows(files).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  t.ok(thrown instanceof ImportError, String(thrown))
+  return String(thrown)
+}
+
+t.test('names', (t) => {
+  t.same(recogniseAdmissionFile('RDSP2510.dbc'), { kind: 'RD', uf: 'SP', period: 202510 })
+  t.same(recogniseAdmissionFile('rdrr9504.DBF'), { kind: 'RD', uf: 'RR', period: 199504 })
+  t.same(recogniseAdmissionFile('SPSP2510.dbc'), { kind: 'SP', uf: 'SP', period: 202510 })
+  t.equal(recogniseAdmissionFile('RDXX2510.dbc'), null)
+  t.equal(recogniseAdmissionFile('RDSP2513.dbc'), null)
+  t.equal(recogniseAdmissionFile('LTSP2510.dbc'), null)
+  t.end()
+})
+
+t.test('cells', (t) => {
+  const cell = (text: string, decimals: number): number =>
+    integerCell(Buffer.from(`xx${text}yy`), 2, text.length, decimals)
+  t.equal(cell('      1234.56', 2), 123_456)
+  t.equal(cell('1234.5', 2), 123_450)
+  t.equal(cell('  12', 2), 1200)
+  t.equal(cell('0.07', 2), 7)
+  t.equal(cell('.5', 2), 50)
+  t.equal(cell('-1.50', 2), -150)
+  t.equal(cell('     ', 2), 0)
+  t.equal(cell('   31', 0), 31)
+  for (const text of ['1.234', '1,50', 'x', '.', '-', '1 2', '1.2.3']) t.ok(Number.isNaN(cell(text, 2)), text)
+  t.equal(ageGroupOf('2', 29), '00-04')
+  t.equal(ageGroupOf('3', 11), '00-04')
+  t.equal(ageGroupOf('4', 79), '75-79')
+  t.equal(ageGroupOf('4', 80), '80+')
+  t.equal(ageGroupOf('5', 3), '80+')
+  t.equal(ageGroupOf('0', 20), '')
+  t.end()
+})
+
+t.test('rows that are alike are added up, and continuations are no admissions', async (t) => {
+  const { releasesDir, result, manifest } = await importRows({
+    'RDRR2605.dbc': makeDbc(
+      dbf([
+        plain,
+        plain,
+        { ...plain, DT_SAIDA: '20260331', VAL_SH: '0.00', VAL_SP: '0.00', VAL_TOT: '0.00' },
+        { ...plain, IDENT: '5', DIAS_PERM: '31', MORTE: '1', DT_SAIDA: '20260531', UTI_MES_TO: '4' },
+        { ...plain, VAL_SH_FED: '10.00', VAL_SP_GES: '1.00', VAL_TOT: '411.15', CAR_INT: '01' },
+      ]),
+    ),
+  })
+  const rows = await ask(
+    `SELECT * EXCLUDE (source_sha256) FROM ${partition(releasesDir, result.sih ?? '', 'hospital_admissions')} ORDER BY care_character_code`,
+  )
+  t.match(rows, [
+    {
+      reference_period: '202605',
+      cnes_code: '2566168',
+      uf: 'RR',
+      municipality_ibge_code: 1400100,
+      municipality_name: 'Boa Vista',
+      procedure_code: '0310010039',
+      procedure_group_code: '03',
+      procedure_subgroup_code: '0310',
+      processing_uf: 'RR',
+      admission_records: 1,
+      admissions: 1,
+      value_total_cents: '41115',
+      value_hospital_cents: '31010',
+      value_professional_cents: '10105',
+      source_file: 'RDRR2605.dbc',
+      source_rows: 5,
+    },
+    {
+      care_character_code: '02',
+      admission_records: 4,
+      admissions: 3,
+      days_of_stay: 37,
+      icu_days: 4,
+      deaths: 1,
+      value_total_cents: '120045',
+      discharges_in_month: 2,
+    },
+  ])
+  t.equal(rows.length, 2)
+  const [residents] = await ask(
+    `SELECT * FROM ${partition(releasesDir, result.sih ?? '', 'hospital_admissions_by_residence')}`,
+  )
+  t.match(residents, {
+    residence_uf: 'RR',
+    residence_municipality_code: 1400100,
+    diagnosis_chapter_code: '15',
+    diagnosis_category_code: 'O80',
+    age_group: '25-29',
+    sex: 'F',
+    admissions: 4,
+    admission_records: 5,
+  })
+  t.match(manifest, {
+    area: 'sih',
+    scope: 'rr',
+    month: 202605,
+    coverage: {
+      hospital_admissions: { 202605: { family: 'state', states: ['RR'] } },
+      hospital_admissions_by_residence: { 202605: { family: 'state', states: ['RR'] } },
+    },
+  })
+  t.match(result.analytics, /^demo-analytics-rr-202605-/)
+  const names = manifest.checks.map(({ name }) => name)
+  for (const name of ['admission_values_are_sums_of_parts', 'admissions_are_first_or_continued'])
+    t.ok(names.includes(`${name}_202605`), name)
+  t.equal(manifest.snapshots[0]?.rows, 5)
+  await checkRelease(releasesDir, result.sih ?? '', join(releasesDir, '.check'))
+})
+
+t.test('what is not known is null or not informed, never guessed', async (t) => {
+  const { releasesDir, result, manifest } = await importRows({
+    'RDRR2605.dbf': [
+      { ...plain, MUNIC_RES: '140999', SEXO: '0', COD_IDADE: '0', DIAG_PRINC: '065099' },
+      { ...plain, MUNIC_RES: '999999', CAR_INT: '', COMPLEX: '', FINANC: '' },
+      { ...plain, MUNIC_RES: '', MUNIC_MOV: '000000', DIAG_PRINC: 'D50' },
+      { ...plain, MUNIC_RES: '530180', MUNIC_MOV: '130260', DIAG_PRINC: 'D489' },
+    ],
+  })
+  const id = result.sih ?? ''
+  t.same(
+    await ask(
+      `SELECT DISTINCT uf, municipality_ibge_code AS m, care_character_code AS c FROM ${partition(releasesDir, id, 'hospital_admissions')} ORDER BY m, c`,
+    ),
+    [
+      { uf: 'AM', m: 1302603, c: '02' },
+      { uf: 'RR', m: 1400000, c: '02' },
+      { uf: 'RR', m: 1400100, c: '00' },
+      { uf: 'RR', m: 1400100, c: '02' },
+    ],
+  )
+  t.same(
+    await ask(
+      `SELECT residence_uf AS uf, residence_municipality_code AS m, diagnosis_chapter_code AS d, age_group AS a, sex FROM ${partition(releasesDir, id, 'hospital_admissions_by_residence')} ORDER BY m, d`,
+    ),
+    [
+      { uf: 'RR', m: 1400000, d: null, a: null, sex: null },
+      { uf: 'DF', m: 5300108, d: '02', a: '25-29', sex: 'F' },
+      { uf: null, m: null, d: '03', a: '25-29', sex: 'F' },
+      { uf: null, m: null, d: '15', a: '25-29', sex: 'F' },
+    ],
+  )
+  t.match(manifest.counts, {
+    admission_records_202605: 4,
+    admission_records_of_hospitals_elsewhere_202605: 1,
+    admission_records_without_residence_202605: 2,
+    admission_records_without_diagnosis_202605: 1,
+  })
+})
+
+t.test(
+  'a row that cannot be read is set aside with its number; values that do not add up end the import',
+  async (t) => {
+    const { releasesDir, result, manifest } = await importRows(
+      { 'RDRR2605.dbf': [plain, { ...plain, DIAS_PERM: '1x' }, { ...plain, PROC_REA: '' }] },
+      1,
+    )
+    t.same(manifest.set_aside, [
+      { file: 'RDRR2605.dbf', reason: 'no_procedure', rows: 1 },
+      { file: 'RDRR2605.dbf', reason: 'unreadable_number', rows: 1 },
+    ])
+    t.same(
+      await ask(
+        `SELECT source_row, reason FROM read_parquet('${join(releasesDir, result.sih ?? '', 'set_aside/*.parquet')}')`,
+      ),
+      [
+        { source_row: 3, reason: 'unreadable_number' },
+        { source_row: 4, reason: 'no_procedure' },
+      ],
+    )
+    t.match(
+      await refused(t, { 'RDRR2605.dbf': [plain, { ...plain, DIAS_PERM: '1x' }] }),
+      /sets aside 1 of 2 rows/,
+    )
+    t.match(
+      await refused(t, { 'RDRR2605.dbf': [plain, { ...plain, VAL_TOT: '400.16' }] }),
+      /admission_values_are_sums_of_parts_202605 \(1\)/,
+    )
+    t.match(
+      await refused(t, { 'RDRR2605.dbf': [{ ...plain, IDENT: '9' }] }),
+      /admissions_are_first_or_continued_202605 \(1\)/,
+    )
+  },
+)
+
+t.test('files that are refused, each with what to do', async (t) => {
+  for (const kind of ['RJ', 'ER', 'SP']) {
+    const text = await refused(t, { [`${kind}RR2605.dbc`]: Buffer.from('x') })
+    t.match(text, new RegExp(`\\(${kind}\\), which are not counted as admissions`))
+    t.match(text, /import the approved admissions of the month, RDRR2605\.dbc/)
+  }
+  t.match(
+    await refused(t, { 'RDRR9406.dbc': Buffer.from('x') }),
+    /before July 1994, whose values are not in reais/,
+  )
+  t.match(
+    await refused(t, { 'RDRR2605.dbf': [plain], 'RDRR2605.dbc': makeDbc(dbf([plain])) }),
+    /is the same month and state as/,
+  )
+  t.match(await refused(t, { 'RDRR2604.dbf': [plain] }), /a row \(2\) of another month than its name says/)
+  t.match(await refused(t, { 'RDAC2605.dbf': [plain] }), /a row \(2\) of another state than its name says/)
+  const whole = dbf(Array.from({ length: 400 }, () => plain))
+  t.match(await refused(t, { 'RDRR2605.dbf': whole.subarray(0, 200_000) }), /is cut: 400 records do not fit/)
+  const packed = makeDbc(whole)
+  t.match(await refused(t, { 'RDRR2605.dbc': packed.subarray(0, packed.length - 800) }), /cut/)
+  const changed = Buffer.from(packed)
+  changed[packed.readUInt16LE(8)] = (changed[packed.readUInt16LE(8)] ?? 0) ^ 1
+  t.match(await refused(t, { 'RDRR2605.dbc': changed }), /CRC-32/)
+  const lacking = admissionsDbf(
+    ADMISSION_COLUMNS.filter(({ name }) => name !== 'MORTE'),
+    [plain],
+    [26, 5, 28],
+  )
+  t.match(await refused(t, { 'RDRR2605.dbf': lacking }), /lacks the column MORTE of an RD file/)
+})
+
+t.test('code tables alone are nothing to import', async (t) => {
+  const releasesDir = join(temporaryFolder('tables'), 'releases')
+  const result = await importPaths([...ibge, join(small.snapshots, 'sigtap')], {
+    releasesDir,
+    maxRejected: 0,
+  })
+  t.equal(result.sih, null)
+})
+
+t.test('two hundred thousand rows are added up in the memory of their groups', async (t) => {
+  const folder = temporaryFolder('large')
+  const path = join(folder, 'RDRR2605.dbf')
+  const block = dbf(Array.from({ length: 1000 }, () => plain))
+  const header = Buffer.from(block.subarray(0, block.readUInt16LE(8)))
+  header.writeUInt32LE(200_000, 4)
+  const records = block.subarray(header.length, -1)
+  writeFileSync(path, header)
+  for (let part = 0; part < 200; part += 1) writeFileSync(path, records, { flag: 'a' })
+  const before = process.memoryUsage().rss
+  const read = await readAdmissions(path, 'RDRR2605.dbf', { kind: 'RD', uf: 'RR', period: 202605 })
+  const grown = process.memoryUsage().rss - before
+  t.equal(read.rows, 200_000)
+  t.equal([...read.byHospital][0]?.values[5], 200_000 * 40_015)
+  t.ok(grown < read.bytes / 2, `${read.bytes} bytes in ${grown} of memory`)
+  rmSync(path)
+})
+
+/** Texts of the invented files that stand in columns of persons, whole. */
+function personalTexts(): Set<string> {
+  const found = new Set<string>()
+  const chance = createChance(1)
+  const all = listMunicipalities(chance)
+  const plan = planFacilities(all, new Set(['RR', 'AC', 'AP']), 4000, chance)
+  for (const uf of ['RR', 'AC'])
+    for (const row of admissionRows(uf, 202605, 0, { plan, all, chance, rate: 0.0004 }))
+      for (const column of [
+        'N_AIH',
+        'CEP',
+        'NASC',
+        'GESTOR_CPF',
+        'CPF_AUT',
+        'INSC_PN',
+        'REMESSA',
+        'AUD_JUST',
+        'DT_INTER',
+      ])
+        if (row[column]) found.add(row[column] as string)
+  return found
+}
+
+t.test('nothing of a person is in a release', async (t) => {
+  const wanted = personalTexts()
+  t.ok(wanted.size > 1000, `${wanted.size} texts`)
+  const published = readFileSync(join(small.snapshots, 'sih/202605/RDRR2605.dbf'), 'latin1')
+  t.ok([...wanted].filter((text) => published.includes(text)).length > 300, 'they are in the files')
+  const id = small.result.sih ?? ''
+  const folder = join(small.releasesDir, id)
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest
+  let searched = 0
+  for (const [dataset, { fields }] of Object.entries(manifest.datasets)) {
+    const columns = fields.map(({ name }) => `CAST("${name}" AS VARCHAR)`)
+    const rows = await ask(
+      `SELECT DISTINCT unnest([${columns.join(', ')}]) AS text FROM read_parquet('${folder}/${dataset}/**/*.parquet', hive_partitioning = true)`,
+    )
+    const found = rows.flatMap(({ text }) =>
+      typeof text === 'string'
+        ? text.split(/[^\p{L}\p{N}.]+/u).filter((part) => part.length > 7 && wanted.has(part))
+        : [],
+    )
+    searched += rows.length
+    t.same(found, [], dataset)
+  }
+  t.ok(searched > 300, `${searched} texts searched`)
+  for (const column of ['NASC', 'CEP', 'N_AIH', 'GESTOR_CPF', 'CPF_AUT', 'INSC_PN', 'DT_INTER', 'REMESSA'])
+    for (const { columns, unread } of manifest.headers ?? [])
+      t.ok(columns.includes(column) && unread.includes(column), `${column} is not read`)
+})
+
+t.test(
+  'months accumulate, the same files give the same id, and a month that changed is another release',
+  async (t) => {
+    const folder = temporaryFolder('months')
+    const releasesDir = join(folder, 'releases')
+    const options = { releasesDir, maxRejected: 0 }
+    const files = (months: readonly string[]): string[] =>
+      months.map((month) => join(small.snapshots, 'sih', month))
+    const first = await importPaths([...ibge, ...files(['202603', '202604'])], options)
+    const second = await importPaths([...ibge, ...files(['202605', '202604', '202603'])], options)
+    const again = await importPaths([...files(['202603', '202604', '202605']), ...ibge], options)
+    t.not(second.sih, first.sih)
+    t.equal(again.sih, second.sih)
+    const [older, newer] = await Promise.all(
+      [first, second].map(({ sih }) => readManifest(releasesDir, sih ?? '')),
+    )
+    const months = older?.files.filter(({ path }) => path.includes('reference_period=202603')) ?? []
+    t.equal(months.length, 2)
+    for (const file of months)
+      t.same(
+        newer?.files.find(({ path }) => path === file.path),
+        file,
+      )
+    t.same(
+      newer?.coverage.hospital_admissions?.['202605']?.states,
+      ['AC', 'RR'],
+      'a state that is late is not there',
+    )
+    t.same(newer?.coverage.hospital_admissions?.['202604']?.states, ['AC', 'AP', 'RR'])
+  },
+)
+
+interface Facts {
+  records: number
+  totals: { val_tot_cents: number; dias_perm: number; morte: number }
+  ident: Record<string, number>
+  discharge_month: Record<string, number>
+  cnes_distinct: number
+  by_munic_mov: Record<string, { aih: number; val_tot_cents: number; dias_perm: number; mortes: number }>
+  top10_procedures: [string, number][]
+}
+
+t.test('every real file is what was measured on it', { skip: skipWithoutShared }, async (t) => {
+  const facts = (
+    JSON.parse(readFileSync(sharedPath('facts-sih-sia-financing.json'), 'utf8')) as {
+      sih_rd: Record<string, Facts>
+    }
+  ).sih_rd
+  const releasesDir = temporaryFolder('admissions-real')
+  const result = await importPaths(
+    [
+      sharedPath('ibge/RELATORIO_DTB_BRASIL_2024_MUNICIPIOS.xls'),
+      sharedPath('ibge/tabela9514.xlsx'),
+      ...readdirSync(sharedPath('sih')).map((name) => sharedPath(`sih/${name}`)),
+      ...['tb_grupo', 'tb_sub_grupo', 'tb_procedimento'].flatMap((table) =>
+        ['', '_layout'].map((part) => sharedPath(`sigtap/202510/${table}${part}.txt`)),
+      ),
+      sharedPath('cid10/CID-10-CAPITULOS.CSV'),
+      sharedPath('cid10/CID-10-CATEGORIAS.CSV'),
+    ],
+    { releasesDir, maxRejected: 0 },
+  )
+  const id = result.sih ?? ''
+  const manifest = await readManifest(releasesDir, id)
+  t.same(manifest.set_aside, [])
+  t.equal(Object.keys(facts).length, 7)
+  for (const [name, fact] of Object.entries(facts)) {
+    const { period = 0 } = recogniseAdmissionFile(`${name}.dbc`) ?? {}
+    const hospitals = partition(releasesDir, id, 'hospital_admissions', String(period))
+    const residences = partition(releasesDir, id, 'hospital_admissions_by_residence', String(period))
+    const sums =
+      'sum(admission_records)::INT AS records, sum(admissions)::INT AS admissions, sum(days_of_stay)::INT AS days, sum(deaths)::INT AS deaths, sum(value_total_cents)::BIGINT::VARCHAR AS cents'
+    const expected = {
+      records: fact.records,
+      admissions: fact.ident['1'],
+      days: fact.totals.dias_perm,
+      deaths: fact.totals.morte,
+      cents: String(fact.totals.val_tot_cents),
+    }
+    t.same(await ask(`SELECT ${sums} FROM ${hospitals}`), [expected], `${name} by hospital`)
+    t.same(await ask(`SELECT ${sums} FROM ${residences}`), [expected], `${name} by residence`)
+    const byMunicipality = await ask(
+      `SELECT CAST(municipality_ibge_code // 10 AS VARCHAR) AS code, ${sums} FROM ${hospitals} GROUP BY ALL ORDER BY code`,
+    )
+    t.same(
+      byMunicipality.map(({ code, records, days, deaths, cents }) => [code, records, days, deaths, cents]),
+      Object.entries(fact.by_munic_mov)
+        .sort(([left], [right]) => (left < right ? -1 : 1))
+        .map(([code, own]) => [code, own.aih, own.dias_perm, own.mortes, String(own.val_tot_cents)]),
+      `${name} by municipality`,
+    )
+    for (const [procedure, records] of fact.top10_procedures)
+      t.same(
+        await ask(
+          `SELECT sum(admission_records)::INT AS n FROM ${hospitals} WHERE procedure_code = '${procedure}'`,
+        ),
+        [{ n: records }],
+        `${name} ${procedure}`,
+      )
+    const [facilities] = await ask(
+      `SELECT count(DISTINCT cnes_code) FILTER (cnes_code <> '0000000')::INT AS n, count(*) FILTER (length(procedure_code) = 10 AND procedure_group_code IS NULL)::INT AS without_group FROM ${hospitals}`,
+    )
+    t.same(facilities, { n: fact.cnes_distinct, without_group: 0 })
+    const ended = Object.entries(fact.discharge_month)
+      .filter(([month]) => String(period).endsWith(month.slice(0, 4)) || month === String(period))
+      .reduce((sum, [, rows]) => sum + rows, 0)
+    if ((fact.ident['5'] ?? 0) === 0 && period >= 200801)
+      t.same(await ask(`SELECT sum(discharges_in_month)::INT AS n FROM ${hospitals}`), [{ n: ended }])
+  }
+  const checks = new Map(manifest.checks.map((check) => [check.name, check.violations]))
+  for (const period of [199504, 199705, 200801, 201405, 201412, 202203, 202302])
+    t.equal(checks.get(`admission_values_are_sums_of_parts_${period}`), 0)
+  t.equal(result.rows.procedure_groups, 9)
+  const named = await ask(
+    `SELECT * FROM read_parquet('${join(releasesDir, id, 'procedures/*.parquet')}') WHERE procedure_code = '0411010034'`,
+  )
+  t.match(named, [
+    { procedure_name: 'OPERAÇÃO CESARIANA', source_file: 'tb_procedimento.txt', procedure_group_code: '04' },
+  ])
+  await checkRelease(releasesDir, id, join(releasesDir, '.check'))
+})

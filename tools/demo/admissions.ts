@@ -1,0 +1,298 @@
+/**
+ * Invented hospital admissions: monthly files by state (RDUFAAMM.dbf) in the published layout of 113 columns, and the tables of
+ * SIGTAP and CID-10 that name their codes. In: invented facilities, a month, how many admissions an inhabitant has. Out: bytes of
+ * the files.
+ *
+ * With the traps of real files: continuations of long stays, admissions that ended months before, rows that are there twice, values
+ * of 0, residents of other states, codes that are not known, and personal data in every column that has some.
+ */
+import { type DbfColumn, dbfHeader } from './dbf.ts'
+import { cnesOf, type FacilityPlan, isClosed } from './facilities.ts'
+import type { DemoMunicipality } from './geography.ts'
+import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
+
+const text = (list: string): DbfColumn[] =>
+  list.split(' ').map((entry) => {
+    const [name = '', type = 'C', width = '1'] = entry.split(':')
+    return { name, type: type === 'N' ? 'N' : 'C', width: Number(width) }
+  })
+
+/** Names, types and widths as published from 2014-12 on. */
+export const ADMISSION_COLUMNS: readonly DbfColumn[] = text(
+  'UF_ZI:C:6 ANO_CMPT:C:4 MES_CMPT:C:2 ESPEC:C:2 CGC_HOSP:C:14 N_AIH:C:13 IDENT:C:1 CEP:C:8 MUNIC_RES:C:6 NASC:C:8 SEXO:C:1 ' +
+    'UTI_MES_IN:N:2 UTI_MES_AN:N:2 UTI_MES_AL:N:2 UTI_MES_TO:N:3 MARCA_UTI:C:2 UTI_INT_IN:N:2 UTI_INT_AN:N:2 UTI_INT_AL:N:2 ' +
+    'UTI_INT_TO:N:3 DIAR_ACOM:N:3 QT_DIARIAS:N:3 PROC_SOLIC:C:10 PROC_REA:C:10 VAL_SH:N:13 VAL_SP:N:13 VAL_SADT:N:13 VAL_RN:N:13 ' +
+    'VAL_ACOMP:N:13 VAL_ORTP:N:13 VAL_SANGUE:N:13 VAL_SADTSR:N:11 VAL_TRANSP:N:13 VAL_OBSANG:N:11 VAL_PED1AC:N:11 VAL_TOT:N:14 ' +
+    'VAL_UTI:N:8 US_TOT:N:10 DT_INTER:C:8 DT_SAIDA:C:8 DIAG_PRINC:C:4 DIAG_SECUN:C:4 COBRANCA:C:2 NATUREZA:C:2 NAT_JUR:C:4 GESTAO:C:1 ' +
+    'RUBRICA:N:5 IND_VDRL:C:1 MUNIC_MOV:C:6 COD_IDADE:C:1 IDADE:N:2 DIAS_PERM:N:5 MORTE:N:1 NACIONAL:C:3 NUM_PROC:C:4 CAR_INT:C:2 ' +
+    'TOT_PT_SP:N:6 CPF_AUT:C:11 HOMONIMO:C:1 NUM_FILHOS:N:2 INSTRU:C:1 CID_NOTIF:C:4 CONTRACEP1:C:2 CONTRACEP2:C:2 GESTRISCO:C:1 ' +
+    'INSC_PN:C:12 SEQ_AIH5:C:3 CBOR:C:6 CNAER:C:3 VINCPREV:C:1 GESTOR_COD:C:5 GESTOR_TP:C:1 GESTOR_CPF:C:15 GESTOR_DT:C:8 CNES:C:7 ' +
+    'CNPJ_MANT:C:14 INFEHOSP:C:1 CID_ASSO:C:4 CID_MORTE:C:4 COMPLEX:C:2 FINANC:C:2 FAEC_TP:C:6 REGCT:C:4 RACA_COR:C:2 ETNIA:C:4 ' +
+    'SEQUENCIA:N:9 REMESSA:C:21 AUD_JUST:C:50 SIS_JUST:C:50 VAL_SH_FED:N:10 VAL_SP_FED:N:10 VAL_SH_GES:N:10 VAL_SP_GES:N:10 VAL_UCI:N:10 ' +
+    'MARCA_UCI:C:2 DIAGSEC1:C:4 DIAGSEC2:C:4 DIAGSEC3:C:4 DIAGSEC4:C:4 DIAGSEC5:C:4 DIAGSEC6:C:4 DIAGSEC7:C:4 DIAGSEC8:C:4 DIAGSEC9:C:1 ' +
+    'TPDISEC1:C:1 TPDISEC2:C:1 TPDISEC3:C:1 TPDISEC4:C:1 TPDISEC5:C:1 TPDISEC6:C:1 TPDISEC7:C:1 TPDISEC8:C:1 TPDISEC9:C:1',
+)
+
+type Cells = Readonly<Record<string, string>>
+
+/** Columns of numbers stand to the right; a value has two decimals. @param rows cells by column, a missing one is blank or 0 */
+export function admissionsDbf(
+  columns: readonly DbfColumn[],
+  rows: readonly Cells[],
+  made: readonly [number, number, number],
+): Buffer {
+  const zero = (name: string): string => (name.startsWith('VAL_') || name === 'US_TOT' ? '0.00' : '0')
+  const records = rows.map(
+    (row) =>
+      ` ${columns
+        .map(({ name, type, width }) =>
+          type === 'N'
+            ? (row[name] ?? zero(name)).padStart(width)
+            : (row[name] ?? '').slice(0, width).padEnd(width),
+        )
+        .join('')}`,
+  )
+  return Buffer.concat([
+    dbfHeader(columns, rows.length, made),
+    Buffer.from(records.join(''), 'latin1'),
+    Buffer.from([0x1a]),
+  ])
+}
+
+/** Procedures with their usual diagnosis, days, and value in cents; names are those of SIGTAP. */
+const PROCEDURES = [
+  ['0310010039', 'PARTO NORMAL', 'O800', 2, 44_334],
+  ['0411010034', 'OPERAÇÃO CESARIANA', 'O821', 3, 54_573],
+  ['0303140151', 'TRATAMENTO DE PNEUMONIAS OU INFLUENZA (GRIPE)', 'J189', 5, 58_244],
+  ['0303010223', 'TRATAMENTO DE INFECÇÃO PELO CORONAVIRUS - COVID 19', 'B342', 8, 150_000],
+  ['0301060088', 'DIAGNOSTICO E/OU ATENDIMENTO DE URGENCIA EM CLINICA MEDICA', 'R51', 1, 4_424],
+  ['0407030026', 'COLECISTECTOMIA', 'K802', 3, 69_598],
+  ['0303060212', 'TRATAMENTO DE INSUFICIENCIA CARDIACA', 'I500', 7, 69_912],
+  ['0303170093', 'TRATAMENTO EM PSIQUIATRIA (POR DIA)', 'F200', 30, 5_000],
+  ['0415010012', 'TRATAMENTO C/ CIRURGIAS MULTIPLAS', 'S720', 6, 0],
+  ['0505020092', 'TRANSPLANTE DE RIM (ORGAO DE DOADOR FALECIDO)', 'N180', 12, 2_747_768],
+] as const
+const SHARES = [0.2, 0.16, 0.16, 0.04, 0.14, 0.1, 0.09, 0.04, 0.06, 0.01]
+const PSYCHIATRY = 7
+const MOTHERS = 2
+const DAY_MS = 86_400_000
+
+export interface AdmissionContext {
+  readonly plan: FacilityPlan
+  readonly all: readonly DemoMunicipality[]
+  readonly chance: Chance
+  /** Admissions a month for each inhabitant of the state. */
+  readonly rate: number
+}
+
+/** Of which admissions are published: the newest month of a state comes late. */
+export interface PublishedAdmissions {
+  readonly period: number
+  readonly states: readonly string[]
+}
+
+/** @returns files of a month by name; a state without a hospital has none */
+export function admissionFiles(
+  { period, states }: PublishedAdmissions,
+  age: number,
+  context: AdmissionContext,
+): (readonly [name: string, bytes: Buffer])[] {
+  const made = [Math.floor(period / 100) % 100, period % 100, 28] as const
+  return states.flatMap((uf) => {
+    const rows = admissionRows(uf, period, age, context)
+    const name = `RD${uf}${String(period).slice(2)}.dbf`
+    return rows.length === 0 ? [] : [[name, admissionsDbf(ADMISSION_COLUMNS, rows, made)] as const]
+  })
+}
+
+const cents = (value: number): string => (value / 100).toFixed(2)
+const dateText = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
+
+/** @returns rows of a state's month, in file order */
+export function admissionRows(uf: string, period: number, age: number, context: AdmissionContext): Cells[] {
+  const { plan, all, rate } = context
+  const towns = all.filter((town) => town.uf === uf)
+  const hospitals: number[] = []
+  for (let index = 0; index < plan.count; index += 1)
+    if (plan.isHospital[index] === 1 && all[plan.place[index] ?? 0]?.uf === uf && !isClosed(plan, index, age))
+      hospitals.push(index)
+  if (hospitals.length === 0) return []
+  const inhabitants = towns.reduce((sum, { census }) => sum + (census ?? 0), 0)
+  const wanted = Math.max(40, Math.round(inhabitants * rate))
+  const stateCode = towns[0]?.stateCode ?? 0
+  const rows: Cells[] = []
+  for (let number = 0; number < wanted; number += 1) {
+    // A place of its own for every admission of every month and state.
+    const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
+    const row = admissionRow(slot, number, period, hospitals, stateCode, towns, context)
+    rows.push(row)
+    // Published twice: both count.
+    if (number % 97 === 11) rows.push(row)
+  }
+  return rows
+}
+
+function admissionRow(
+  slot: number,
+  number: number,
+  period: number,
+  hospitals: readonly number[],
+  stateCode: number,
+  towns: readonly DemoMunicipality[],
+  { plan, all, chance }: AdmissionContext,
+): Cells {
+  const kind = pickShare(SHARES, chance(slot, 201))
+  const [procedure, , diagnosis, usualDays, usualValue] = PROCEDURES[kind] ?? PROCEDURES[0]
+  const hospital = hospitals[Math.floor(chance(slot, 202) ** 2 * hospitals.length)] ?? 0
+  const town = all[plan.place[hospital] ?? 0]
+  const isMother = kind < MOTHERS
+  const isContinued = kind === PSYCHIATRY && chance(slot, 203) < 0.5
+  const [year, month] = [Math.floor(period / 100), period % 100]
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate()
+  const endOfMonth = Date.UTC(year, month - 1, lastDay)
+  // A third ended in months before, and was presented late.
+  const late = chance(slot, 204) < 0.35 ? Math.ceil(chance(slot, 205) * 120) : 0
+  const days = isContinued ? lastDay : Math.round(usualDays * (0.4 + chance(slot, 206) * 1.4))
+  const discharge = isContinued
+    ? endOfMonth
+    : endOfMonth - (Math.floor(chance(slot, 207) * lastDay) + late) * DAY_MS
+  const isSex = chance(slot, 208)
+  const years = isMother
+    ? 14 + Math.floor(chance(slot, 209) * 30)
+    : Math.floor(chance(slot, 209) ** 1.3 * 104)
+  const isDead = !isMother && !isContinued && chance(slot, 210) < 0.045
+  const icu = !isMother && chance(slot, 211) < 0.06 ? Math.ceil(days * chance(slot, 212)) : 0
+  const hospitalCents = Math.round(usualValue * (0.6 + chance(slot, 213) * 0.2)) + icu * 47_872
+  const professionalCents = Math.round(usualValue * 0.22)
+  const state = chance(slot, 214) < 0.04 ? Math.round(usualValue * 0.05) : 0
+  const elsewhere = chance(slot, 215)
+  const residence =
+    elsewhere < 0.03
+      ? (all[Math.floor(chance(slot, 216) * all.length)] ?? town)
+      : elsewhere < 0.35
+        ? (towns[Math.floor(chance(slot, 216) * towns.length)] ?? town)
+        : town
+  // Planted: a municipality that is not known, and one of no state.
+  const residenceCode =
+    number % 151 === 7
+      ? `${stateCode}0000`
+      : number % 307 === 8
+        ? '999999'
+        : String(Math.floor((residence?.code ?? 0) / 10))
+  const person = inventCpf(slot % 900_000_007)
+  return {
+    UF_ZI: `${stateCode}0000`,
+    ANO_CMPT: String(year),
+    MES_CMPT: String(month).padStart(2, '0'),
+    ESPEC: '03',
+    CGC_HOSP: inventCnpj(hospital),
+    N_AIH: String(stateCode * 10 ** 11 + (slot % 10 ** 10)).slice(0, 13),
+    IDENT: isContinued ? '5' : '1',
+    CEP: String(69_000_000 + (slot % 900_000)),
+    MUNIC_RES: residenceCode,
+    NASC: dateText(discharge - years * 365.25 * DAY_MS),
+    SEXO: number % 211 === 5 ? '0' : isMother || isSex < 0.5 ? '3' : '1',
+    UTI_MES_TO: String(icu),
+    QT_DIARIAS: String(Math.max(1, days)),
+    PROC_SOLIC: procedure,
+    PROC_REA: procedure,
+    VAL_SH: cents(hospitalCents),
+    VAL_SP: cents(professionalCents),
+    VAL_SH_GES: cents(state),
+    VAL_TOT: cents(hospitalCents + professionalCents + state),
+    VAL_UTI: cents(icu * 47_872),
+    DT_INTER: dateText(discharge - days * DAY_MS),
+    DT_SAIDA: dateText(discharge),
+    DIAG_PRINC: diagnosis,
+    COBRANCA: isContinued ? '21' : isDead ? '41' : '12',
+    NATUREZA: '00',
+    NAT_JUR: '1023',
+    GESTAO: '2',
+    MUNIC_MOV: String(Math.floor((town?.code ?? 0) / 10)),
+    COD_IDADE: years >= 100 ? '5' : years === 0 ? '3' : '4',
+    IDADE: String(years >= 100 ? years - 100 : years === 0 ? 1 + (slot % 11) : years),
+    DIAS_PERM: String(days),
+    MORTE: isDead ? '1' : '0',
+    CAR_INT: isMother || chance(slot, 217) < 0.75 ? '02' : '01',
+    CPF_AUT: person,
+    INSC_PN: isMother ? String(10 ** 11 + (slot % 10 ** 10)) : '',
+    SEQ_AIH5: isContinued ? '001' : '000',
+    GESTOR_CPF: `0000${person}`,
+    CNES: cnesOf(plan, hospital),
+    COMPLEX: procedure.startsWith('05') ? '03' : '02',
+    FINANC: procedure.startsWith('05') ? '04' : '06',
+    RACA_COR: '03',
+    SEQUENCIA: String(number + 1),
+    REMESSA: `HE${stateCode}0000001N${period}.DTS`,
+    AUD_JUST: number % 50 === 3 ? `Conferido por ${person}` : '',
+  }
+}
+
+const GROUPS = [
+  ['03', 'Procedimentos clínicos'],
+  ['04', 'Procedimentos cirúrgicos'],
+  ['05', 'Transplantes de orgãos, tecidos e células'],
+] as const
+const SUBGROUPS = [
+  ['0301', 'Consultas / Atendimentos / Acompanhamentos'],
+  ['0303', 'Tratamentos clínicos (outras especialidades)'],
+  ['0310', 'Parto e nascimento'],
+  ['0407', 'Cirurgia do aparelho digestivo, orgãos anexos e parede abdominal'],
+  ['0411', 'Cirurgia obstétrica'],
+  ['0415', 'Outras cirurgias'],
+  ['0505', 'Transplante de orgãos, tecidos e células'],
+] as const
+const CATEGORIES = [
+  ['B34', 'Doenças por vírus, de localização não especificada'],
+  ['F20', 'Esquizofrenia'],
+  ['I50', 'Insuficiência cardíaca'],
+  ['J18', 'Pneumonia por microorganismo não especificada'],
+  ['K80', 'Colelitíase'],
+  ['N18', 'Insuficiência renal crônica'],
+  ['O80', 'Parto único espontâneo'],
+  ['O82', 'Parto único por cesariana'],
+  ['R51', 'Cefaléia'],
+  ['S72', 'Fratura do fêmur'],
+] as const
+
+/** Tables of SIGTAP with their layouts, and of CID-10: those codes that the demonstration has. */
+export function admissionTables(period: number): (readonly [name: string, bytes: Buffer])[] {
+  const layout = (lines: readonly string[]): string =>
+    `${['Coluna,Tamanho,Inicio,Fim,Tipo', ...lines].join('\r\n')}\r\n`
+  const lines = (rows: readonly string[]): string => `${rows.join('\r\n')}\r\n`
+  const files: readonly (readonly [string, string])[] = [
+    ['tb_grupo.txt', lines(GROUPS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_grupo_layout.txt',
+      layout(['CO_GRUPO,2,1,2,VARCHAR2', 'NO_GRUPO,100,3,102,VARCHAR2', 'DT_COMPETENCIA,6,103,108,CHAR']),
+    ],
+    ['tb_sub_grupo.txt', lines(SUBGROUPS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_sub_grupo_layout.txt',
+      layout([
+        'CO_GRUPO,2,1,2,VARCHAR2',
+        'CO_SUB_GRUPO,2,3,4,VARCHAR2',
+        'NO_SUB_GRUPO,100,5,104,VARCHAR2',
+        'DT_COMPETENCIA,6,105,110,CHAR',
+      ]),
+    ],
+    [
+      'tb_procedimento.txt',
+      lines(PROCEDURES.map(([code, name]) => `${code}${name.padEnd(250)}${'2'.padEnd(70)}${period}`)),
+    ],
+    [
+      'tb_procedimento_layout.txt',
+      layout(['CO_PROCEDIMENTO,10,1,10,VARCHAR2', 'NO_PROCEDIMENTO,250,11,260,VARCHAR2']),
+    ],
+    [
+      'CID-10-CATEGORIAS.CSV',
+      lines([
+        'LETRA;NÚMERO;CLASSIF;DESCRICAO;DESCRABREV;REFER',
+        ...CATEGORIES.map(
+          ([code, name]) => `${code[0]};${Number(code.slice(1))};;${name};${code}   ${name};`,
+        ),
+      ]),
+    ],
+  ]
+  return files.map(([name, content]) => [name, Buffer.from(content, 'latin1')])
+}
