@@ -6,6 +6,7 @@
 import type { Row } from '../engine/types.ts'
 import type { DatasetName } from '../model/datasets.ts'
 import { NEEDS_OF_FLAG, type Need, type Table } from '../model/needs.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
 import { codesIn, placesIn } from '../query/filters.ts'
@@ -18,6 +19,7 @@ import {
   newestFor,
   statesCollected,
   TABLES,
+  tablesBeside,
 } from '../release/collected.ts'
 import { collectedPeriods, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import type { RowStore } from '../rows/row-store.ts'
@@ -26,31 +28,39 @@ export type States = ReadonlySet<string>
 type Filters = Readonly<Record<string, string>>
 
 const UF_OF_CODE = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
-const GAPS = new WeakMap<ReleaseView, boolean>()
+const GAPS = new WeakMap<ReleaseView, Map<readonly Table[], boolean>>()
 
-/** @returns is there anything that was not collected? Asked with every request; a view never changes. */
-export function isIncomplete(view: ReleaseView): boolean {
-  const known = GAPS.get(view) ?? (monthsOfRelease(view).length === 0 || hasGaps(view))
-  GAPS.set(view, known)
-  return known
+/** @returns is there anything of a table's release that was not collected? Asked with every request; a view never changes. */
+export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): boolean {
+  const tables = tablesBeside(table)
+  const known = GAPS.get(view) ?? new Map<readonly Table[], boolean>()
+  const found = known.get(tables) ?? (monthsOfRelease(view, tables).length === 0 || hasGaps(view, tables))
+  GAPS.set(view, known.set(tables, found))
+  return found
 }
 
-/** @returns the dataset as a table of the registry; null: it is none, and is not collected by state and month */
+/** @returns the dataset as a table that is collected by state and month; null: it is none */
 export const tableOf = (dataset: DatasetName): Table | null =>
-  TABLES.find((table) => table === dataset) ?? null
+  [...TABLES, ...ADMISSION_TABLES].find((table) => table === dataset) ?? null
 
 /**
  * @param filters with places as the states or municipalities they have
  * @param ofFacilities states of the facilities that a filter names; null: it names none, or none that is known
  * @returns states that a list is about; without a filter on places, those the release is of
  */
-export function statesOfList(filters: Filters, ofFacilities: States | null, view: ReleaseView): States {
+export function statesOfList(
+  filters: Filters,
+  ofFacilities: States | null,
+  view: ReleaseView,
+  table: Table | null = null,
+): States {
   const places = Object.entries(filters).reduce<States | null>((left, [name, text]) => {
     const states = statesOfFilter(name, text)
     if (states === null || left === null) return states ?? left
     return new Set([...states].filter((uf) => left.has(uf)))
   }, null)
-  if (places === null) return ofFacilities ?? scopeOf([], null, view).states
+  if (places === null)
+    return ofFacilities ?? scopeOf([], null, view, table === null ? TABLES : tablesBeside(table)).states
   if (ofFacilities === null) return places
   const ofBoth = new Set([...places].filter((uf) => ofFacilities.has(uf)))
   // Of facilities that lie elsewhere, the places have what was collected there: nothing, or nobody looked.
@@ -78,11 +88,11 @@ function statesOfFilter(name: string, text: string): States | null {
  * the newest in which another was; else the newest of the release.
  */
 export function latestPeriodOf(view: ReleaseView, table: Table, states: States): number | null {
-  if (!isIncomplete(view)) return latestPeriod(view, table)
+  if (!isIncomplete(view, table)) return latestPeriod(view, table)
   return (
     newestFor(collectedPeriods(view, table), states, (period) => [statesCollected(view, table, period)]) ??
     newestFor(storedPeriods(view, table), states, (period) =>
-      TABLES.map((other) => statesCollected(view, other, period)),
+      tablesBeside(table).map((other) => statesCollected(view, other, period)),
     ) ??
     latestPeriod(view, table)
   )
@@ -112,11 +122,16 @@ export interface ListScope {
 
 /** @param lacking what the answer therefore has not: the end of the sentence */
 export function notesOf(view: ReleaseView, table: Table, scope: ListScope, lacking: string): string[] {
-  if (!isIncomplete(view)) return []
+  if (!isIncomplete(view, table)) return []
   const { states, filters, period } = scope
-  const asked = period === 'all' ? monthsOf(view, states) : period === null ? [] : [period]
+  const asked =
+    period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
   const needs = needsOfList(table, filters)
-  const missing = findMissing([{ code: lacking, needs, states, asked }], view, monthsOfRelease(view))
+  const missing = findMissing(
+    [{ code: lacking, needs, states, asked }],
+    view,
+    monthsOfRelease(view, tablesBeside(table)),
+  )
   return missing.map((gap) => `${describeGap(gap)}; ${lacking}.`)
 }
 
@@ -125,7 +140,7 @@ const FACILITIES_MAX = 20
 
 /** @returns facilities whose states a list needs to know; none where no filter names any, or everything was collected */
 export function facilitiesAsked(view: ReleaseView, table: Table | null, filters: Filters): readonly string[] {
-  if (table === null || filters.cnes_code === undefined || !isIncomplete(view)) return []
+  if (table === null || filters.cnes_code === undefined || !isIncomplete(view, table)) return []
   const codes = codesIn(filters.cnes_code)
   return codes.length > FACILITIES_MAX ? [] : codes
 }

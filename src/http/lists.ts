@@ -154,8 +154,8 @@ function readList(
   const dataset = route.dataset.name as DatasetName
   const registry = tableOf(dataset)
   // Where everything was collected, nothing depends on the states.
-  const states = isIncomplete(view)
-    ? statesOfList(registry === null ? {} : filters, ofFacilities, view)
+  const states = isIncomplete(view, registry ?? undefined)
+    ? statesOfList(registry === null ? {} : filters, ofFacilities, view, registry)
     : ALL_STATES
   const period = choosePeriod(view, dataset, params.reference_period, states)
   const lacking = 'the list is not complete, and its total is null'

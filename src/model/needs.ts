@@ -12,9 +12,10 @@ import {
   type PopulationFacts,
 } from './dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from './metrics.ts'
+import type { AdmissionTable } from './sih/datasets.ts'
 
-/** Tables of the registry. */
-export type Table = Exclude<FactDataset, PopulationFacts>
+/** Tables that are collected by state and month: of the registry, and of hospital admissions. */
+export type Table = Exclude<FactDataset, PopulationFacts> | AdmissionTable
 /** 'third_parties': who provides a service. 'sus_link': the registry's own link of a facility to SUS. */
 export type Need = Table | 'third_parties' | 'sus_link'
 

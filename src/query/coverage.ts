@@ -7,7 +7,7 @@
  */
 import { type DimensionCode, PLACE_DIMENSIONS } from '../model/dimensions.ts'
 import type { MetricCode } from '../model/metrics.ts'
-import { type Need, tableOfNeed } from '../model/needs.ts'
+import { type Need, type Table, tableOfNeed } from '../model/needs.ts'
 import { STATES } from '../model/territory/states.ts'
 import {
   ALL_STATES,
@@ -16,6 +16,7 @@ import {
   onlyState,
   statesCollected,
   statesCollectedOf,
+  TABLES,
 } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { QueryFilter } from './request.ts'
@@ -30,18 +31,22 @@ export interface StateScope {
   readonly places: ReadonlySet<string>
 }
 
-/** @param ofFacilities states of the facilities that a filter names; null: no filter names facilities */
+/**
+ * @param ofFacilities states of the facilities that a filter names; null: no filter names facilities
+ * @param tables what is asked for, which may be of one state alone
+ */
 export function scopeOf(
   placeFilters: readonly QueryFilter[],
   ofFacilities: ReadonlySet<string> | null,
   view: ReleaseView,
+  tables: readonly Table[] = TABLES,
 ): StateScope {
   const inPlaces = statesLeft(placeFilters)
   const ofBoth =
     ofFacilities === null ? inPlaces : new Set([...inPlaces].filter((uf) => ofFacilities.has(uf)))
   // Of facilities that lie elsewhere, the places have what was collected there: nothing, or nobody looked.
   const territory = ofBoth.size === 0 ? inPlaces : ofBoth
-  const only = territory === ALL_STATES ? onlyState(view) : null
+  const only = territory === ALL_STATES ? onlyState(view, tables) : null
   return { states: only === null ? territory : new Set([only]), territory, places: inPlaces }
 }
 

@@ -5,14 +5,25 @@
  * What an answer needs is more than tables: the files by state stopped saying who provides a service, and only they say which
  * facility is linked to SUS. These are needs of their own. Not here: what an answer makes of it (query/coverage.ts).
  */
-import { type Need, PROVIDERS_BY_STATE_UNTIL } from '../model/needs.ts'
+import { datasetOf } from '../model/datasets.ts'
+import { type Need, PROVIDERS_BY_STATE_UNTIL, type Table } from '../model/needs.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { coverageOf, type ReleaseView } from './view.ts'
 
 export const ALL_STATES: ReadonlySet<string> = new Set(STATES.map(({ uf }) => uf))
 const NO_STATES: ReadonlySet<string> = new Set()
 /** Tables of the registry. */
-export const TABLES = ['facilities', 'bed_capacity', 'equipment_inventory', 'specialized_services'] as const
+export const TABLES = [
+  'facilities',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+] as const satisfies readonly Table[]
+
+/** @returns tables of the same release: their months are its months */
+export const tablesBeside = (table: Table): readonly Table[] =>
+  ADMISSION_TABLES.some((other) => other === table) ? ADMISSION_TABLES : TABLES
 
 interface Known {
   readonly states: Map<string, ReadonlySet<string>>
@@ -71,36 +82,44 @@ export function statesCollectedOf(
   return common
 }
 
-/** @returns months (YYYYMM, ascending) in which any table was collected of any of the states */
-export function monthsOf(view: ReleaseView, states: ReadonlySet<string>): readonly number[] {
+/** @returns months (YYYYMM, ascending) in which any of the tables was collected of any of the states */
+export function monthsOf(
+  view: ReleaseView,
+  states: ReadonlySet<string>,
+  tables: readonly Table[] = TABLES,
+): readonly number[] {
   const { months } = knownOf(view)
-  const found =
-    months.get(states) ??
-    monthsOfRelease(view).filter((period) =>
-      TABLES.some((table) => includesAny(statesCollected(view, table, period), states)),
-    )
   // Other sets than that of all states are made anew for each query.
-  if (states === ALL_STATES) months.set(states, found)
+  const isUsual = states === ALL_STATES && tables === TABLES
+  const found =
+    (isUsual ? months.get(states) : undefined) ??
+    monthsOfRelease(view, tables).filter((period) =>
+      tables.some((table) => includesAny(statesCollected(view, table, period), states)),
+    )
+  if (isUsual) months.set(states, found)
   return found
 }
 
-/** @returns months of which a release holds anything of the registry, ascending */
-export function monthsOfRelease(view: ReleaseView): number[] {
-  const coverage = view.components.cnes?.coverage ?? {}
-  const months = TABLES.flatMap((table) => Object.keys(coverage[table] ?? {}).map(Number))
+/** @returns months of which a release holds anything of some tables, of the registry as a rule, ascending */
+export function monthsOfRelease(view: ReleaseView, tables: readonly Table[] = TABLES): number[] {
+  const months = tables.flatMap((table) =>
+    Object.keys(view.components[datasetOf(table).area]?.coverage[table] ?? {}).map(Number),
+  )
   return [...new Set(months)].sort((left, right) => left - right)
 }
 
 /** @returns was a table not collected for a state, in a month that the release has anything of? */
-export const hasGaps = (view: ReleaseView): boolean =>
-  monthsOfRelease(view).some((period) =>
-    TABLES.some((table) => statesCollected(view, table, period) !== ALL_STATES),
+export const hasGaps = (view: ReleaseView, tables: readonly Table[] = TABLES): boolean =>
+  monthsOfRelease(view, tables).some((period) =>
+    tables.some((table) => statesCollected(view, table, period) !== ALL_STATES),
   )
 
-/** @returns the one state a release is of, or null: it is of the country */
-export function onlyState(view: ReleaseView): string | null {
-  const scope = view.components.cnes?.scope.toUpperCase() ?? 'BR'
-  return ALL_STATES.has(scope) ? scope : null
+/** @returns the one state that all components with some tables are of, or null: one is of the country, or of another */
+export function onlyState(view: ReleaseView, tables: readonly Table[] = TABLES): string | null {
+  const areas = [...new Set(tables.map((table) => datasetOf(table).area))]
+  const scopes = new Set(areas.flatMap((area) => view.components[area]?.scope.toUpperCase() ?? []))
+  const [scope = 'BR'] = scopes
+  return scopes.size === 1 && ALL_STATES.has(scope) ? scope : null
 }
 
 /**

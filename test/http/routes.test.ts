@@ -98,7 +98,8 @@ for (const route of ROUTES)
       const id = {
         cnes: small.result.cnes,
         demography: small.result.demography,
-        sih: small.result.sih,
+        // A release without admissions answers for itself.
+        sih: small.result.sih ?? small.result.analytics,
         analytics: small.result.analytics,
       }[area]
       if (!isFile(route)) {

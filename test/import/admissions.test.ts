@@ -241,7 +241,7 @@ t.test(
     ])
     t.same(
       await ask(
-        `SELECT source_row, reason FROM read_parquet('${join(releasesDir, result.sih ?? '', 'set_aside/*.parquet')}')`,
+        `SELECT source_row, reason FROM read_parquet('${join(releasesDir, result.sih ?? '', 'set_aside_admissions/*.parquet')}')`,
       ),
       [
         { source_row: 3, reason: 'unreadable_number' },

@@ -9,7 +9,7 @@ export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
   usage: [
-    'demo [--scale small|national] [--states UF,UF] [--periods N] [--seed N] [--out DIR]',
+    'demo [--scale small|national] [--states UF,UF] [--periods N] [--admissions] [--seed N] [--out DIR]',
     'demo --gaps [--seed N] [--out DIR]',
   ],
   options: {
@@ -28,6 +28,7 @@ export const command: Command = {
       type: 'boolean',
       help: 'Months from 2009-12 to 2026-05 of which states, tables and whole months are missing, as files by state; small.',
     },
+    admissions: { type: 'boolean', help: 'Hospital admissions of every month, too.' },
     seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },
     out: { type: 'string', value: 'DIR', help: 'Folder to write to. Default data/demo.' },
     json: { type: 'boolean', help: 'Print JSON.' },
@@ -55,6 +56,7 @@ export const command: Command = {
         seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
         gaps,
         ...(states === undefined ? {} : { states }),
+        admissions: args.values.admissions === true,
         onProgress: (step) => progress.step(step),
       })
       progress.stop()

@@ -48,10 +48,10 @@ export const command: Command = {
         },
       )
       progress.stop()
-      const { cnes, demography, analytics, rows, rejected, unknown, rowFiles } = result
+      const { cnes, demography, sih, analytics, rows, rejected, unknown, rowFiles } = result
       if (isJson)
         process.stdout.write(
-          `${JSON.stringify({ cnes, demography, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
+          `${JSON.stringify({ cnes, demography, sih, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
         )
       else {
         const report = await checkPromotion(releasesDir, analytics)
@@ -63,6 +63,7 @@ export const command: Command = {
           ...(rows.population === 0 ? ['without population: every rate per inhabitant is null'] : []),
           `cnes        ${cnes ?? '-'}`,
           `demography  ${demography ?? '-'}`,
+          `sih         ${sih ?? '-'}`,
           `analytics   ${analytics}`,
           ...reportLines(report),
           `To serve it: npx sus-data promote ${analytics}`,

@@ -95,7 +95,7 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
     new Map(
       componentManifests(view).flatMap((manifest) =>
         Object.entries(manifest.datasets)
-          .filter(([name]) => !name.endsWith('_provenance') && name !== 'set_aside')
+          .filter(([name]) => !name.endsWith('_provenance') && !name.startsWith('set_aside'))
           .map(([name, { periods }]): [string, number] => {
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
             const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))

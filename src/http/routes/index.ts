@@ -1,5 +1,6 @@
 /** The table of routes. What is not here is not served. */
 import type { Route } from '../route.ts'
+import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'
 import { BED_CAPACITY } from './bed-capacity.ts'
 import { DEMOGRAPHY } from './demography.ts'
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...EQUIPMENT_INVENTORY,
   ...SPECIALIZED_SERVICES,
   ...DEMOGRAPHY,
+  ...ADMISSIONS,
   ...ANALYTICS,
   ...EXPORTS,
 ]

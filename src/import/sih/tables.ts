@@ -267,7 +267,8 @@ export const writeSetAside = (session: Session, staging: string): Promise<Datase
     session,
     staging,
     {
-      name: 'set_aside',
+      // A release joins areas: each has its own.
+      name: 'set_aside_admissions',
       key: ['source_file', 'source_row', 'dataset'],
       order: ['source_file', 'source_row', 'dataset', 'reason'],
       columns: [

@@ -112,3 +112,7 @@ export const DATASETS = {
     ['diagnosis_chapter_code'],
   ),
 } as const satisfies Record<string, Dataset>
+
+/** Both are made of the same files, so both are collected or none. */
+export const ADMISSION_TABLES = ['hospital_admissions', 'hospital_admissions_by_residence'] as const
+export type AdmissionTable = (typeof ADMISSION_TABLES)[number]

@@ -1,0 +1,17 @@
+/** Hospital admissions of SUS by month (capability analytics.query.read, as the specification has none of its own for them). */
+import { DATASETS } from '../../model/datasets.ts'
+import type { Route } from '../route.ts'
+
+export const ADMISSIONS: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/sih/monthly',
+    summary:
+      'Approved hospital admissions by processing month, hospital, procedure, character, complexity and financing, each row with the published file that it was added up from.',
+    capability: 'analytics.query.read',
+    dataset: DATASETS.hospital_admissions,
+    filters: Object.keys(DATASETS.hospital_admissions.filters),
+    limit: { default: 25, max: 100 },
+    response: 'SihMonthlyListResponse',
+  },
+]

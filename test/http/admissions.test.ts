@@ -1,0 +1,159 @@
+/**
+ * The list of hospital admissions: pages, filters, months and batches against plain SQL over the release's files; the same from row
+ * files and from the engine; what was not collected; releases without admissions.
+ */
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import t, { type Test } from 'tap'
+import { readManifest } from '../../src/release/verify.ts'
+import { writePointer } from '../../src/release/writer.ts'
+import { openClient } from '../fixtures/client.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease('admissions')
+const fromFiles = await openClient(small.releasesDir, 1, { rows: true })
+const fromEngine = await openClient(small.releasesDir)
+t.teardown(() => Promise.all([fromFiles.close(), fromEngine.close()]))
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+const FILES = `read_parquet('${join(small.releasesDir, small.result.sih ?? '', 'hospital_admissions')}/*/*.parquet', hive_partitioning = true)`
+const KEY = [
+  'cnes_code',
+  'procedure_code',
+  'care_character_code',
+  'complexity_code',
+  'financing_code',
+  'municipality_ibge_code',
+  'processing_uf',
+] as const
+
+async function sqlRows(where: string): Promise<Record<string, unknown>[]> {
+  const found = await connection.runAndReadAll(
+    `SELECT * FROM ${FILES} WHERE ${where} ORDER BY reference_period, ${KEY.join(', ')}`,
+  )
+  return found
+    .getRowObjects()
+    .map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          name === 'reference_period'
+            ? `${String(value).slice(0, 4)}-${String(value).slice(4)}`
+            : typeof value === 'bigint'
+              ? Number(value)
+              : value,
+        ]),
+      ),
+    )
+}
+
+async function walk(
+  client: typeof fromFiles,
+  url: string,
+  limit: number,
+): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = []
+  let cursor = ''
+  do {
+    const { status, body } = await client.get(
+      `${url}${url.includes('?') ? '&' : '?'}limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
+    )
+    if (status !== 200) throw new Error(JSON.stringify(body))
+    rows.push(...body.data)
+    cursor = body.pagination.next_cursor ?? ''
+  } while (cursor !== '')
+  return rows
+}
+
+const LIST = '/v1/sih/monthly'
+const CASES: readonly (readonly [query: string, where: string])[] = [
+  ['', 'reference_period = 202605'],
+  ['reference_period=2026-04&uf=AP', "reference_period = 202604 AND uf = 'AP'"],
+  ['reference_period=all&procedure_code=0411010034', "procedure_code = '0411010034'"],
+  ['procedure_code=03', "reference_period = 202605 AND procedure_code LIKE '03%'"],
+  [
+    'procedure_code=0303,05',
+    "reference_period = 202605 AND (procedure_code LIKE '0303%' OR procedure_code LIKE '05%')",
+  ],
+  [
+    'care_character_code=01&uf=RR,AC',
+    "reference_period = 202605 AND care_character_code = '01' AND uf IN ('AC', 'RR')",
+  ],
+  ['municipality_ibge_code=140010', 'reference_period = 202605 AND municipality_ibge_code = 1400100'],
+  ['region_code=1&reference_period=2026-03', 'reference_period = 202603'],
+]
+
+t.test('pages laid end to end are the rows of the files, from row files and from the engine', async (t) => {
+  for (const [query, where] of CASES) {
+    const wanted = await sqlRows(where)
+    t.ok(wanted.length > 0, where)
+    for (const client of [fromFiles, fromEngine])
+      t.same(await walk(client, `${LIST}?${query}`, 37), wanted, query)
+  }
+  const [first] = await sqlRows('reference_period = 202605')
+  const { body } = await fromFiles.get(`${LIST}?cnes_code=${first?.cnes_code}&limit=100`)
+  t.same(body.data, await sqlRows(`reference_period = 202605 AND cnes_code = '${first?.cnes_code}'`))
+})
+
+t.test('each row names the published file that it was added up from', async (t) => {
+  const { snapshots } = await readManifest(small.releasesDir, small.result.sih ?? '')
+  const { body, headers } = await fromFiles.get(`${LIST}?limit=1&uf=RR`)
+  const snapshot = snapshots.find(({ file }) => file === 'RDRR2605.dbf')
+  t.match(body.data[0], {
+    processing_uf: 'RR',
+    source_file: 'RDRR2605.dbf',
+    source_sha256: snapshot?.sha256,
+    source_rows: snapshot?.rows,
+  })
+  t.equal(headers['x-data-release-id'], small.result.sih)
+  t.equal(body.meta.release_id, small.result.sih)
+  t.equal(body.meta.reference_period, '2026-05')
+})
+
+t.test('a state whose month is late is null in totals, and said', async (t) => {
+  for (const client of [fromFiles, fromEngine]) {
+    const ask = async (query: string) => (await client.get(`${LIST}?count=true&${query}`)).body
+    const late = await ask('uf=AP&reference_period=2026-05')
+    t.equal(late.pagination.total, null)
+    t.same(late.data, [])
+    t.match(late.meta.notes, [/^hospital_admissions 2026-05: not collected for AP; the list is not complete/])
+    const own = await ask('uf=AP')
+    t.equal(own.meta.reference_period, '2026-04', 'the newest month of the state')
+    t.ok(own.pagination.total > 0)
+    t.equal(own.meta.notes, undefined)
+    const there = await ask('uf=RR')
+    t.equal(there.pagination.total, (await sqlRows("reference_period = 202605 AND uf = 'RR'")).length)
+  }
+})
+
+t.test('what is no code is refused', async (t: Test) => {
+  for (const [query, parameter] of [
+    ['procedure_code=03x', 'procedure_code'],
+    ['procedure_code=03040506070', 'procedure_code'],
+    ['care_character_code=7', 'care_character_code'],
+    ['cnes_code=12', 'cnes_code'],
+    ['reference_period=2020-01', 'reference_period'],
+    ['diagnosis=A00', 'diagnosis'],
+  ] as const) {
+    const { status, body } = await fromFiles.get(`${LIST}?${query}`)
+    t.equal(status, 400, query)
+    t.equal(body.errors[0].parameter, parameter)
+  }
+  const key = fromFiles.keyWithout('analytics.query.read')
+  t.equal((await fromFiles.get(LIST, { authorization: `Bearer ${key}` })).status, 403)
+})
+
+t.test('a release without admissions has none, and answers', async (t) => {
+  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
+    delete manifest.components.sih
+  })
+  await writePointer(small.releasesDir, analytics)
+  const old = await openClient(small.releasesDir, 1, { rows: true })
+  t.teardown(() => old.close())
+  const { status, body } = await old.get(`${LIST}?count=true`)
+  t.equal(status, 200)
+  t.same(body.data, [])
+  t.equal(body.pagination.total, null)
+  t.match(body.meta.notes, [/hospital_admissions of any month/])
+  t.equal((await old.query({ metrics: ['bed_capacity_existing'] })).status, 200)
+})
