@@ -23,6 +23,11 @@ export const DATASETS = {
   ...outlines.DATASETS,
   ...sih.DATASETS,
 }
-export const DIMENSIONS = { ...territory.DIMENSIONS, ...cnes.DIMENSIONS, ...demography.DIMENSIONS }
-export const FACTS = { ...cnes.FACTS, ...demography.FACTS }
-export const METRICS = { ...cnes.METRICS, ...demography.METRICS }
+export const DIMENSIONS = {
+  ...territory.DIMENSIONS,
+  ...cnes.DIMENSIONS,
+  ...demography.DIMENSIONS,
+  ...sih.DIMENSIONS,
+}
+export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS }
+export const METRICS = { ...cnes.METRICS, ...demography.METRICS, ...sih.METRICS }

@@ -20,6 +20,18 @@ export type PopulationFacts = (typeof POPULATION_FACTS)[number]
 /** Does a dataset hold residents, whose facts no month and no facility has? */
 export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
   POPULATION_FACTS.some((name) => name === dataset)
+/**
+ * Facts of the same records by other dimensions: what is added up over one is the same over the other.
+ * hospital_admissions knows the hospital, hospital_admissions_by_residence the patient's residence.
+ */
+const TWINS: Readonly<Partial<Record<FactDataset, FactDataset>>> = {
+  hospital_admissions: 'hospital_admissions_by_residence',
+}
+export const twinOf = (dataset: FactDataset): FactDataset | null => TWINS[dataset] ?? null
+/** Does a dataset hold flows, which are added up over months? All others that have months are stocks. */
+export const isFlow = (dataset: FactDataset): boolean =>
+  dataset === 'hospital_admissions' || dataset === 'hospital_admissions_by_residence'
+
 const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
 
@@ -42,6 +54,15 @@ export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'health_region',
   'health_macroregion',
 ])
+/** Places that people live in, whose facts are those of hospitals anywhere. Groups of them come from facts. */
+export const RESIDENCE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
+  'residence_state',
+  'residence_municipality',
+  'residence_health_region',
+])
+/** @returns is it a place, of facilities or of residents? */
+export const isPlace = (code: DimensionCode): boolean =>
+  PLACE_DIMENSIONS.has(code) || RESIDENCE_DIMENSIONS.has(code)
 /** Dimensions whose members exist without facts: a place with nothing in it is a row with 0. */
 export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, 'reference_period'])
 /** Those that no fact carries: they follow from its state or municipality. */

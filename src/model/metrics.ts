@@ -1,7 +1,16 @@
 /** The metrics of all areas, and what follows from a metric's definition: its measures, datasets, capabilities. */
 import { METRICS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
-import { capabilityOf, type FactDataset } from './dimensions.ts'
+import {
+  capabilityOf,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isFlow,
+  isPopulation,
+  twinOf,
+} from './dimensions.ts'
 import type { Measure, Metric } from './types.ts'
 
 export type { Condition, Measure } from './types.ts'
@@ -16,35 +25,88 @@ export const METRIC_CODES = (Object.keys(METRICS) as MetricCode[]).sort(
   (left, right) => Number(metricOf(left).tier !== 'core') - Number(metricOf(right).tier !== 'core'),
 )
 
-/** Measures of a metric: its own, or those of a ratio's sides. `less` is subtracted from the numerator. */
-export function measuresOf(code: MetricCode): {
+/** Measures of a metric's sides: its own, or those of a ratio's two metrics. */
+export interface Sides {
   readonly numerator: Measure
+  /** Subtracted from the numerator. */
   readonly less: Measure | null
   readonly denominator: Measure | null
-} {
+}
+
+/**
+ * @param used dimensions of a query: where the dataset of a measure lacks one of them and its twin has all, the twin is read
+ * @returns measures of a metric
+ */
+export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []): Sides {
   const metric = metricOf(code)
-  if (metric.kind !== 'ratio') return { numerator: metric.measure, less: null, denominator: null }
+  const carrying = (measure: Measure): Measure => {
+    const twin = twinOf(measure.dataset)
+    const carries = (dataset: FactDataset): boolean =>
+      used.every((dimension) => dimensionOf(dimension).datasets.includes(dataset))
+    return twin !== null && !carries(measure.dataset) && carries(twin)
+      ? { ...measure, dataset: twin }
+      : measure
+  }
+  if (metric.kind !== 'ratio') return { numerator: carrying(metric.measure), less: null, denominator: null }
   const side = (name: string): Measure => {
     const counted: Metric | undefined = METRICS[name as MetricCode]
     if (counted === undefined || counted.kind === 'ratio')
       throw new TypeError(`${code}: ${name} is no sum or count`)
-    return counted.measure
+    return carrying(counted.measure)
   }
+  const numerator = side(metric.numerator)
   return {
-    numerator: side(metric.numerator),
+    numerator: metric.numeratorOf === undefined ? numerator : { ...numerator, dataset: metric.numeratorOf },
     less: metric.less === undefined ? null : side(metric.less),
     denominator: side(metric.denominator),
   }
 }
 
 /** Datasets whose dimensions a metric has: those of its facts; the population of a rate restricts nothing but place. */
-export function factDatasetsOf(code: MetricCode): FactDataset[] {
-  const { numerator, less, denominator } = measuresOf(code)
+export function factDatasetsOf(code: MetricCode, used: readonly DimensionCode[] = []): FactDataset[] {
+  const { numerator, less, denominator } = measuresOf(code, used)
   const datasets = [numerator, less, denominator].flatMap((measure) =>
     measure === null ? [] : [measure.dataset],
   )
   const facts = datasets.filter((dataset) => dataset !== 'population')
   return [...new Set(facts.length > 0 ? facts : datasets)]
+}
+
+/** Dimensions a metric can be grouped and filtered by: those of all its datasets, or of the twin of its only one. */
+export function dimensionsOf(code: MetricCode): DimensionCode[] {
+  const datasets = factDatasetsOf(code)
+  const carried = (own: readonly FactDataset[]): DimensionCode[] =>
+    DIMENSION_CODES.filter((dimension) =>
+      own.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
+    )
+  const twins = datasets.map(twinOf)
+  const also = twins.every((twin) => twin !== null) ? carried(twins as FactDataset[]) : []
+  const own = new Set([...carried(datasets), ...also])
+  return DIMENSION_CODES.filter((dimension) => own.has(dimension))
+}
+
+/** Is a metric added up over months? Then it may be of several without saying how they become one value. */
+export const isFlowMetric = (code: MetricCode): boolean =>
+  Object.values(measuresOf(code)).every(
+    (measure) => measure === null || measure.dataset === 'population' || isFlowMeasure(measure),
+  ) && factDatasetsOf(code).some((dataset) => !isPopulation(dataset))
+export const isFlowMeasure = ({ dataset, timesDays }: Measure): boolean =>
+  timesDays === true || isFlow(dataset)
+
+/** What one of a metric's numbers is divided by: cents are shown in reais. */
+export function unitOf(code: MetricCode): number {
+  const metric = metricOf(code)
+  const isMoney = (own: Metric): boolean => own.kind !== 'ratio' && own.isMoney === true
+  if (metric.kind !== 'ratio') return isMoney(metric) ? 100 : 1
+  return isMoney(metricOf(metric.numerator as MetricCode)) &&
+    !isMoney(metricOf(metric.denominator as MetricCode))
+    ? 100
+    : 1
+}
+/** Decimals that a metric is shown with; an average over months of whole numbers has two more. */
+export const decimalsOfMetric = (code: MetricCode): number => {
+  const metric = metricOf(code)
+  return metric.kind === 'ratio' ? metric.decimals : unitOf(code) === 1 ? 0 : 2
 }
 
 /** What a key needs for a metric; rates need no demography.read. */

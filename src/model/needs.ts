@@ -12,10 +12,9 @@ import {
   type PopulationFacts,
 } from './dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from './metrics.ts'
-import type { AdmissionTable } from './sih/datasets.ts'
 
 /** Tables that are collected by state and month: of the registry, and of hospital admissions. */
-export type Table = Exclude<FactDataset, PopulationFacts> | AdmissionTable
+export type Table = Exclude<FactDataset, PopulationFacts>
 /** 'third_parties': who provides a service. 'sus_link': the registry's own link of a facility to SUS. */
 export type Need = Table | 'third_parties' | 'sus_link'
 
@@ -50,10 +49,17 @@ function needsOfMeasure({ dataset, where = [] }: Measure): readonly Need[] {
 
 /**
  * @param filtered dimensions of the query's filters
+ * @param grouped dimensions it is grouped by
  * @returns what all sides of a metric need, each once; of the population, nothing
  */
-export function needsOf(code: MetricCode, filtered: readonly DimensionCode[] = []): readonly Need[] {
-  const sides = Object.values(measuresOf(code)).filter((measure) => measure !== null)
+export function needsOf(
+  code: MetricCode,
+  filtered: readonly DimensionCode[] = [],
+  grouped: readonly DimensionCode[] = [],
+): readonly Need[] {
+  const sides = Object.values(measuresOf(code, [...filtered, ...grouped])).filter(
+    (measure) => measure !== null,
+  )
   return [...new Set([...sides.flatMap(needsOfMeasure), ...needsOfDimensions(filtered)])]
 }
 

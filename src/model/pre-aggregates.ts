@@ -6,7 +6,7 @@
  * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
  */
 import { type CnesFacts, PRE_AGGREGATES, type PreAggregate } from './cnes/pre-aggregates.ts'
-import { type DimensionCode, dimensionOf, type FactDataset } from './dimensions.ts'
+import { type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
 import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
@@ -63,6 +63,8 @@ export interface StoredSource {
 
 /** @returns null where the pre-aggregate lacks what the measure needs */
 export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
+  // Bed-days are made of the beds of each month: of the facts.
+  if (measure.timesDays === true) return null
   const columns = keys.map((code) => dimensionOf(code).column)
   const isOfKey = (condition: Condition): boolean =>
     ('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field)
@@ -143,7 +145,8 @@ export function measuredFields(dataset: FactDataset): {
   const flags = new Set<string>()
   for (const code of METRIC_CODES)
     for (const measure of Object.values(measuresOf(code))) {
-      if (measure === null || measure.dataset !== dataset) continue
+      if (measure === null) continue
+      if (measure.dataset !== dataset && twinOf(measure.dataset) !== dataset) continue
       if (measure.kind === 'sum' && measure.field !== undefined) quantities.add(measure.field)
       if (measure.minus !== undefined) quantities.add(measure.minus)
       for (const condition of measure.where ?? []) {

@@ -127,7 +127,7 @@ export interface DimensionDeclaration {
   /** Places and facilities are listed by name, everything else by code. */
   readonly order: 'name' | 'code'
   /** Facts do not carry it: it follows from their state or municipality, by the release's list of municipalities. */
-  readonly derivedFrom?: 'state' | 'municipality'
+  readonly derivedFrom?: 'state' | 'municipality' | 'residence_municipality'
   /** 'core', where it says nothing else: one of the 15 of the specification. */
   readonly tier?: 'extended'
 }
@@ -157,6 +157,8 @@ export interface Measure {
   readonly field?: string
   /** Its sum is subtracted from the sum of `field`. */
   readonly minus?: string
+  /** Of a stock: each month's sum is multiplied by its days, which makes it a flow. */
+  readonly timesDays?: true
   readonly where?: readonly Condition[]
 }
 
@@ -170,11 +172,15 @@ interface MetricBase {
 export interface CountMetric extends MetricBase {
   readonly kind: 'sum' | 'count' | 'distinct'
   readonly measure: Measure
+  /** Cents, shown in reais with two decimals. */
+  readonly isMoney?: true
 }
 /** Keeps its sides apart and divides last, at the level of the groups a request names. */
 export interface RatioMetric extends MetricBase {
   readonly kind: 'ratio'
   readonly numerator: string
+  /** Dataset that the numerator is read from, where it is another than its own. */
+  readonly numeratorOf?: FactDataset
   /** Subtracted from the numerator; `less` is also what the API calls this side. */
   readonly less?: string
   readonly denominator: string

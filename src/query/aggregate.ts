@@ -4,35 +4,36 @@
  * The plan says, for each dataset, which measures to compute over which periods; which groups exist; where each dataset
  * was collected; and how each metric comes from the measures. The dialect prints it. Rules: contract 7.
  */
-import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import {
-  DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
   type FactDataset,
+  isPlace,
   isPopulation,
   PLACE_DIMENSIONS,
   SPINE_DIMENSIONS,
 } from '../model/dimensions.ts'
 import {
-  capabilitiesOf,
+  decimalsOfMetric,
   factDatasetsOf,
+  isFlowMeasure,
+  isFlowMetric,
   isPerCapita,
   type Measure,
   type MetricCode,
   metricOf,
+  unitOf,
 } from '../model/metrics.ts'
-import { needsOf } from '../model/needs.ts'
+import { needsOf, type Table } from '../model/needs.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
 import {
   hasGaps,
   monthsOf,
   monthsOfRelease,
   newestFor,
-  onlyState,
   statesCollected,
-  TABLES,
+  tablesOfNeeds,
 } from '../release/collected.ts'
 import { formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import {
@@ -47,7 +48,9 @@ import {
   scopeOf,
 } from './coverage.ts'
 import { allPeriods, askPeriods, listedPeriods, periodsOfMetric } from './periods.ts'
+import { noteOfAges, periodNotes, residenceNotes, scopeNotes } from './plan-notes.ts'
 import { sidesOf } from './population-basis.ts'
+import { checkAccess, checkDimensions } from './query-checks.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 import { type PopulationYears, populationYears } from './resident-relations.ts'
@@ -90,6 +93,8 @@ export interface MetricPlan {
   /** Where the denominator is that of the month's year: each month's; `denominator` is that of the newest. */
   readonly denominators: readonly { readonly period: number; readonly place: MeasurePlace | null }[] | null
   readonly scale: number
+  /** Divides the numerator, too: 100 where cents are shown in reais. */
+  readonly unit: number
   readonly decimals: number
   /** Groups of which all it needs was collected; it is null in the others. */
   readonly known: Known
@@ -136,19 +141,26 @@ export function planAggregate(
   checkAccess(query, capabilities)
   checkDimensions(query)
   checkTerritory(query, view)
-  const placeFilters = query.filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
-  const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view)
+  const placeFilters = query.filters.filter(({ dimension }) => isPlace(dimension))
+  const filtered = query.filters.map(({ dimension }) => dimension)
+  const needsByMetric = query.metrics.map((code) => needsOf(code, filtered, query.group_by))
+  const tables = tablesOfNeeds(needsByMetric.flat())
+  const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
   const isGrouped = query.group_by.includes('reference_period')
-  const isByPlace = query.group_by.some((code) => PLACE_DIMENSIONS.has(code))
+  const isByPlace = query.group_by.some(isPlace)
   const given = context.months
   const asked =
     isOfFacts && given === undefined
-      ? askPeriods(query, scope.states, view)
-      : { asked: null, end: 'newest' as const, held: monthsOf(view, scope.states) }
-  const filtered = query.filters.map(({ dimension }) => dimension)
-  const needed = query.metrics.map((code): MetricNeeds => {
-    const needs = needsOf(code, filtered)
+      ? askPeriods(query, scope.states, view, {
+          tables,
+          hasStocks: query.metrics.some(
+            (code) => !isFlowMetric(code) && factDatasetsOf(code).some((name) => !isPopulation(name)),
+          ),
+        })
+      : { asked: null, end: 'newest' as const, held: monthsOf(view, scope.states, tables), added: null }
+  const needed = query.metrics.map((code, index): MetricNeeds => {
+    const needs = needsByMetric[index] ?? []
     return {
       code,
       needs,
@@ -160,7 +172,7 @@ export function planAggregate(
       asked:
         needs.length === 0
           ? []
-          : (given?.asked.get(code) ?? periodsOfMetric(asked, needs, scope.states, view)),
+          : (given?.asked.get(code) ?? periodsOfMetric(asked, needs, scope.states, view, isFlowMetric(code))),
     }
   })
   const collector = collectDatasets(query, placeFilters, view)
@@ -183,7 +195,8 @@ export function planAggregate(
           place: measure === null ? null : collector.place(measure, periods),
         })) ?? null,
       scale: metric.kind === 'ratio' ? metric.scale : 1,
-      decimals: metric.kind === 'ratio' ? metric.decimals : 0,
+      unit: unitOf(own.code),
+      decimals: decimalsOfMetric(own.code),
       known: known[index] ?? 'all',
     }
   })
@@ -191,13 +204,13 @@ export function planAggregate(
   const tellsState =
     query.group_by.includes('facility') &&
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
-    hasGaps(view)
+    hasGaps(view, tables)
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, tellsState }))
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   const listed =
     listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
   const named = isGrouped ? needed.map((own) => ({ ...own, asked: allPeriods([own.asked, listed]) })) : needed
-  const missing = findMissing(named, view, monthsOfRelease(view))
+  const missing = findMissing(named, view, monthsOfRelease(view, tables))
   return {
     name: context.name ?? '',
     query,
@@ -215,7 +228,7 @@ export function planAggregate(
     spinePeriods:
       given?.spine ??
       asked.asked?.filter((period) => asked.held.includes(period)) ??
-      newestOfAny(asked.held, scope.states, view),
+      newestOfAny(asked.held, scope.states, view, tables),
     facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
     referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
     missing,
@@ -227,77 +240,13 @@ export function planAggregate(
       ...periodNotes(asked.asked === null && given === undefined ? needed : []),
       ...basisNotes,
       ...describeMissing(missing),
-      ...(scope.states === scope.territory ? [] : scopeNotes(needed, view)),
+      ...residenceNotes(query, needed, view),
+      ...(scope.states === scope.territory ? [] : scopeNotes(needed, view, tables)),
     ],
     totals: [],
     base: null,
     whole: null,
   }
-}
-
-function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
-  for (const code of query.metrics) {
-    const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
-    if (lacking !== undefined)
-      throw new AppError('forbidden', {
-        detail: both(
-          `A chave não alcança a métrica ${code}: falta a permissão ${lacking}.`,
-          `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
-        ),
-        extra: { capability: lacking, metric: code },
-      })
-  }
-}
-
-function checkDimensions(query: AnalyticsQuery): void {
-  const places = [
-    ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
-    ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
-  ]
-  for (const code of query.metrics) {
-    const datasets = factDatasetsOf(code)
-    for (const { dimension, pointer } of places) {
-      if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
-      const allowed = allowedDimensions(code)
-      throw new AppError('incompatible_dimension', {
-        detail: both(
-          `A métrica ${code} não tem a dimensão ${dimension}.`,
-          `The metric ${code} has no dimension ${dimension}.`,
-        ),
-        errors: [
-          {
-            pointer,
-            message: both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
-            allowed,
-          },
-        ],
-        extra: { metric: code, dimension },
-      })
-    }
-    if (isPerCapita(code) && query.group_by.includes('facility'))
-      throw new AppError('denominator_not_defined', {
-        detail: both(
-          `A taxa ${code} não tem denominador para um só estabelecimento.`,
-          `The rate ${code} has no denominator for a single facility.`,
-        ),
-        errors: [
-          {
-            pointer: `/group_by/${query.group_by.indexOf('facility')}`,
-            message: both(`facility não combina com ${code}`, `facility does not go with ${code}`),
-            allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
-          },
-        ],
-        extra: { metric: code },
-      })
-  }
-}
-
-/** Dimensions a metric can be grouped and filtered by. */
-export function allowedDimensions(code: MetricCode): DimensionCode[] {
-  const datasets = factDatasetsOf(code)
-  return DIMENSION_CODES.filter((dimension) =>
-    datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
-  )
 }
 
 const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
@@ -308,12 +257,6 @@ interface Collector {
   plans(): readonly Omit<DatasetPlan, 'tellsState'>[]
 }
 
-/** Population by age is a source of its own, which the other populations are not to be mixed with. */
-const noteOfAges = (year: number | null): string =>
-  year === null
-    ? 'population_by_age: null, because the release holds none; import POPSBR, the population by municipality, sex and age of DATASUS.'
-    : `population_by_age: estimates of the Ministry of Health for 1 July ${year} (POPSBR), another source than the census and the estimates of IBGE: their totals differ.`
-
 /** Measures of one dataset over the same months share a sub-query; in a release without gaps that is one a dataset. */
 function collectDatasets(
   query: AnalyticsQuery,
@@ -322,24 +265,25 @@ function collectDatasets(
 ): Collector {
   const plans: (Omit<DatasetPlan, 'measures' | 'tellsState'> & { readonly measures: Measure[] })[] = []
   const grouped = query.group_by.includes('reference_period')
+  // Flows are added up over months, whatever becomes of stocks.
+  const howMonths = (periods: readonly number[], isAdded: boolean): 'avg' | 'max' | null =>
+    isAdded || grouped || periods.length <= 1 ? null : over
   const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const add = (dataset: FactDataset, periods: readonly number[]): number => {
+  const add = (dataset: FactDataset, periods: readonly number[], isAdded: boolean): number => {
     const number = plans.filter((other) => other.dataset === dataset).length + 1
     return (
       plans.push({
         name: number === 1 ? dataset : `${dataset}_${number}`,
         dataset,
         measures: [],
-        keys: query.group_by.filter(
-          (code) =>
-            dimensionOf(code).datasets.includes(dataset) &&
-            (dataset !== 'population' || PLACE_DIMENSIONS.has(code)),
+        keys: query.group_by.filter((code) =>
+          dataset === 'population' ? isPlace(code) : dimensionOf(code).datasets.includes(dataset),
         ),
         filters: (dataset === 'population' ? placeFilters : query.filters).filter(
           ({ dimension }) => dimension !== 'reference_period',
         ),
         periods,
-        over: !grouped && periods.length > 1 ? over : null,
+        over: howMonths(periods, isAdded),
         source: null,
         addedUpFrom: null,
         years: isPopulation(dataset) ? populationYears(view) : null,
@@ -350,10 +294,14 @@ function collectDatasets(
     place(measure, periods) {
       const { dataset } = measure
       const own = isPopulation(dataset) ? [] : periods
+      const isAdded = isFlowMeasure(measure)
       const found = plans.findIndex(
-        (other) => other.dataset === dataset && other.periods.join() === own.join(),
+        (other) =>
+          other.dataset === dataset &&
+          other.periods.join() === own.join() &&
+          other.over === howMonths(own, isAdded),
       )
-      const plan = found < 0 ? add(dataset, own) : found
+      const plan = found < 0 ? add(dataset, own, isAdded) : found
       const measures = plans[plan]?.measures ?? []
       const at = measures.findIndex((other) => sameMeasure(other, measure))
       return { plan, measure: at < 0 ? measures.push(measure) - 1 : at }
@@ -363,31 +311,14 @@ function collectDatasets(
 }
 
 /** The month a query is about where its metrics do not say: that of any table. */
-function newestOfAny(held: readonly number[], states: ReadonlySet<string>, view: ReleaseView): number[] {
+function newestOfAny(
+  held: readonly number[],
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+  tables: readonly Table[],
+): number[] {
   const newest = newestFor(held, states, (period) =>
-    TABLES.map((table) => statesCollected(view, table, period)),
+    tables.map((table) => statesCollected(view, table, period)),
   )
   return newest === null ? [] : [newest]
-}
-
-/** Each metric has its own newest month: said where they differ. */
-function periodNotes(metrics: readonly MetricNeeds[]): string[] {
-  const newest = new Map<string, string[]>()
-  for (const { code, needs, asked } of metrics) {
-    if (needs.length === 0) continue
-    const month = asked[0] === undefined ? 'none' : formatPeriod(asked[0])
-    newest.set(month, [...(newest.get(month) ?? []), code])
-  }
-  return newest.size <= 1
-    ? []
-    : [
-        `The newest periods of what is asked for differ: ${[...newest].map(([month, codes]) => `${codes.join(', ')} ${month}`).join('; ')}.`,
-      ]
-}
-
-/** A release of one state answers for it where no place is asked for. */
-function scopeNotes(metrics: readonly MetricNeeds[], view: ReleaseView): string[] {
-  const only = onlyState(view)
-  const own = metrics.filter(({ states }) => only !== null && states.size === 1 && states.has(only))
-  return own.length === 0 ? [] : [`The release is of ${only} alone: totals are of ${only}.`]
 }

@@ -5,14 +5,16 @@ import { DIMENSION_CODES, dimensionOf, operatorsOf } from '../model/dimensions.t
 import {
   CATALOG_VERSION,
   capabilitiesOf,
+  decimalsOfMetric,
   factDatasetsOf,
+  isFlowMetric,
   isPerCapita,
   METRIC_CODES,
   type MetricCode,
   measuresOf,
   metricOf,
 } from '../model/metrics.ts'
-import { allowedDimensions } from './aggregate.ts'
+import { allowedDimensions } from './query-checks.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
   const metrics = METRIC_CODES.filter((code) =>
@@ -45,13 +47,13 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     label_en: metric.label_en,
     description: metric.description,
     unit: metric.unit,
-    decimals: metric.kind === 'ratio' ? metric.decimals : 0,
+    decimals: decimalsOfMetric(code),
     tier: metric.tier,
     kind: metric.kind,
-    // A stock adds up over places and kinds, never over months; distinct counts and ratios add up over nothing.
+    // A stock adds up over places and kinds, never over months, a flow over them, too; distinct counts and ratios add up over nothing.
     additivity: Object.fromEntries(
       dimensions.map((dimension) => {
-        const semi = dimension === 'reference_period' ? 'semi_additive' : 'additive'
+        const semi = dimension === 'reference_period' && !isFlowMetric(code) ? 'semi_additive' : 'additive'
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),

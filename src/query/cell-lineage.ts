@@ -10,6 +10,7 @@ import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
 import { DIMENSION_CODES, type DimensionCode, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
+import { COLUMN_OF_MEASURE } from '../model/sih/layout.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
@@ -22,6 +23,7 @@ import { type ProvenanceSource, sourceOf } from './provenance.ts'
 import { aloneOf, type BasePlan } from './query-plan.ts'
 import { refuse } from './refusals.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
+import { isAdmission } from './resident-relations.ts'
 import {
   type AnswerParts,
   componentsOf,
@@ -86,7 +88,9 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
       : []
   const records = rows.filter((row) => row.position !== null && row.position !== undefined)
-  const sources = await readSources(own, records, parts)
+  const sources = isAdmission(own.dataset)
+    ? records.map(({ source_file = null }) => [{ source_file }])
+    : await readSources(own, records, parts)
   const total = Number(rows[0]?.total_rows ?? 0)
   return {
     data: records.map((row, index) => describeRecord(own, measure, row, sources[index] ?? [], parts.view)),
@@ -257,7 +261,8 @@ function describeRecord(
         file: place?.file ?? null,
         archive: place?.archive ?? null,
         sha256: place?.sha256 ?? null,
-        row: place?.row ?? null,
+        // Of records that were added up, the file is all that is known.
+        row: isAdmission(plan.dataset) ? null : (place?.row ?? null),
         column,
         raw_value: raw === null || raw === undefined ? null : String(raw),
       }
@@ -274,6 +279,7 @@ function publishedColumn(
   view: ReleaseView,
 ): string | null {
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
+  if (isAdmission(dataset)) return COLUMN_OF_MEASURE[field ?? ''] ?? null
   if (kind !== 'sum' || dataset === 'facilities') return null
   const period = Number(String(row.reference_period).replace('-', ''))
   const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'

@@ -5,7 +5,7 @@
  * A number over states of which one was not collected is unknown, so it is null, never the sum of the others. Rules:
  * contract 12.
  */
-import { type DimensionCode, PLACE_DIMENSIONS } from '../model/dimensions.ts'
+import { type DimensionCode, isPlace } from '../model/dimensions.ts'
 import type { MetricCode } from '../model/metrics.ts'
 import { type Need, type Table, tableOfNeed } from '../model/needs.ts'
 import { STATES } from '../model/territory/states.ts'
@@ -50,13 +50,16 @@ export function scopeOf(
   return { states: only === null ? territory : new Set([only]), territory, places: inPlaces }
 }
 
+/** Places that hold states whole. */
+const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set(['state', 'region', 'residence_state'])
+
 /** @returns states that filters on places leave; `ALL_STATES` itself where they leave all */
 export function statesLeft(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
   if (placeFilters.length === 0) return ALL_STATES
   const left = STATES.filter(({ uf, ibge_code, region_code }) =>
     placeFilters.every(({ dimension, operator, values }) => {
       const isInside = values.some((value) =>
-        dimension === 'state'
+        dimension === 'state' || dimension === 'residence_state'
           ? value === uf
           : dimension === 'region'
             ? value === region_code
@@ -64,7 +67,7 @@ export function statesLeft(placeFilters: readonly QueryFilter[]): ReadonlySet<st
       )
       if (operator === 'EQ' || operator === 'IN') return isInside
       // Leaving out one municipality or health region leaves its state in the scope.
-      return (dimension !== 'state' && dimension !== 'region') || !isInside
+      return !WHOLE_STATES.has(dimension) || !isInside
     }),
   )
   return left.length === ALL_STATES.size ? ALL_STATES : new Set(left.map(({ uf }) => uf))
@@ -83,7 +86,7 @@ export type Known =
 
 /** Has each group its own states, and needs those alone? A place has; a facility lies in one. */
 export const isWithinStates = (groups: readonly DimensionCode[]): boolean =>
-  groups.some((code) => code === 'facility' || PLACE_DIMENSIONS.has(code))
+  groups.some((code) => code === 'facility' || isPlace(code))
 
 /** Of a metric, or of something else that an answer has. */
 export interface MetricNeeds<Code extends string = MetricCode> {

@@ -12,6 +12,7 @@ import {
   PLACE_DIMENSIONS,
 } from '../model/dimensions.ts'
 import { type Need, needsOfDimensions, tableOfNeed } from '../model/needs.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { includesAll, monthsOf, monthsOfRelease, newestFor, statesCollectedOf } from '../release/collected.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
@@ -37,6 +38,11 @@ const PARENTS: Partial<
   health_region: { dimension: 'state', column: 'uf' },
   health_macroregion: { dimension: 'state', column: 'uf' },
   facility: { dimension: 'municipality', column: 'municipality_ibge_code' },
+  procedure_subgroup: { dimension: 'procedure_group', column: 'procedure_group_code' },
+  procedure: { dimension: 'procedure_subgroup', column: 'procedure_subgroup_code' },
+  diagnosis_category: { dimension: 'diagnosis_chapter', column: 'diagnosis_chapter_code' },
+  residence_municipality: { dimension: 'residence_state', column: 'uf' },
+  residence_health_region: { dimension: 'residence_state', column: 'uf' },
   bed_type: { dimension: 'bed_category', column: 'bed_category_code' },
   equipment_type: { dimension: 'equipment_category', column: 'category_code' },
   specialized_service_classification: { dimension: 'specialized_service', column: 'service_code' },
@@ -54,7 +60,9 @@ export function listFixedValues(
   const matches = ({ code: value, name }: DimensionValue): boolean =>
     fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
   if (code === 'reference_period') {
-    const periods = allPeriods(CNES_FACTS.map((dataset) => collectedPeriods(view, dataset)))
+    const periods = allPeriods(
+      [...CNES_FACTS, ...ADMISSION_TABLES].map((dataset) => collectedPeriods(view, dataset)),
+    )
     return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)

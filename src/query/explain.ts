@@ -6,12 +6,12 @@
  * for what is answered.
  */
 import type { JsonValue } from '../engine/types.ts'
-import type { DatasetName } from '../model/datasets.ts'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { type DimensionCode, dimensionOf, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import { componentManifests, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
@@ -67,7 +67,7 @@ interface Read {
 }
 
 function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseView): Read {
-  const manifest = isPopulation(dataset) ? view.components.demography : view.components.cnes
+  const manifest = view.components[datasetOf(dataset).area]
   const files = filesOf(manifest, dataset, isPopulation(dataset) ? null : periods)
   return {
     dataset,
@@ -112,8 +112,6 @@ function membersOf(code: DimensionCode, plan: AggregatePlan, view: ReleaseView):
   const { member } = dimensionOf(code)
   if (member === null) return Math.min(10, ...wanted)
   const periods = member.dataset === 'facilities' ? [plan.facilityPeriod ?? 0] : null
-  const files = [view.components.demography, view.components.cnes].flatMap((manifest) =>
-    filesOf(manifest, member.dataset, periods),
-  )
+  const files = componentManifests(view).flatMap((manifest) => filesOf(manifest, member.dataset, periods))
   return Math.min(files.reduce((sum, { rows }) => sum + rows, 0) + 1, ...wanted)
 }

@@ -3,7 +3,7 @@
  * release. Out: the months each metric is asked for. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
  */
 import { AppError, both } from '../errors.ts'
-import { type Need, tableOfNeed } from '../model/needs.ts'
+import { type Need, type Table, tableOfNeed } from '../model/needs.ts'
 import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
@@ -16,6 +16,16 @@ export interface AskedPeriods {
   readonly end: 'newest' | 'oldest'
   /** Months in which anything was collected of the states, and which meet the filters. */
   readonly held: readonly number[]
+  /** Months that flows are added up over; null: their newest (or oldest). */
+  readonly added: readonly number[] | null
+}
+
+/** What of its metrics a query's months depend on. */
+export interface PeriodNeeds {
+  /** Tables of the areas that are read. */
+  readonly tables: readonly Table[]
+  /** Some of them are stocks: of several months they need to be told how they become one value. */
+  readonly hasStocks: boolean
 }
 
 /** @throws AppError 'semi_additive' */
@@ -23,24 +33,26 @@ export function askPeriods(
   query: AnalyticsQuery,
   states: ReadonlySet<string>,
   view: ReleaseView,
+  { tables, hasStocks }: PeriodNeeds = { tables: TABLES, hasStocks: true },
 ): AskedPeriods {
   const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
   const isGrouped = query.group_by.includes('reference_period')
   const { over_period: over } = query
-  const held = periodsMeeting(filters, monthsOf(view, states))
+  const held = periodsMeeting(filters, monthsOf(view, states, tables))
   const end = over === 'first' ? 'oldest' : 'newest'
   const isAnchored = over === null || over === 'last' || over === 'first'
-  if (isGrouped) return { asked: held, end, held }
-  if (filters.length === 0 && isAnchored) return { asked: null, end, held }
+  if (isGrouped) return { asked: held, end, held, added: held }
+  if (filters.length === 0 && isAnchored) return { asked: null, end, held, added: null }
   const asked = listedPeriods(filters) ?? held
-  if (asked.length <= 1) return { asked, end, held }
+  const added = asked
+  if (asked.length <= 1 || !hasStocks) return { asked, end, held, added }
   if (over === null) throw severalPeriods(asked, null)
-  if (!isAnchored) return { asked, end, held }
+  if (!isAnchored) return { asked, end, held, added }
   // One anchor for all groups and metrics: a hospital that closed before it does not count.
   const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) =>
-    TABLES.map((table) => statesCollected(view, table, period)),
+    tables.map((table) => statesCollected(view, table, period)),
   )
-  return { asked: anchor === null ? asked : [anchor], end, held }
+  return { asked: anchor === null ? asked : [anchor], end, held, added }
 }
 
 /** @param level the level of totals that leaves the months out; null: the query itself */
@@ -69,14 +81,16 @@ export const severalPeriods = (periods: readonly number[], level: string | null)
     extra: { periods: periods.map(formatPeriod) },
   })
 
-/** @returns the months a metric is asked for */
+/** @param isAdded the metric is a flow @returns the months a metric is asked for */
 export function periodsOfMetric(
-  { asked, end, held }: AskedPeriods,
+  { asked, end, held, added }: AskedPeriods,
   needs: readonly Need[],
   states: ReadonlySet<string>,
   view: ReleaseView,
+  isAdded = false,
 ): readonly number[] {
-  if (asked !== null) return asked
+  const own = isAdded ? added : asked
+  if (own !== null) return own
   // What a table's files say changes over time; its newest month does not.
   const tables = [...new Set(needs.map(tableOfNeed))]
   const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) => [
@@ -124,3 +138,7 @@ function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean
       return period >= first && period <= second
   }
 }
+
+/** @param period YYYYMM @returns days of the month */
+export const daysIn = (period: number): number =>
+  new Date(Date.UTC(Math.floor(period / 100), period % 100, 0)).getUTCDate()

@@ -7,6 +7,7 @@
  */
 import { isPerCapita, type Measure, type MetricCode, measuresOf } from '../model/metrics.ts'
 import { formatPeriod } from '../release/view.ts'
+import { dimensionsUsed } from './dimensions-used.ts'
 import type { PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery } from './request.ts'
 import type { PopulationYears } from './resident-relations.ts'
@@ -31,7 +32,7 @@ export function sidesOf(
   years: PopulationYears,
   { estimateYears = [] }: PlanContext,
 ): MetricSides {
-  const sides = measuresOf(code)
+  const sides = measuresOf(code, dimensionsUsed(query))
   if (!isPerCapita(code)) return { ...sides, denominators: null, notes: [] }
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {

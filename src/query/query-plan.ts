@@ -9,9 +9,9 @@
 import { both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, isPopulation } from '../model/dimensions.ts'
-import { factDatasetsOf, type Measure, type MetricCode } from '../model/metrics.ts'
+import { factDatasetsOf, isFlowMetric, type Measure, type MetricCode } from '../model/metrics.ts'
 import { isOfTheFacility } from '../model/pre-aggregates.ts'
-import { ALL_STATES, onlyState, TABLES } from '../release/collected.ts'
+import { ALL_STATES, onlyState, tablesOfNeeds } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './aggregate.ts'
 import { describeMissing, type Missing } from './coverage.ts'
@@ -125,7 +125,8 @@ function monthsAt(
   level: string,
 ): Pick<PlanContext, 'months'> {
   const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
-  if (!leavesOut) return monthsOf(rows)
+  // Flows of the months of the rows are added up.
+  if (!leavesOut || query.metrics.every(isFlowMetric)) return monthsOf(rows)
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriods(rows.spinePeriods, level)
   return {}
@@ -217,9 +218,9 @@ function withBase(
 /** What a base lacks, by its month, with the months that are compared with it. */
 function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): string[] {
   const { need, states } = missing
-  if (!TABLES.some((table) => table === need))
+  if (need === 'third_parties' || need === 'sus_link')
     return describeMissing([missing]).map((note) => `change: ${note}`)
-  const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view)
+  const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view, tablesOfNeeds([need]))
   const where = isAll ? '' : ` in ${states.join(', ')}`
   return missing.periods.map((base) => {
     const compared = periods.filter((period) => baseMonth(to, period) === base).map(formatPeriod)
@@ -235,7 +236,8 @@ function wholeOf(
   level: (group_by: readonly DimensionCode[], name: string, limit: number, what: string) => AggregatePlan,
 ): AggregatePlan {
   const isByMonth = rows.query.group_by.includes('reference_period')
-  if (isByMonth && !group_by.includes('reference_period') && rows.spinePeriods.length > 1)
+  const hasStocks = !rows.query.metrics.every(isFlowMetric)
+  if (hasStocks && isByMonth && !group_by.includes('reference_period') && rows.spinePeriods.length > 1)
     throw refuse(
       'semi_additive',
       '/share_of',

@@ -6,7 +6,8 @@
  * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
  */
 import type { ResidentRelation } from '../engine/types.ts'
-import { DIMENSION_CODES, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
+import type { Table } from '../model/needs.ts'
 import {
   type CnesFacts,
   keyColumns,
@@ -15,6 +16,7 @@ import {
   type PreAggregateName,
   preAggregateOf,
 } from '../model/pre-aggregates.ts'
+import { ADMISSION_TABLES, type AdmissionTable } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, whole } from '../sql.ts'
@@ -41,6 +43,10 @@ export const CNES_FACTS = [
   'equipment_inventory',
   'specialized_services',
 ] as const satisfies readonly CnesFacts[]
+/** Tables of facts by month. */
+export type MonthlyFacts = Table
+export const isAdmission = (dataset: FactDataset): dataset is AdmissionTable =>
+  ADMISSION_TABLES.some((table) => table === dataset)
 /** Is a service declared as bought from others? */
 export const IS_OUTSOURCED = TEXT(
   "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0",
@@ -67,8 +73,8 @@ export function estimatesOf(years: readonly number[]): Sql {
 }
 export const estimateColumn = (year: number): string => `estimated_population_${year}`
 
-/** @returns facts of active facilities in a month */
-export const factsOf = (dataset: CnesFacts, period: number): Sql =>
+/** @returns facts of a month: of active facilities, or admissions */
+export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
   resident(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
 
 /**
@@ -93,7 +99,7 @@ export const preAggregateRows = (name: PreAggregateName, period: number): Sql =>
   resident(`${name} ${period}`, preAggregateDefinition(name, period))
 
 /** @returns the same rows from the files: facility codes are text there */
-export const factsAsStored = (dataset: CnesFacts, period: number): Sql =>
+export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
   sql`(${factsDefinition(dataset, period)})`
 
 function populationDefinition(years: PopulationYears): Sql {
@@ -107,15 +113,23 @@ function populationDefinition(years: PopulationYears): Sql {
 const populationByAgeDefinition = (year: number): Sql =>
   sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
 
-function factsDefinition(dataset: CnesFacts, period: number): Sql {
+function factsDefinition(dataset: MonthlyFacts, period: number): Sql {
   const { quantities, flags } = measuredFields(dataset)
+  if (isAdmission(dataset)) {
+    const own =
+      dataset === 'hospital_admissions'
+        ? ['cnes_code', 'municipality_ibge_code']
+        : ['residence_municipality_code']
+    const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
+    return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
+  }
   const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
   return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${table(dataset, period)} WHERE is_active`
 }
 
 /** Columns of the dimensions whose codes are text and few. */
-const codeColumns = (dataset: CnesFacts): string[] =>
+const codeColumns = (dataset: MonthlyFacts): string[] =>
   DIMENSION_CODES.flatMap((code) => {
     const { column, datasets, integer, derivedFrom } = dimensionOf(code)
     const isStored = derivedFrom === undefined && datasets.includes(dataset)
@@ -147,7 +161,7 @@ const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
 
 /** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
-  const { cnes, demography } = view.components
+  const { cnes, demography, sih } = view.components
   const relations: ResidentRelation[] = []
   const add = (
     name: string,
@@ -161,7 +175,8 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   for (const code of DIMENSION_CODES) {
     const { member } = dimensionOf(code)
     if (member === null || member.dataset === 'facilities') continue
-    const stored = demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset]
+    const stored =
+      demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset] ?? sih?.datasets[member.dataset]
     add(membersName(code), stored?.rows, membersDefinition(code))
   }
   if (demography?.datasets.health_regions !== undefined)
@@ -204,8 +219,21 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     const facilities = rowsOf(cnes, 'facilities', newest)
     add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
   }
+  const admissions = collectedPeriods(view, 'hospital_admissions').toReversed()
+  const addAdmissions = (period: number): void => {
+    for (const dataset of ADMISSION_TABLES)
+      add(
+        `facts ${dataset} ${period}`,
+        rowsOf(sih, dataset, period),
+        factsDefinition(dataset, period),
+        codeColumns(dataset),
+        dataset === 'hospital_admissions' ? 'cnes_code' : null,
+      )
+  }
+  for (const period of admissions.slice(0, 1)) addAdmissions(period)
   for (const period of older) addPreAggregates(period)
   for (const period of older) addFacts(period)
+  for (const period of admissions.slice(1)) addAdmissions(period)
   return relations
 }
 

@@ -9,6 +9,7 @@ import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { hasGaps } from '../release/collected.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -176,9 +177,11 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
 }
 
 /** Ids of the releases an analytics release joins. */
-export const componentsOf = (view: ReleaseView): Record<'cnes' | 'demography', string | null> => ({
+export const componentsOf = (view: ReleaseView): Record<string, string | null> => ({
   cnes: componentId(view, 'cnes'),
   demography: componentId(view, 'demography'),
+  // Of releases that join no admissions nothing is said of them.
+  ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
 })
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
@@ -258,7 +261,8 @@ export async function statesOfFacilities(
   const [filter] = filters.filter(
     ({ dimension, operator }) => dimension === 'facility' && (operator === 'EQ' || operator === 'IN'),
   )
-  if (filter === undefined || !hasGaps(view)) return null
+  if (filter === undefined || !(hasGaps(view) || hasGaps(view, ADMISSION_TABLES))) return null
+  if (view.components.cnes?.datasets.facilities === undefined) return null
   const codes = filter.values.map(String)
   const rows = await engine.run(
     sql`SELECT DISTINCT cnes_code, uf FROM ${table('facilities')} WHERE cnes_code IN (SELECT unnest(${codes}))`,

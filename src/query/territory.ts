@@ -3,10 +3,12 @@
  * release and what is asked of it. Pure.
  */
 import { AppError, both } from '../errors.ts'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery } from './request.ts'
 
+const NOT_LOADED = both('não está carregada nesta versão de dados', 'is not loaded in this release')
 const editionOf = (view: ReleaseView): string | null => view.components.demography?.territory_edition ?? null
 
 /**
@@ -19,7 +21,12 @@ export function requireDimension(
   place: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   const { member, derivedFrom } = dimensionOf(code)
-  if (derivedFrom !== 'municipality' || member === null) return
+  if (member === null) return
+  if (datasetOf(member.dataset).area === 'sih') {
+    requireAdmissions(code, member.dataset, view, place)
+    return
+  }
+  if (derivedFrom !== 'municipality' && derivedFrom !== 'residence_municipality') return
   if (view.components.demography?.datasets[member.dataset] !== undefined) return
   const edition = editionOf(view)
   const lacks =
@@ -37,9 +44,27 @@ export function requireDimension(
         : [
             {
               ...place,
-              message: both('não está carregada nesta versão de dados', 'is not loaded in this release'),
+              message: NOT_LOADED,
             },
           ],
+    extra: { dimension: code },
+  })
+}
+
+/** @throws AppError 'dimension_not_loaded' where the release joins no admissions, which name procedures and diagnoses */
+function requireAdmissions(
+  code: DimensionCode,
+  dataset: DatasetName,
+  view: ReleaseView,
+  place: { readonly pointer: string } | { readonly parameter: string } | null,
+): void {
+  if (view.components.sih?.datasets[dataset] !== undefined) return
+  throw new AppError('dimension_not_loaded', {
+    detail: both(
+      `A versão de dados não tem a dimensão ${code}: não reúne internações. Importe arquivos RDUFAAMM.dbc do SIHSUS.`,
+      `The release has no dimension ${code}: it joins no hospital admissions. Import RDUFAAMM.dbc files of SIHSUS.`,
+    ),
+    errors: place === null ? [] : [{ ...place, message: NOT_LOADED }],
     extra: { dimension: code },
   })
 }
@@ -55,7 +80,7 @@ export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
 export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): string[] {
   const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
   const places = [...DERIVED_DIMENSIONS].filter(
-    (code) => dimensionOf(code).derivedFrom === 'municipality' && used.includes(code),
+    (code) => (dimensionOf(code).derivedFrom ?? 'state') !== 'state' && used.includes(code),
   )
   return places.length === 0
     ? []

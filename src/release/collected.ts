@@ -6,7 +6,7 @@
  * facility is linked to SUS. These are needs of their own. Not here: what an answer makes of it (query/coverage.ts).
  */
 import { datasetOf } from '../model/datasets.ts'
-import { type Need, PROVIDERS_BY_STATE_UNTIL, type Table } from '../model/needs.ts'
+import { type Need, PROVIDERS_BY_STATE_UNTIL, type Table, tableOfNeed } from '../model/needs.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { coverageOf, type ReleaseView } from './view.ts'
@@ -24,6 +24,14 @@ export const TABLES = [
 /** @returns tables of the same release: their months are its months */
 export const tablesBeside = (table: Table): readonly Table[] =>
   ADMISSION_TABLES.some((other) => other === table) ? ADMISSION_TABLES : TABLES
+
+const ALL_TABLES: readonly Table[] = [...TABLES, ...ADMISSION_TABLES]
+/** @returns tables of every release that some needs are of: of the registry where there are none */
+export function tablesOfNeeds(needs: readonly Need[]): readonly Table[] {
+  const areas = new Set(needs.map((need) => tablesBeside(tableOfNeed(need))))
+  const [only = TABLES] = areas
+  return areas.size > 1 ? ALL_TABLES : only
+}
 
 interface Known {
   readonly states: Map<string, ReadonlySet<string>>

@@ -10,10 +10,11 @@ import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
-import { METRIC_CODES, type MetricCode } from '../../src/model/metrics.ts'
+import type { MetricCode } from '../../src/model/metrics.ts'
 import { PRE_AGGREGATE_NAMES } from '../../src/model/pre-aggregates.ts'
-import { allowedDimensions, planAggregate } from '../../src/query/aggregate.ts'
+import { planAggregate } from '../../src/query/aggregate.ts'
 import { choosePreAggregates } from '../../src/query/pre-aggregates.ts'
+import { allowedDimensions } from '../../src/query/query-checks.ts'
 import { parseQuery } from '../../src/query/request.ts'
 import { residentRelations } from '../../src/query/resident-relations.ts'
 import { answerQuery } from '../../src/query/result.ts'
@@ -21,6 +22,7 @@ import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
+import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
@@ -82,7 +84,7 @@ interface Question {
 }
 
 function drawQuestion(turn: number): Question {
-  const first = METRIC_CODES[turn % METRIC_CODES.length] as MetricCode
+  const first = REGISTRY_METRICS[turn % REGISTRY_METRICS.length] as MetricCode
   const dimensions = allowedDimensions(first).filter((code) => code !== 'facility' || turn % 7 === 0)
   const group_by = some(dimensions, draw(4)).filter(
     (code) => code !== 'facility' || !first.includes('per_100k'),
@@ -98,7 +100,7 @@ function drawQuestion(turn: number): Question {
     const value = operator.endsWith('IN') ? some(members, 1 + draw(4)) : pick(members)
     return { dimension, operator, value }
   })
-  const fitting = METRIC_CODES.filter(
+  const fitting = REGISTRY_METRICS.filter(
     (code) =>
       used.every((dimension) => allowedDimensions(code).includes(dimension)) &&
       !(group_by.includes('facility') && code.includes('per_100k')),

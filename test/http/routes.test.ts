@@ -5,8 +5,8 @@ import { describeApi } from '../../src/http/openapi.ts'
 import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { createSigningKey } from '../../src/keys/signing.ts'
-import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
+import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -310,7 +310,7 @@ t.test('facility-scoped answers hold all rows and their totals', async (t) => {
 })
 
 t.test('dimension values: all fifteen, paged, searched, with parents', async (t) => {
-  for (const code of DIMENSION_CODES) {
+  for (const code of REGISTRY_DIMENSIONS) {
     const path = `/v1/analytics/dimensions/${code}/values`
     const whole = await client.get(`${path}?limit=250`)
     t.equal(whole.status, 200, code)

@@ -1,16 +1,17 @@
 /** Seeded random cells of every additive metric and of ratios: the records behind them add up to them, exactly. */
 import { join } from 'node:path'
 import t from 'tap'
-import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
-import { allowedDimensions } from '../../src/query/aggregate.ts'
+import { metricOf } from '../../src/model/metrics.ts'
+import { allowedDimensions } from '../../src/query/query-checks.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { type Cell, disagreement } from '../fixtures/lineage-sums.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const CELLS = cases(500, METRIC_CODES.length)
+const CELLS = cases(500, REGISTRY_METRICS.length)
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
@@ -19,8 +20,8 @@ const lineage = (body: unknown) => client.post('/v1/analytics/lineage', body)
 
 /** A random group of a random question about one metric. */
 async function drawCell(metric: string): Promise<Cell | null> {
-  const dimensions = allowedDimensions(metric as (typeof METRIC_CODES)[number])
-  const isRate = metricOf(metric as (typeof METRIC_CODES)[number]).kind === 'ratio'
+  const dimensions = allowedDimensions(metric as (typeof REGISTRY_METRICS)[number])
+  const isRate = metricOf(metric as (typeof REGISTRY_METRICS)[number]).kind === 'ratio'
   const usable = dimensions.filter((code) => !(isRate && code === 'facility'))
   const group_by = [...new Set(Array.from({ length: draw(3) }, () => pick(usable)))]
   const filters = [
@@ -52,7 +53,7 @@ t.test(`${CELLS} cells`, async (t) => {
   const wrong: string[] = []
   let cells = 0
   for (let index = 0; cells < CELLS; index += 1) {
-    const code = METRIC_CODES[index % METRIC_CODES.length] as (typeof METRIC_CODES)[number]
+    const code = REGISTRY_METRICS[index % REGISTRY_METRICS.length] as (typeof REGISTRY_METRICS)[number]
     const cell = await drawCell(code)
     if (cell === null) continue
     cells += 1

@@ -4,10 +4,10 @@
  */
 import t from 'tap'
 import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
-import { METRIC_CODES } from '../../src/model/metrics.ts'
-import { allowedDimensions } from '../../src/query/aggregate.ts'
+import { allowedDimensions } from '../../src/query/query-checks.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
+import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -134,12 +134,12 @@ function drawFilter(dimension: string) {
 }
 
 function drawQuestion(turn: number) {
-  const first = METRIC_CODES[turn % METRIC_CODES.length] ?? 'facilities_count'
+  const first = REGISTRY_METRICS[turn % REGISTRY_METRICS.length] ?? 'facilities_count'
   const dimensions = allowedDimensions(first).filter((code) => code !== 'facility')
   const group_by = some(dimensions, pick([0, 1, 1, 2, 2, 3]))
   const filters = Array.from({ length: draw(4) }, () => drawFilter(pick(dimensions)))
   const used = [...group_by, ...filters.map(({ dimension }) => dimension)]
-  const fitting = METRIC_CODES.filter((code) =>
+  const fitting = REGISTRY_METRICS.filter((code) =>
     used.every((dimension) =>
       DIMENSION_CODES.some((own) => own === dimension && allowedDimensions(code).includes(own)),
     ),

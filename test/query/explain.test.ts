@@ -1,9 +1,9 @@
 /** What a query would do, and the counts of facts beside a dimension's members, against plain SQL over the release. */
 import t from 'tap'
-import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
 import { COLUMNS } from '../fixtures/oracle.ts'
+import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(2)
@@ -89,7 +89,7 @@ t.test('members that no facility has are not counted', async (t) => {
   }
 })
 
-for (const dimension of DIMENSION_CODES.filter((code) => !OF_RESIDENTS.some((other) => other === code)))
+for (const dimension of REGISTRY_DIMENSIONS.filter((code) => !OF_RESIDENTS.some((other) => other === code)))
   t.test(`facts by ${dimension}`, async (t) => {
     const filters = [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }]
     const url = `/v1/analytics/dimensions/${dimension}/values?limit=250`

@@ -8,7 +8,7 @@ import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
-import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
+import { metricOf } from '../../src/model/metrics.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { REPORT_FORMAT_NAMES } from '../../src/report/formats.ts'
 import { readSettings } from '../../src/settings.ts'
@@ -30,6 +30,7 @@ import {
   type Question,
 } from '../fixtures/oracle.ts'
 import { readOracleData } from '../fixtures/oracle-data.ts'
+import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -125,7 +126,7 @@ async function differences(question: Question, of: (typeof SIDES)[number]): Prom
 }
 
 const metricsOf = (dataset: DatasetName): string[] =>
-  METRIC_CODES.map(String).filter((code) => datasetOf(code) === dataset)
+  REGISTRY_METRICS.map(String).filter((code) => datasetOf(code) === dataset)
 const STATES = ['RR', 'AC', 'AP', 'SP']
 
 /** Months, by any operator that names them. */
@@ -212,7 +213,7 @@ interface AnswerRow {
   readonly metrics: Record<string, number | null>
 }
 const isAdditive = (code: string): boolean =>
-  ['sum', 'count'].includes(metricOf(code as (typeof METRIC_CODES)[number]).kind)
+  ['sum', 'count'].includes(metricOf(code as (typeof REGISTRY_METRICS)[number]).kind)
 
 t.test('no month, and no health region', async (t) => {
   const inStates = (value: string[]): Filter => ({ dimension: 'state', operator: 'IN', value })
@@ -360,7 +361,7 @@ t.test('records behind cells add up to them; behind what is unknown there are no
   const wanted = cases(300, 24)
   for (let turn = 0, made = 0; made < wanted; turn += 1) {
     const { metrics, ...question } = drawQuestion(DATASETS[turn % 4] as DatasetName, data)
-    const code = metrics[0] as (typeof METRIC_CODES)[number]
+    const code = metrics[0] as (typeof REGISTRY_METRICS)[number]
     const query = { ...question, metrics: [code] }
     const { body: first } = await client.query({ ...query, limit: 1 })
     const total = first.pagination.total_rows

@@ -4,10 +4,11 @@
  * pages are the whole.
  */
 import t from 'tap'
-import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
+import { metricOf } from '../../src/model/metrics.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPeople, isPerPeople } from '../fixtures/oracle.ts'
+import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -27,7 +28,7 @@ for (const dimension of Object.keys(COLUMNS)) {
   MEMBERS[dimension] = body.data.map(({ code }: { code: string | number }) => code)
 }
 MEMBERS.state = ['RR', 'AC', 'AP', 'SP']
-const CODES = METRIC_CODES.map(String)
+const CODES = REGISTRY_METRICS.map(String)
 type Dataset = keyof typeof DIMENSIONS_OF
 const DATASETS = Object.keys(DIMENSIONS_OF) as Dataset[]
 const metricsOf = (dataset: Dataset): string[] => CODES.filter((code) => datasetOf(code) === dataset)
@@ -83,7 +84,7 @@ const byKey = (rows: readonly AnswerRow[], groups: readonly string[]): Map<strin
     rows.map((row) => [JSON.stringify(groups.map((group) => row.dimensions[group]?.code ?? null)), row]),
   )
 const isAdditive = (code: string): boolean => {
-  const { kind } = metricOf(code as (typeof METRIC_CODES)[number])
+  const { kind } = metricOf(code as (typeof REGISTRY_METRICS)[number])
   return (kind === 'sum' || kind === 'count') && datasetOf(code) !== 'population'
 }
 

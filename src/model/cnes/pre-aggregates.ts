@@ -3,8 +3,9 @@
  * model/pre-aggregates.ts says what follows from an entry.
  */
 import type { DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
+import type { AdmissionTable } from '../sih/datasets.ts'
 
-export type CnesFacts = Exclude<FactDataset, PopulationFacts>
+export type CnesFacts = Exclude<FactDataset, PopulationFacts | AdmissionTable>
 
 export interface PreAggregate {
   readonly dataset: CnesFacts

@@ -1,3 +1,5 @@
 /** Hospital admissions of SUS (SIH): what was approved, by month of processing. */
 export { DATASETS } from './datasets.ts'
+export { DIMENSIONS, FACTS } from './dimensions.ts'
 export { FIELDS } from './fields.ts'
+export { METRICS } from './metrics.ts'

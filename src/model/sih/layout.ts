@@ -62,3 +62,12 @@ export function valueParts(period: number): readonly AdmissionColumn[] | null {
   if (period >= SIGTAP_FROM) return [...HOSPITAL_VALUES, ...PROFESSIONAL_VALUES]
   return period < 199801 ? ['VAL_SH', 'VAL_SP', 'VAL_SADT', 'VAL_RN', 'VAL_ORTP', 'VAL_SANGUE'] : null
 }
+
+/** Published column that a measure is added up from; a record as such is of none. */
+export const COLUMN_OF_MEASURE: Readonly<Record<string, AdmissionColumn>> = {
+  admissions: 'IDENT',
+  days_of_stay: 'DIAS_PERM',
+  icu_days: 'UTI_MES_TO',
+  deaths: 'MORTE',
+  value_total_cents: 'VAL_TOT',
+}

@@ -2,22 +2,25 @@
  * The facts of a plan: what is read, filtered, grouped and added up of one dataset. In: a dataset's plan. Out: one CTE, one
  * row a group the dataset has. Not here: which groups an answer has (groups.ts), what a page shows of them (page.ts).
  */
-import { type DimensionCode, dimensionOf, type FactDataset, isPopulation } from '../../../model/dimensions.ts'
-import type { Condition, Measure } from '../../../model/metrics.ts'
 import {
-  type CnesFacts,
-  type PreAggregateName,
-  preAggregateOf,
-  sourceOf,
-} from '../../../model/pre-aggregates.ts'
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isPopulation,
+  RESIDENCE_DIMENSIONS,
+} from '../../../model/dimensions.ts'
+import type { Condition, Measure } from '../../../model/metrics.ts'
+import { type PreAggregateName, preAggregateOf, sourceOf } from '../../../model/pre-aggregates.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
+import { daysIn } from '../../periods.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
   estimateColumn,
   estimatesOf,
   factsAsStored,
   factsOf,
+  type MonthlyFacts,
   NO_YEARS,
   POPULATION_COLUMNS,
   populationByAgeOf,
@@ -92,12 +95,18 @@ const factsSource = (plan: DatasetPlan): Sql =>
 /** With the columns that facts carry themselves. */
 function carriedFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
-  if (dataset === 'population') return populationSource(plan)
+  if (dataset === 'population') return byResidence(plan, populationSource(plan))
   if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
 }
+
+/** The population of the places that residents are grouped or filtered by, under the names that facts have. */
+const byResidence = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
+  [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
+    ? sql`(SELECT *, uf AS residence_uf, municipality_ibge_code AS residence_municipality_code FROM ${population} AS residents)`
+    : population
 
 function populationSource({ years, measures }: DatasetPlan): Sql {
   const usual = populationOf(years ?? NO_YEARS)
@@ -120,7 +129,8 @@ export function unionOf(relations: readonly Sql[]): Sql {
 
 /** Is each group one row of what is read, so that nothing is left to add up? */
 function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean {
-  if (dataset === 'population') return keys.includes('municipality')
+  if (dataset === 'population')
+    return keys.includes('municipality') || keys.includes('residence_municipality')
   if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
   // A municipality lies in one state.
   return preAggregateOf(source).keys.every(
@@ -173,7 +183,7 @@ export function filterCondition(column: Sql, filter: QueryFilter): Sql {
 export function printMemberCounts(
   dimension: DimensionCode,
   codes: readonly (string | number)[],
-  dataset: CnesFacts,
+  dataset: MonthlyFacts,
   periods: readonly number[],
   filters: readonly QueryFilter[],
 ): Sql {
@@ -209,9 +219,16 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   const field = sql`facts.${ident(measure.field ?? '')}`
   if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
   // The sum of INTEGER is HUGEINT: it cannot overflow.
-  const total = sql`sum(${field})${filter}`
+  const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
   return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
+
+/** Days of a month. @param periods those that are read */
+export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
+  sql`CASE ${month} ${join(
+    periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),
+    ' ',
+  )} END`
 
 /** A measure from a pre-aggregate: sums of sums, sums of counts, numbers of keys. */
 function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {

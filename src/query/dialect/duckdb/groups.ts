@@ -243,6 +243,7 @@ function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null {
   return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
 }
 
+const HEALTH_REGIONS: ReadonlySet<string> = new Set(['municipality', 'residence_municipality'])
 /** Stands for the state of what lies in no health region; no state's code. */
 const NO_STATE = '00'
 
@@ -259,6 +260,8 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
     collected: (states) => states.map(({ uf }) => uf),
   })
   if (group_by.includes('state')) return byState(ident('uf'))
+  const unplaced = (states: readonly State[]): string[] =>
+    [...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []
   const ofState = (code: Sql): CoveredPlace => ({
     code,
     collected: (states) => states.map(({ ibge_code }) => String(ibge_code)),
@@ -266,14 +269,22 @@ function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
   if (group_by.includes('municipality'))
     return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
   // Codes of health regions begin with their state's. What lies in none may be of any state that is asked for.
-  const health = group_by.find((code) => dimensionOf(code).derivedFrom === 'municipality')
+  const health = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
   if (health !== undefined)
     return {
       code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
-      collected: (states) => [
-        ...states.map(({ ibge_code }) => String(ibge_code)),
-        ...([...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []),
-      ],
+      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
+    }
+  // Who lives in no place that is known may live in any that is asked for.
+  if (group_by.includes('residence_state'))
+    return {
+      code: sql`coalesce(CAST(spine."residence_uf" AS VARCHAR), ${codeText(NO_STATE)})`,
+      collected: (states) => [...states.map(({ uf }) => uf), ...unplaced(states)],
+    }
+  if (group_by.includes('residence_municipality'))
+    return {
+      code: sql`coalesce(CAST(spine."residence_municipality_code" // 100000 AS VARCHAR), ${codeText(NO_STATE)})`,
+      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
     }
   if (group_by.includes('facility')) return byState(GROUP_STATE)
   return {
@@ -300,7 +311,7 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  const months = divisor(planOf(plan, metric.numerator))
+  const months = divisor(planOf(plan, metric.numerator)) * metric.unit
   if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
   const value =
     metric.denominators === null

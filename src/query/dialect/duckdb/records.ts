@@ -10,8 +10,8 @@ import { dimensionOf, isPopulation } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
-import { IS_OUTSOURCED } from '../../resident-relations.ts'
-import { codeText, conditionSql, filterColumn, filterCondition, unionOf } from './facts.ts'
+import { IS_OUTSOURCED, isAdmission } from '../../resident-relations.ts'
+import { codeText, conditionSql, daysOfMonth, filterColumn, filterCondition, unionOf } from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
@@ -45,7 +45,7 @@ const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
   const own = plan.filters.map((filter) =>
     filterCondition(filterColumn(filter.dimension, plan.dataset), filter),
   )
-  return allOf([TEXT(isPeriodic(plan) ? 'is_active' : 'true'), ...own, ...more])
+  return allOf([TEXT(isPeriodic(plan) && !isAdmission(plan.dataset) ? 'is_active' : 'true'), ...own, ...more])
 }
 
 const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
@@ -59,9 +59,10 @@ function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
   return conditionSql(condition)
 }
 
-function valueSql(measure: Measure): Sql {
+function valueSql(measure: Measure, periods: readonly number[]): Sql {
   if (measure.kind !== 'sum') return TEXT('CAST(1 AS HUGEINT)')
   const field = sql`CAST(${ident(measure.field ?? '')} AS HUGEINT)`
+  if (measure.timesDays === true) return sql`${field} * ${daysOfMonth(TEXT('reference_period'), periods)}`
   return measure.minus === undefined ? field : sql`${field} - CAST(${ident(measure.minus)} AS HUGEINT)`
 }
 
@@ -77,6 +78,8 @@ export function printContributions(
   page: { readonly limit: number; readonly offset: number },
 ): Sql {
   const columns = columnList(recordKeyOf(plan))
+  // Admissions were added up: each row names the published file that it is of.
+  const batch = isAdmission(plan.dataset) ? TEXT(', source_file') : EMPTY
   const inCell = plan.keys.map((dimension) => {
     const column = filterColumn(dimension, plan.dataset)
     return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
@@ -84,13 +87,13 @@ export function printContributions(
   const contribution =
     measure.kind === 'distinct'
       ? sql`CASE WHEN row_number() OVER (PARTITION BY reference_period, ${ident(measure.field ?? '')} ORDER BY ${columns}) = 1 THEN 1 ELSE 0 END`
-      : valueSql(measure)
+      : valueSql(measure, plan.periods)
   const largest =
     plan.over === 'max'
       ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
       : EMPTY
   return sql`WITH contributing AS (
-  SELECT ${columns}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
+  SELECT ${columns}${batch}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
   FROM ${rowsSql(plan)}
   WHERE ${scopeSql(plan, [...inCell, meetsSql(plan, measure)])}
 ),
@@ -156,8 +159,10 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
   const either = names.map(
     (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
   )
+  // Only admissions have keys that may be null.
+  const equal = TEXT(isAdmission(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
   const isPresent = (where: string): Sql =>
-    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} = changes.${ident(name)}`))})`
+    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
   const listed = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
   return sql`WITH before AS (
   ${ofOther(side(before))}
@@ -206,7 +211,7 @@ function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: read
     (code) => sql`${filterColumn(code, plan.dataset)} AS ${ident(dimensionOf(code).column)}`,
   )
   const columns = [...record.map(ident), ...named]
-  const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure)} ELSE 0 END`
+  const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure, plan.periods)} ELSE 0 END`
   const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
   const positions = columns.map((_, index) => TEXT(String(index + 1)))
   return sql`SELECT ${join(columns, ', ')}, CAST(${total} AS HUGEINT) AS contribution, true AS is_there

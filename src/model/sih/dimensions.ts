@@ -1,0 +1,90 @@
+/** What admissions are told apart by, and which facts carry it. */
+import { closed, listed } from '../declare.ts'
+import type { DimensionDeclaration, Fact } from '../types.ts'
+import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS } from './code-lists.ts'
+import type { AdmissionTable } from './datasets.ts'
+
+const extended = (declared: DimensionDeclaration): DimensionDeclaration => ({ ...declared, tier: 'extended' })
+
+export const DIMENSIONS = {
+  procedure_group: extended(
+    listed('Grupo de procedimento', 'Procedure group', 'procedure_groups', 'procedure_group'),
+  ),
+  procedure_subgroup: extended(
+    listed('Subgrupo de procedimento', 'Procedure subgroup', 'procedure_subgroups', 'procedure_subgroup'),
+  ),
+  procedure: extended(listed('Procedimento', 'Procedure', 'procedures', 'procedure')),
+  care_character: extended(
+    closed('Caráter da internação', 'Character of the admission', 'care_character_code', CARE_CHARACTERS),
+  ),
+  complexity: extended(closed('Complexidade', 'Complexity', 'complexity_code', COMPLEXITIES)),
+  financing_kind: extended(
+    closed('Tipo de financiamento', 'Kind of financing', 'financing_code', FINANCING_KINDS),
+  ),
+  diagnosis_chapter: extended(
+    listed('Capítulo da CID-10', 'CID-10 chapter', 'diagnosis_chapters', 'diagnosis_chapter'),
+  ),
+  diagnosis_category: extended(
+    listed('Categoria da CID-10', 'CID-10 category', 'diagnosis_categories', 'diagnosis_category'),
+  ),
+  residence_state: {
+    label: 'Unidade da Federação de residência',
+    label_en: 'State of residence',
+    column: 'residence_uf',
+    member: { dataset: 'states', key: 'uf', name: 'name' },
+    order: 'name',
+    tier: 'extended',
+  },
+  residence_municipality: {
+    label: 'Município de residência',
+    label_en: 'Municipality of residence',
+    column: 'residence_municipality_code',
+    integer: true,
+    member: { dataset: 'municipalities', key: 'ibge_code', name: 'name' },
+    order: 'name',
+    tier: 'extended',
+  },
+  residence_health_region: {
+    label: 'Região de saúde de residência',
+    label_en: 'Health region of residence',
+    column: 'residence_health_region_code',
+    member: { dataset: 'health_regions', key: 'health_region_code', name: 'health_region_name' },
+    order: 'name',
+    derivedFrom: 'residence_municipality',
+    tier: 'extended',
+  },
+} as const satisfies Record<string, DimensionDeclaration>
+
+const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure'] as const
+
+export const FACTS = {
+  hospital_admissions: {
+    capability: 'analytics.query.read',
+    dimensions: [
+      'state',
+      'municipality',
+      'region',
+      'health_region',
+      'health_macroregion',
+      'facility',
+      'reference_period',
+      ...PROCEDURES,
+      'care_character',
+      'complexity',
+      'financing_kind',
+    ],
+  },
+  hospital_admissions_by_residence: {
+    capability: 'analytics.query.read',
+    dimensions: [
+      'reference_period',
+      'diagnosis_chapter',
+      'diagnosis_category',
+      'age_group',
+      'sex',
+      'residence_state',
+      'residence_municipality',
+      'residence_health_region',
+    ],
+  },
+} as const satisfies Record<AdmissionTable, Fact>

@@ -1,0 +1,104 @@
+/**
+ * Metrics of hospital admissions. Admissions are flows: over months they are added up. Values only.
+ *
+ * Each is declared over the admissions by hospital; a query by diagnosis, age, sex or residence reads the same admissions by
+ * residence (metrics.ts, measuresOf).
+ */
+import { counted, metricsOf, ratio, share, sum } from '../declare.ts'
+
+const HOSPITALS = 'hospital_admissions'
+const MONTH = 'by month of processing, which is that of the discharge or a later one'
+
+export const METRICS = metricsOf('extended', {
+  admissions: counted(
+    sum(HOSPITALS, 'admissions'),
+    'admissions',
+    'Internações',
+    'Hospital admissions',
+    `Approved admissions of SUS (AIH with IDENT 1), ${MONTH}. Transfers and readmissions are admissions of their own: they are not persons.`,
+  ),
+  admission_records: counted(
+    sum(HOSPITALS, 'admission_records'),
+    'records',
+    'AIH aprovadas',
+    'Approved admission records',
+    `Approved admission authorisations (AIH), continuations of long stays (IDENT 5) included, ${MONTH}.`,
+  ),
+  days_of_stay: counted(
+    sum(HOSPITALS, 'days_of_stay'),
+    'days',
+    'Dias de permanência',
+    'Days of stay',
+    'Days of stay of the records; of a continuation, those of its month.',
+  ),
+  average_stay_days: ratio(
+    'days_of_stay',
+    'admissions',
+    1,
+    'days',
+    'Média de permanência',
+    'Average length of stay',
+  ),
+  hospital_deaths: counted(
+    sum(HOSPITALS, 'deaths'),
+    'deaths',
+    'Óbitos hospitalares',
+    'Hospital deaths',
+    'Records that ended with death.',
+  ),
+  hospital_mortality_share: share(
+    'hospital_deaths',
+    'admissions',
+    'Taxa de mortalidade hospitalar',
+    'Hospital deaths as a share of admissions',
+  ),
+  admissions_value: {
+    ...counted(
+      sum(HOSPITALS, 'value_total_cents'),
+      'BRL',
+      'Valor das internações',
+      'Value of admissions',
+      'Value of the records in reais (VAL_TOT): approved, which is not yet paid, in prices of its time.',
+    ),
+    isMoney: true,
+  },
+  average_admission_value: ratio(
+    'admissions_value',
+    'admissions',
+    1,
+    'BRL',
+    'Valor médio da internação',
+    'Average value of an admission',
+  ),
+  icu_days: counted(
+    sum(HOSPITALS, 'icu_days'),
+    'days',
+    'Diárias de UTI',
+    'Days in intensive care',
+    'Days in intensive care of the records.',
+  ),
+  admissions_per_10k: {
+    ...ratio(
+      'admissions',
+      'population_census',
+      10_000,
+      'admissions per 10,000 inhabitants',
+      'Internações por 10 mil habitantes (residência)',
+      'Admissions per 10,000 inhabitants, by residence',
+    ),
+    numeratorOf: 'hospital_admissions_by_residence',
+  },
+  sus_bed_days: counted(
+    { dataset: 'bed_capacity', kind: 'sum', field: 'beds_sus', timesDays: true },
+    'bed-days',
+    'Leitos-dia SUS',
+    'SUS bed-days',
+    'SUS beds of each month times its days, added up over the months.',
+  ),
+  bed_occupancy_share: share(
+    'days_of_stay',
+    'sus_bed_days',
+    'Taxa de ocupação dos leitos SUS',
+    'Occupancy of SUS beds',
+  ),
+})

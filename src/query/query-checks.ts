@@ -1,0 +1,79 @@
+/**
+ * Whether a query may be asked: metrics that the key may reach, and dimensions that each metric has. In: a query and capabilities.
+ * Out: nothing, or the error that says what goes together. Pure.
+ */
+import { AppError, both } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import { dimensionOf } from '../model/dimensions.ts'
+import { capabilitiesOf, dimensionsOf, factDatasetsOf, isPerCapita } from '../model/metrics.ts'
+import { dimensionsUsed } from './dimensions-used.ts'
+import type { AnalyticsQuery } from './request.ts'
+
+/** @throws AppError 'forbidden' naming the metric and the capability that lacks */
+export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
+  for (const code of query.metrics) {
+    const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
+    if (lacking !== undefined)
+      throw new AppError('forbidden', {
+        detail: both(
+          `A chave não alcança a métrica ${code}: falta a permissão ${lacking}.`,
+          `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+        ),
+        extra: { capability: lacking, metric: code },
+      })
+  }
+}
+
+/** @throws AppError 'incompatible_dimension', 'denominator_not_defined' */
+export function checkDimensions(query: AnalyticsQuery): void {
+  const places = [
+    ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
+    ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
+  ]
+  for (const code of query.metrics) {
+    const datasets = factDatasetsOf(code, dimensionsUsed(query))
+    for (const { dimension, pointer } of places) {
+      if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
+      const allowed = allowedDimensions(code)
+      // Admissions are known by hospital or by residence, not by both at once.
+      const together = [...new Set(places.map((place) => place.dimension))].join(', ')
+      throw new AppError('incompatible_dimension', {
+        detail: allowed.includes(dimension)
+          ? both(
+              `A métrica ${code} não tem juntas as dimensões ${together}.`,
+              `The metric ${code} does not have the dimensions ${together} together.`,
+            )
+          : both(
+              `A métrica ${code} não tem a dimensão ${dimension}.`,
+              `The metric ${code} has no dimension ${dimension}.`,
+            ),
+        errors: [
+          {
+            pointer,
+            message: both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
+            allowed,
+          },
+        ],
+        extra: { metric: code, dimension },
+      })
+    }
+    if (isPerCapita(code) && query.group_by.includes('facility'))
+      throw new AppError('denominator_not_defined', {
+        detail: both(
+          `A taxa ${code} não tem denominador para um só estabelecimento.`,
+          `The rate ${code} has no denominator for a single facility.`,
+        ),
+        errors: [
+          {
+            pointer: `/group_by/${query.group_by.indexOf('facility')}`,
+            message: both(`facility não combina com ${code}`, `facility does not go with ${code}`),
+            allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
+          },
+        ],
+        extra: { metric: code },
+      })
+  }
+}
+
+/** Dimensions a metric can be grouped and filtered by. */
+export const allowedDimensions = dimensionsOf

@@ -1,0 +1,464 @@
+/**
+ * Metrics of hospital admissions against their twin: each written again as plain SQL over the release's files, its quotient in whole
+ * numbers. Then what holds of all of them: months are added up, parts add up to the whole, both sources of admissions agree, what was
+ * not collected is null, and lineage leads to the published file.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import t, { type Test } from 'tap'
+import { writePointer } from '../../src/release/writer.ts'
+import { openClient } from '../fixtures/client.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
+import { decimal } from '../fixtures/oracle.ts'
+import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const small = await makeSmallRelease('admissions')
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+const folderOf = (id: string | null): string => join(small.releasesDir, id ?? '')
+const view = (name: string, id: string | null, dataset: string, where = ''): Promise<unknown> =>
+  connection.run(
+    `CREATE VIEW ${name} AS SELECT * FROM read_parquet('${folderOf(id)}/${dataset}/**/*.parquet', hive_partitioning = true)${where}`,
+  )
+await view('places', small.result.demography, 'municipalities')
+await view('residents', small.result.demography, 'population', " WHERE population_type = 'CENSUS_POPULATION'")
+await view('hospitals_stored', small.result.sih, 'hospital_admissions')
+await view('residences_stored', small.result.sih, 'hospital_admissions_by_residence')
+await view('beds_stored', small.result.cnes, 'bed_capacity', ' WHERE is_active')
+for (const name of ['hospitals', 'beds'])
+  await connection.run(
+    `CREATE VIEW ${name} AS SELECT f.*, p.region_code, p.health_region_code, p.health_macroregion_code FROM ${name}_stored f LEFT JOIN places p ON p.ibge_code = f.municipality_ibge_code`,
+  )
+await connection.run(
+  'CREATE VIEW residences AS SELECT f.*, p.health_region_code AS residence_health_region_code FROM residences_stored f LEFT JOIN places p ON p.ibge_code = f.residence_municipality_code',
+)
+
+/** Top and bottom as sums over a table; cents become reais by a bottom of 100. */
+interface Twin {
+  readonly top: string
+  readonly bottom?: string
+  readonly times?: bigint
+  readonly over?: bigint
+  readonly of?: 'beds' | 'residents'
+  /** Whose top is not of admissions. */
+  readonly from?: 'beds' | 'residences'
+}
+const DAYS = "day(last_day(strptime(CAST(reference_period AS VARCHAR) || '01', '%Y%m%d')))"
+const TWINS: Readonly<Record<string, Twin>> = {
+  admissions: { top: 'admissions' },
+  admission_records: { top: 'admission_records' },
+  days_of_stay: { top: 'days_of_stay' },
+  average_stay_days: { top: 'days_of_stay', bottom: 'admissions' },
+  hospital_deaths: { top: 'deaths' },
+  hospital_mortality_share: { top: 'deaths', bottom: 'admissions', times: 100n },
+  admissions_value: { top: 'value_total_cents', over: 100n },
+  average_admission_value: { top: 'value_total_cents', bottom: 'admissions', over: 100n },
+  icu_days: { top: 'icu_days' },
+  admissions_per_10k: {
+    top: 'admissions',
+    bottom: 'population',
+    of: 'residents',
+    times: 10_000n,
+    from: 'residences',
+  },
+  sus_bed_days: { top: `beds_sus * ${DAYS}`, from: 'beds' },
+  bed_occupancy_share: { top: 'days_of_stay', bottom: `beds_sus * ${DAYS}`, of: 'beds', times: 100n },
+}
+const COLUMNS: Readonly<Record<string, string>> = {
+  state: 'uf',
+  municipality: 'municipality_ibge_code',
+  region: 'region_code',
+  health_region: 'health_region_code',
+  health_macroregion: 'health_macroregion_code',
+  facility: 'cnes_code',
+  reference_period: 'reference_period',
+  procedure_group: 'procedure_group_code',
+  procedure_subgroup: 'procedure_subgroup_code',
+  procedure: 'procedure_code',
+  care_character: 'care_character_code',
+  complexity: 'complexity_code',
+  financing_kind: 'financing_code',
+  diagnosis_chapter: 'diagnosis_chapter_code',
+  diagnosis_category: 'diagnosis_category_code',
+  age_group: 'age_group',
+  sex: 'sex',
+  residence_state: 'residence_uf',
+  residence_municipality: 'residence_municipality_code',
+  residence_health_region: 'residence_health_region_code',
+}
+const OF_RESIDENCE = new Set([
+  'diagnosis_chapter',
+  'diagnosis_category',
+  'age_group',
+  'sex',
+  'residence_state',
+  'residence_municipality',
+  'residence_health_region',
+])
+/** What the population has of a residence. */
+const OF_PEOPLE: Readonly<Record<string, string>> = {
+  residence_uf: 'r.uf',
+  residence_municipality_code: 'CAST(r.municipality_code AS INTEGER)',
+  residence_health_region_code: 'p.health_region_code',
+}
+
+interface Question {
+  readonly metrics: readonly string[]
+  readonly group_by: readonly string[]
+  readonly states: readonly string[]
+  readonly months: readonly number[]
+}
+const monthText = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
+
+async function sums(
+  from: string,
+  value: string,
+  groups: readonly string[],
+  where: string,
+): Promise<Map<string, bigint>> {
+  const rows = await connection.runAndReadAll(
+    `SELECT ${[...groups, `CAST(coalesce(sum(${value}), 0) AS HUGEINT)`].join(', ')} FROM ${from} WHERE ${where}${groups.length === 0 ? '' : ' GROUP BY ALL'}`,
+  )
+  return new Map(
+    rows
+      .getRows()
+      .map((row) => [
+        JSON.stringify(
+          row.slice(0, -1).map((code) => (typeof code === 'bigint' ? Number(code) : (code ?? null))),
+        ),
+        row.at(-1) as bigint,
+      ]),
+  )
+}
+
+/** @returns key of a group → text of each metric; groups with admissions alone */
+async function twin({
+  metrics,
+  group_by,
+  states,
+  months,
+}: Question): Promise<Map<string, Record<string, string | null>>> {
+  const isOfResidence =
+    group_by.some((code) => OF_RESIDENCE.has(code)) || metrics.includes('admissions_per_10k')
+  const inStates = states.map((uf) => `'${uf}'`).join(', ')
+  const inMonths = `reference_period IN (${months.join(', ')})`
+  const columns = group_by.map((code) => COLUMNS[code] ?? '')
+  const people = columns.filter((column) => column in OF_PEOPLE)
+  const sides = new Map<string, { own: Twin; top: Map<string, bigint>; bottom: Map<string, bigint> | null }>()
+  for (const metric of metrics) {
+    const own = TWINS[metric]
+    if (own === undefined) throw new Error(`no twin of ${metric}`)
+    const isByResidence = isOfResidence || own.from === 'residences'
+    const table = own.from === 'beds' ? 'beds' : isByResidence ? 'residences' : 'hospitals'
+    const where = `${isByResidence ? 'residence_uf' : 'uf'} IN (${inStates}) AND ${inMonths}`
+    const top = await sums(table, own.top, columns, where)
+    const bottom =
+      own.bottom === undefined
+        ? null
+        : own.of === 'residents'
+          ? await sums(
+              `(SELECT r.population, r.uf, ${people.map((column) => `${OF_PEOPLE[column]} AS ${column}`).join(', ') || '1'} FROM residents r LEFT JOIN places p ON p.ibge_code = CAST(r.municipality_code AS INTEGER))`,
+              'population',
+              people,
+              `uf IN (${inStates})`,
+            )
+          : await sums(own.of ?? table, own.bottom, columns, where)
+    sides.set(metric, { own, top, bottom })
+  }
+  const keys = new Set(
+    [...sides.values()].flatMap(({ own, top, bottom }) => [
+      ...top.keys(),
+      ...(own.of === 'beds' ? (bottom?.keys() ?? []) : []),
+    ]),
+  )
+  const answer = new Map<string, Record<string, string | null>>()
+  for (const key of keys)
+    for (const [metric, { own, top, bottom }] of sides) {
+      const codes = JSON.parse(key) as unknown[]
+      const lower =
+        own.of === 'residents'
+          ? JSON.stringify(codes.filter((_, index) => (columns[index] ?? '') in OF_PEOPLE))
+          : key
+      const value = top.get(key) ?? 0n
+      const divisor = (bottom === null ? 1n : (bottom.get(lower) ?? 0n)) * (own.over ?? 1n)
+      const text =
+        bottom === null && own.over === undefined
+          ? String(value)
+          : divisor > 0n
+            ? decimal(value * (own.times ?? 1n), divisor)
+            : null
+      answer.set(key, { ...answer.get(key), [metric]: text })
+    }
+  return answer
+}
+
+async function compare(t: Test, question: Question): Promise<void> {
+  const { metrics, group_by, states, months } = question
+  const isOfResidence =
+    group_by.some((code) => OF_RESIDENCE.has(code)) || metrics.includes('admissions_per_10k')
+  const { status, body } = await client.query({
+    metrics,
+    group_by,
+    filters: [
+      { dimension: isOfResidence ? 'residence_state' : 'state', operator: 'IN', value: states },
+      { dimension: 'reference_period', operator: 'IN', value: months.map(monthText) },
+    ],
+    limit: 10_000,
+  })
+  const name = `${metrics.join()} by ${group_by.join()} of ${states.join()} in ${months.join()}`
+  if (status !== 200) {
+    t.fail(`${name}: ${JSON.stringify(body)}`)
+    return
+  }
+  const wanted = await twin(question)
+  const found = new Map<string, Record<string, string | null>>()
+  for (const { dimensions, metrics: values } of body.data) {
+    const codes = group_by.map((code) => {
+      const value = dimensions[code].code
+      return code === 'reference_period' ? Number(String(value).replace('-', '')) : value
+    })
+    const texts = Object.entries(values as Record<string, number | null>).map(([metric, value]) => {
+      const own = TWINS[metric]
+      const hasDecimals = own?.bottom !== undefined || own?.over !== undefined
+      return [metric, value === null ? null : hasDecimals ? value.toFixed(2) : String(value)]
+    })
+    found.set(JSON.stringify(codes), Object.fromEntries(texts))
+  }
+  // Places without admissions are groups, too; of a ratio their value is null.
+  const wrong = [...wanted].filter(
+    ([key, values]) =>
+      JSON.stringify(found.get(key), metrics as string[]) !== JSON.stringify(values, metrics as string[]),
+  )
+  t.same(
+    wrong.slice(0, 3).map(([key, values]) => [key, values, found.get(key)]),
+    [],
+    name,
+  )
+  t.ok(wanted.size > 0, name)
+}
+
+t.same(Object.keys(TWINS).sort(), [...ADMISSION_METRICS].sort(), 'every metric of admissions has its twin')
+
+const OF_HOSPITALS = Object.keys(COLUMNS).filter((code) => !OF_RESIDENCE.has(code))
+const PLAIN = Object.keys(TWINS).filter(
+  (code) => !['admissions_per_10k', 'sus_bed_days', 'bed_occupancy_share'].includes(code),
+)
+const BOTH = { states: ['AC', 'RR'], months: [202605] }
+const EARLIER = { states: ['AC', 'AP', 'RR'], months: [202603, 202604] }
+
+t.test('by hospital', async (t) => {
+  for (const [index, code] of OF_HOSPITALS.entries()) {
+    const scope = index % 2 === 0 ? BOTH : EARLIER
+    await compare(t, { metrics: PLAIN, group_by: [code], ...scope })
+    const other = OF_HOSPITALS[(index + 5) % OF_HOSPITALS.length] ?? 'state'
+    await compare(t, { metrics: PLAIN, group_by: [code, other], ...(index % 2 === 0 ? EARLIER : BOTH) })
+  }
+  await compare(t, { metrics: PLAIN, group_by: [], ...EARLIER })
+})
+
+t.test('by residence', async (t) => {
+  const codes = ['reference_period', ...OF_RESIDENCE]
+  for (const [index, code] of codes.entries()) {
+    const other = codes[(index + 3) % codes.length] ?? 'sex'
+    await compare(t, { metrics: PLAIN, group_by: [...new Set([code, 'sex'])], ...EARLIER })
+    await compare(t, {
+      metrics: [...PLAIN, 'admissions_per_10k'],
+      group_by: [code, other].filter((own) => !['sex', 'age_group'].includes(own)),
+      ...BOTH,
+    })
+  }
+})
+
+t.test('occupancy of beds: days over beds times the days of each month', async (t) => {
+  for (const group_by of [
+    [],
+    ['state'],
+    ['health_region'],
+    ['municipality'],
+    ['facility'],
+    ['reference_period'],
+    ['state', 'reference_period'],
+  ])
+    for (const scope of [BOTH, EARLIER])
+      await compare(t, {
+        metrics: ['bed_occupancy_share', 'sus_bed_days', 'days_of_stay'],
+        group_by,
+        ...scope,
+      })
+})
+
+const one = async (query: object) => {
+  const { status, body } = await client.query(query)
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body
+}
+const stateIs = (value: string) => ({ dimension: 'state', operator: 'EQ', value })
+const monthsAre = (...value: string[]) => ({ dimension: 'reference_period', operator: 'IN', value })
+
+t.test('flows are added up over months, stocks are not', async (t) => {
+  const metrics = ['admissions']
+  const filters = [stateIs('RR'), monthsAre('2026-03', '2026-04', '2026-05')]
+  const all = (await one({ metrics, filters })).data[0].metrics.admissions
+  const by = (await one({ metrics, group_by: ['reference_period'], filters, totals: true })) as {
+    data: { metrics: { admissions: number } }[]
+    totals: { data: { metrics: { admissions: number } }[] }[]
+  }
+  t.equal(
+    by.data.reduce((sum, row) => sum + row.metrics.admissions, 0),
+    all,
+  )
+  t.equal(by.totals[0]?.data[0]?.metrics.admissions, all, 'a total leaves the months out')
+  const both = await client.query({ metrics: ['admissions', 'bed_capacity_sus'], filters })
+  t.equal(both.status, 400)
+  t.equal(both.body.code, 'semi_additive')
+  for (const over_period of ['last', 'avg', 'max']) {
+    const { data } = await one({ metrics: ['admissions', 'bed_capacity_sus'], filters, over_period })
+    t.equal(data[0].metrics.admissions, all, over_period)
+  }
+  const newest = await one({ metrics, filters: [stateIs('RR')] })
+  t.equal(newest.meta.reference_period, '2026-05', 'without a month, the newest')
+  const share = await one({
+    metrics,
+    group_by: ['care_character'],
+    filters: filters.slice(0, 1),
+    share_of: [],
+  })
+  t.equal(
+    Math.round(
+      share.data.reduce(
+        (sum: number, row: { metrics: Record<string, number> }) => sum + (row.metrics.admissions__share ?? 0),
+        0,
+      ),
+    ),
+    100,
+  )
+})
+
+t.test('what was not collected is null', async (t) => {
+  const metrics = ['admissions', 'admissions_value', 'bed_occupancy_share', 'bed_capacity_sus']
+  const filters = [monthsAre('2026-05')]
+  const body = await one({
+    metrics,
+    group_by: ['state'],
+    filters: [{ dimension: 'state', operator: 'IN', value: ['AP', 'RR'] }, ...filters],
+  })
+  const [amapa, roraima] = body.data
+  t.match(amapa.metrics, { admissions: null, admissions_value: null, bed_occupancy_share: null })
+  t.type(amapa.metrics.bed_capacity_sus, 'number')
+  t.type(roraima.metrics.bed_occupancy_share, 'number')
+  t.match(body.meta.notes, [/hospital_admissions 2026-05: not collected for AP/])
+  t.equal((await one({ metrics: ['admissions'], filters: [stateIs('AP')] })).meta.reference_period, '2026-04')
+  const country = await one({ metrics: ['admissions'], filters })
+  t.equal(country.data[0].metrics.admissions, null)
+  const residents = await one({
+    metrics: ['admissions', 'admissions_per_10k'],
+    group_by: ['residence_state'],
+    filters: [{ dimension: 'residence_state', operator: 'IN', value: ['AP', 'RR'] }, ...filters],
+  })
+  const named = new Map<string, { admissions: number | null }>(
+    residents.data.map(
+      (row: {
+        dimensions: { residence_state: { code: string } }
+        metrics: { admissions: number | null }
+      }) => [row.dimensions.residence_state.code, row.metrics],
+    ),
+  )
+  t.equal(named.get('AP')?.admissions ?? null, null)
+  t.type(named.get('RR')?.admissions, 'number')
+  const ofAmapa = await one({
+    metrics: ['admissions', 'admissions_per_10k'],
+    filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'AP' }, ...filters],
+  })
+  t.match(
+    ofAmapa.data[0].metrics,
+    { admissions: null, admissions_per_10k: null },
+    'its residents elsewhere are not all of them',
+  )
+  t.ok(residents.meta.notes.some((note: string) => /^by residence: /.test(note)))
+})
+
+t.test('lineage leads to the published file, and adds up', async (t) => {
+  for (const [metric, side, group_by, key] of [
+    ['days_of_stay', 'numerator', ['procedure'], { procedure: '0310010039' }],
+    ['admissions', 'numerator', ['diagnosis_chapter'], { diagnosis_chapter: '15' }],
+    ['bed_occupancy_share', 'denominator', [], {}],
+  ] as const) {
+    const place = group_by[0] === 'diagnosis_chapter' ? 'residence_state' : 'state'
+    const { status, body } = await client.post('/v1/analytics/lineage', {
+      metrics: [metric],
+      group_by,
+      key,
+      side,
+      filters: [{ dimension: place, operator: 'EQ', value: 'RR' }, monthsAre('2026-04', '2026-05')],
+      limit: 1000,
+    })
+    t.equal(status, 200, JSON.stringify(body).slice(0, 300))
+    const total = body.data.reduce((sum: number, row: { contribution: number }) => sum + row.contribution, 0)
+    t.equal(total, body.meta.total, metric)
+    if (side === 'numerator') {
+      t.equal(body.meta.value, total)
+      const { snapshots } = JSON.parse(
+        readFileSync(join(folderOf(small.result.sih), 'manifest.json'), 'utf8'),
+      )
+      const [source] = body.data[0].sources
+      const snapshot = snapshots.find(({ file }: { file: string }) => file === source.file)
+      t.match(source, { publisher: 'DATASUS', sha256: snapshot.sha256, row: null })
+    }
+  }
+})
+
+t.test('explain, members and their parents', async (t) => {
+  const { body } = await client.post('/v1/analytics/explain', {
+    metrics: ['admissions'],
+    group_by: ['diagnosis_chapter'],
+    filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }],
+  })
+  t.match(JSON.stringify(body), /hospital_admissions_by_residence/)
+  const { body: values } = await client.get('/v1/analytics/dimensions/procedure/values?search=parto')
+  t.match(values.data, [
+    { code: '0310010039', name: 'PARTO NORMAL', parent: { dimension: 'procedure_subgroup', code: '0310' } },
+  ])
+  const { body: kinds } = await client.get('/v1/analytics/dimensions/financing_kind/values')
+  t.ok(kinds.data.length > 5)
+})
+
+t.test('a hospital and a residence do not go together', async (t) => {
+  const { status, body } = await client.query({
+    metrics: ['admissions'],
+    group_by: ['procedure', 'diagnosis_chapter'],
+  })
+  t.equal(status, 400)
+  t.equal(body.code, 'incompatible_dimension')
+  t.match(body.detail, /juntas as dimensões procedure, diagnosis_chapter/)
+})
+
+t.test('a release without admissions: null with a note, and dimensions that are not loaded', async (t) => {
+  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
+    delete manifest.components.sih
+  })
+  await writePointer(small.releasesDir, analytics)
+  const old = await openClient(small.releasesDir)
+  t.teardown(() => old.close())
+  const { body } = await old.query({
+    metrics: ['admissions', 'bed_occupancy_share', 'bed_capacity_sus'],
+    group_by: ['state'],
+  })
+  t.equal(body.data[0].metrics.admissions, null)
+  t.equal(body.data[0].metrics.bed_occupancy_share, null)
+  t.type(
+    body.data.find((row: { dimensions: { state: { code: string } } }) => row.dimensions.state.code === 'RR')
+      .metrics.bed_capacity_sus,
+    'number',
+  )
+  t.ok(
+    body.meta.notes.some((note: string) => /^hospital_admissions .*not collected for any state/.test(note)),
+  )
+  const refused = await old.query({ metrics: ['admissions'], group_by: ['procedure'] })
+  t.equal(refused.status, 400)
+  t.equal(refused.body.code, 'dimension_not_loaded')
+  t.equal((await old.get('/v1/analytics/dimensions/procedure/values')).status, 400)
+  t.same((await old.query({ metrics: ['admissions'], group_by: ['care_character'] })).body.data, [])
+})
