@@ -1,7 +1,7 @@
 /** The analytics catalog a key can reach: metrics and dimensions, machine-readable. In: capabilities. Out: JSON. */
 import type { JsonValue } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { DIMENSION_CODES, dimensionOf, operatorsOf } from '../model/dimensions.ts'
+import { DIMENSION_CODES, dimensionOf, type FactDataset, operatorsOf, twinOf } from '../model/dimensions.ts'
 import {
   CATALOG_VERSION,
   capabilitiesOf,
@@ -34,6 +34,12 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
   }
 }
 
+/** Datasets that a metric is read from where its own lack a dimension: all of them have one, or none is read. */
+function twinsOf(code: MetricCode): FactDataset[] {
+  const twins = factDatasetsOf(code).map(twinOf)
+  return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
+}
+
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
@@ -62,7 +68,9 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
         ? `${metric.scale} × ${metric.less === undefined ? metric.numerator : `(${metric.numerator} − ${metric.less})`} ÷ ${metric.denominator}`
         : metric.description,
     ...(metric.kind === 'ratio' ? { denominator: metric.denominator } : {}),
-    datasets: [...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code)].flat())],
+    datasets: [
+      ...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), twinsOf(code)].flat()),
+    ],
     dimensions,
     operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
   }

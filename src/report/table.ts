@@ -9,6 +9,7 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
 import { type ShownValue, shownValues } from '../query/dialect/duckdb/measured.ts'
+import { dimensionsUsed } from '../query/dimensions-used.ts'
 import type { Part } from '../query/query-options.ts'
 import { totalMark } from '../query/query-plan.ts'
 import { describeMember, TOTAL_LABEL } from '../query/result.ts'
@@ -90,8 +91,9 @@ function valueColumn(
   language: Language,
 ): Column {
   const { label, label_en, unit, description } = metricOf(code)
-  const { denominator } = measuresOf(code)
-  const sources = [...factDatasetsOf(code), ...(denominator === null ? [] : [denominator.dataset])]
+  const used = dimensionsUsed(plan.query)
+  const { denominator } = measuresOf(code, used)
+  const sources = [...factDatasetsOf(code, used), ...(denominator === null ? [] : [denominator.dataset])]
   const shown = language === 'en' ? label_en : label
   return {
     name,

@@ -3,11 +3,13 @@
  * numbers. Then what holds of all of them: months are added up, parts add up to the whole, both sources of admissions agree, what was
  * not collected is null, and lineage leads to the published file.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { writePointer } from '../../src/release/writer.ts'
+import { readSettings } from '../../src/settings.ts'
+import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
@@ -423,6 +425,24 @@ t.test('explain, members and their parents', async (t) => {
   ])
   const { body: kinds } = await client.get('/v1/analytics/dimensions/financing_kind/values')
   t.ok(kinds.data.length > 5)
+})
+
+t.test('reports: cents become reais in every form, and a workbook can be verified', async (t) => {
+  const query = {
+    metrics: ['admissions_value', 'admissions', 'average_admission_value'],
+    group_by: ['procedure_group', 'reference_period'],
+    filters: [stateIs('RR')],
+    totals: true,
+  }
+  const { data } = await one(query)
+  const csv = (await client.query(query, { accept: 'text/csv' })).text.split(/\r?\n/)
+  t.ok(csv.some((line) => line.includes(data[0].metrics.admissions_value.toFixed(2))))
+  const workbook = await client.post('/v1/analytics/exports/xlsx', query)
+  t.equal(workbook.status, 200)
+  const path = join(small.folder, 'admissions.xlsx')
+  writeFileSync(path, workbook.bytes)
+  const verdict = await verifyReport(path, small.releasesDir, null, readSettings({}))
+  t.equal(verdict.verdict, 'reproduced', JSON.stringify(verdict).slice(0, 300))
 })
 
 t.test('a hospital and a residence do not go together', async (t) => {
