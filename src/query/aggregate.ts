@@ -35,7 +35,7 @@ import {
   statesCollected,
   tablesOfNeeds,
 } from '../release/collected.ts'
-import { formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
+import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import {
   describeMissing,
   findMissing,
@@ -117,6 +117,8 @@ export interface AggregatePlan {
   readonly spinePeriods: readonly number[]
   /** Period that names facilities. */
   readonly facilityPeriod: number | null
+  /** Months that the release has facilities of: admissions may be of others. */
+  readonly facilityMonths: readonly number[]
   readonly referencePeriod: string | null
   /** What metrics need and the release does not have. */
   readonly missing: readonly Missing[]
@@ -206,6 +208,7 @@ export function planAggregate(
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
     hasGaps(view, tables)
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, tellsState }))
+  const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   const listed =
     listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
@@ -229,7 +232,9 @@ export function planAggregate(
       given?.spine ??
       asked.asked?.filter((period) => asked.held.includes(period)) ??
       newestOfAny(asked.held, scope.states, view, tables),
-    facilityPeriod: periodsUsed.at(-1) ?? latestPeriod(view, 'facilities'),
+    facilityPeriod:
+      periodsUsed.findLast((period) => facilityMonths.includes(period)) ?? latestPeriod(view, 'facilities'),
+    facilityMonths,
     referencePeriod: periodsUsed.length === 0 ? null : periodsUsed.map(formatPeriod).join(', '),
     missing,
     notes: [

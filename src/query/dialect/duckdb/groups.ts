@@ -15,8 +15,13 @@ import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
-import { membersOf, municipalitiesWithFacilities } from '../../resident-relations.ts'
-import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
+import {
+  factsOf,
+  type MonthlyFacts,
+  membersOf,
+  municipalitiesWithFacilities,
+} from '../../resident-relations.ts'
+import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList, unionOf } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
@@ -112,11 +117,19 @@ ${join(keys, '\n  UNION ALL\n')}
     // metric alone has the same rows as beside others. It lies in no health region: what stands there is in the group
     // without a code, and no fact is lost.
     const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
-    const withFacilities = months.map(
+    const ofFacilities = months.filter((period) => plan.facilityMonths.includes(period))
+    const withFacilities = ofFacilities.map(
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
     )
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities], ' OR ')})`
+    // Where hospitals whose municipality is not known have admissions, these are a row, too.
+    const withAdmissions = plan.datasets
+      .filter((dataset) => dataset.dataset === 'hospital_admissions' && hasRows(dataset))
+      .map(
+        ({ dataset, periods }) =>
+          sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(periods.map((period) => factsOf(dataset as MonthlyFacts, period)))} AS admitted))`,
+      )
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withAdmissions], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )

@@ -163,7 +163,12 @@ function memberName(code: DimensionCode): Sql {
 function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'chosen'): Sql {
   const { member, column } = dimensionOf(code)
   if (member === null) return EMPTY
-  const members = membersOf(code, member.dataset === 'facilities' ? plan.facilityPeriod : null)
+  const isFacility = member.dataset === 'facilities'
+  // A release of admissions alone names no facility.
+  const members =
+    isFacility && plan.facilityPeriod === null
+      ? TEXT('(SELECT CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS name WHERE false)')
+      : membersOf(code, isFacility ? plan.facilityPeriod : null)
   const alias = ident(`named_${code}`)
   return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
 }
