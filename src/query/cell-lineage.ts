@@ -92,8 +92,18 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
     ? records.map(({ source_file = null }) => [{ source_file }])
     : await readSources(own, records, parts)
   const total = Number(rows[0]?.total_rows ?? 0)
+  // Cents are shown in reais, as in the cell.
+  const unit = side === 'denominator' ? 1 : chosen.unit
   return {
-    data: records.map((row, index) => describeRecord(own, measure, row, sources[index] ?? [], parts.view)),
+    data: records.map((row, index) =>
+      describeRecord(
+        own,
+        measure,
+        { ...row, contribution: Number(row.contribution ?? 0) / unit },
+        sources[index] ?? [],
+        parts.view,
+      ),
+    ),
     pagination: describePage(rest, records.length, total),
     meta: {
       reference_period: plan.referencePeriod,
@@ -103,7 +113,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       side,
       key: group as Readonly<Record<string, JsonValue>>,
       value: cell.value,
-      total: isKnown ? (rows[0]?.total ?? 0) : null,
+      total: isKnown ? Number(rows[0]?.total ?? 0) / unit : null,
       scale: chosen.scale,
       decimals: decimalsOf(chosen, plan),
       months: own.over === 'avg' ? own.periods.length : 1,

@@ -265,8 +265,11 @@ function causesOf(
     const isByMonth = side === 'denominator' && metric.denominators !== null
     const own = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
     const entries = own?.byGroup.get(groupText(own.keys, row)) ?? []
-    return [...entries]
-      .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
-      .map((entry) => ({ side, ...entry }))
+    return (
+      [...entries]
+        .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
+        // Cents are shown in reais, as the values are.
+        .map((entry) => ({ side, ...entry, delta: entry.delta / (side === 'denominator' ? 1 : metric.unit) }))
+    )
   })
 }

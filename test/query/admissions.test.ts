@@ -418,6 +418,20 @@ t.test('lineage leads to the published file, and adds up', async (t) => {
   }
 })
 
+t.test('lineage of a value is in reais, as the value', async (t) => {
+  const { body } = await client.post('/v1/analytics/lineage', {
+    metrics: ['admissions_value'],
+    filters: [stateIs('RR'), monthsAre('2026-05')],
+    limit: 1000,
+  })
+  t.equal(body.meta.total, body.meta.value)
+  const cents = body.data.reduce(
+    (sum: number, row: { contribution: number }) => sum + Math.round(row.contribution * 100),
+    0,
+  )
+  t.equal(cents, Math.round(body.meta.value * 100))
+})
+
 t.test('explain, members and their parents', async (t) => {
   const { body } = await client.post('/v1/analytics/explain', {
     metrics: ['admissions'],

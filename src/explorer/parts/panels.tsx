@@ -94,7 +94,7 @@ export function LineagePanel(props: {
               key: JSON.stringify([record.key, record.reference_period]),
               cells: [
                 <RecordKey key="key" record={record.key} />,
-                formatNumber(record.contribution, 0, language),
+                formatNumber(record.contribution, Number.isInteger(record.contribution) ? 0 : 2, language),
                 record.sources.map((source) => (
                   <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
                 )),
