@@ -95,6 +95,21 @@ t.test('pages laid end to end are the rows of the files, from row files and from
   t.same(body.data, await sqlRows(`reference_period = 202605 AND cnes_code = '${first?.cnes_code}'`))
 })
 
+t.test('sorted by each of its orders, from row files and from the engine', async (t) => {
+  for (const sort of ['uf', 'municipality_name', 'admissions', 'days_of_stay', 'deaths', 'value_total_cents'])
+    for (const way of ['', '-']) {
+      const [files, engine] = await Promise.all(
+        [fromFiles, fromEngine].map((client) => walk(client, `${LIST}?uf=RR&sort=${way}${sort}`, 61)),
+      )
+      t.same(files, engine, `${way}${sort}`)
+      const values = (files ?? []).map((row) => row[sort])
+      const ordered = typeof values[0] === 'number' ? values.map(Number) : []
+      const signed = ordered.map((value) => (way === '' ? value : -value))
+      t.ok(signed.every((value, at) => at === 0 || (signed[at - 1] ?? 0) <= value))
+      t.ok(values.length > 20)
+    }
+})
+
 t.test('each row names the published file that it was added up from', async (t) => {
   const { snapshots } = await readManifest(small.releasesDir, small.result.sih ?? '')
   const { body, headers } = await fromFiles.get(`${LIST}?limit=1&uf=RR`)

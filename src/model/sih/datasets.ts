@@ -61,6 +61,7 @@ export const DATASETS = {
       procedure_code: { kind: 'prefix', column: 'procedure_code', digits: 10 },
       care_character_code: equals({ list: Object.keys(CARE_CHARACTERS) }),
     },
+    sorts: ['uf', 'municipality_name', 'admissions', 'days_of_stay', 'deaths', 'value_total_cents'],
     description:
       'Approved hospital admissions of SUS (AIH) by processing month, hospital, procedure, character, complexity and financing, added up from the monthly files by state (RD).',
   },
