@@ -105,6 +105,30 @@ const FORMULAS: readonly (readonly [RegExp, (...groups: string[]) => string])[] 
     () =>
       'População do ano mais novo das estimativas do Ministério da Saúde por município, sexo e idade (POPSBR): outra fonte que o censo e as estimativas do IBGE.',
   ],
+  [
+    /^Approved admissions of SUS \(AIH with IDENT 1\), by month of processing, .*\.$/,
+    () =>
+      'Internações aprovadas do SUS (AIH com IDENT 1), pelo mês de processamento, que é o da alta ou um posterior. Transferências e reinternações são outras internações: não são pessoas.',
+  ],
+  [
+    /^Approved admission authorisations \(AIH\), .*\.$/,
+    () =>
+      'AIH aprovadas, com as continuações de longa permanência (IDENT 5), pelo mês de processamento, que é o da alta ou um posterior.',
+  ],
+  [
+    /^Days of stay of the records; .*\.$/,
+    () => 'Dias de permanência dos registros; de uma continuação, os do seu mês.',
+  ],
+  [/^Records that ended with death\.$/, () => 'Registros que terminaram em óbito.'],
+  [
+    /^Value of the records in reais \(VAL_TOT\): .*\.$/,
+    () => 'Valor dos registros em reais (VAL_TOT): aprovado, o que ainda não é pago, em preços da época.',
+  ],
+  [/^Days in intensive care of the records\.$/, () => 'Dias de terapia intensiva dos registros.'],
+  [
+    /^SUS beds of each month times its days, added up over the months\.$/,
+    () => 'Leitos SUS de cada mês vezes os seus dias, somados pelos meses.',
+  ],
 ]
 
 /** Basis of the rates → what they are divided by, in place of the census. */
@@ -149,6 +173,8 @@ const TABLES: Readonly<Record<string, string>> = {
   bed_capacity: 'leitos',
   equipment_inventory: 'equipamentos',
   specialized_services: 'serviços especializados',
+  hospital_admissions: 'internações',
+  hospital_admissions_by_residence: 'internações por residência',
   population: 'população',
   population_by_age: 'população por idade',
 }
@@ -196,6 +222,11 @@ const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
   [
     /^(\w+): has no reference period, so there is no change\.$/,
     (metric) => `${metric}: não tem mês, então não tem variação.`,
+  ],
+  [
+    /^by residence: a state is null .*\.$/,
+    () =>
+      'Por residência: um estado fica sem dado onde os seus próprios hospitais não foram coletados; internações dos seus residentes em hospitais de estados não coletados não entram nos números.',
   ],
   [
     /^The newest periods of what is asked for differ: (.*)\.$/,

@@ -57,6 +57,12 @@ const UNITS: Readonly<Record<string, string>> = {
   facility: 'estabelecimento',
   inhabitants: 'habitantes',
   types: 'tipos',
+  admissions: 'internações',
+  records: 'registros',
+  days: 'dias',
+  deaths: 'óbitos',
+  'bed-days': 'leitos-dia',
+  BRL: 'reais',
 }
 
 /** @param unit of the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */

@@ -348,6 +348,8 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   bed_capacity: ['Leitos', 'Beds'],
   equipment_inventory: ['Equipamentos', 'Equipment'],
   specialized_services: ['Serviços especializados', 'Specialised services'],
+  hospital_admissions: ['Internações', 'Hospital admissions'],
+  hospital_admissions_by_residence: ['Internações por residência', 'Hospital admissions by residence'],
   population: ['População', 'Population'],
   population_by_age: ['População por idade e sexo', 'Population by age and sex'],
 }
