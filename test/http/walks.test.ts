@@ -339,7 +339,9 @@ async function expected({ from, where, key }: Walk): Promise<string[]> {
 
 t.test('there is a walk of every list', async (t) => {
   const walked = new Set(WALKS.map(({ url }) => limitOf(url)))
-  t.equal(walked.size, new Set(Object.values(LIMITS)).size)
+  // The release here has no admissions: test/http/admissions.test.ts walks theirs.
+  const { '/v1/sih/monthly': _, ...others } = LIMITS
+  t.equal(walked.size, new Set(Object.values(others)).size)
 })
 
 for (const one of WALKS)
