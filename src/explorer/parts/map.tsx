@@ -6,8 +6,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Topology } from 'topojson-specification'
 import type { Api, Catalog, QueryAnswer } from '../api.ts'
 import { ApiFailure, codeOf } from '../api.ts'
+import { unitBeside } from '../catalog-texts.ts'
 import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from '../map-shapes.ts'
-import { formatNumber, unitText } from '../numbers.ts'
+import { formatNumber } from '../numbers.ts'
 import type { Question } from '../question.ts'
 import { useQuestionHref, useSite } from './site.tsx'
 import { labelOf, metricOf } from './table.tsx'
@@ -177,10 +178,12 @@ export function PlaceMap(props: {
     event.preventDefault()
   }
   const label = labelOf(metric, language)
+  const unit = unitBeside(metric, language)
   return (
     <figure class="map">
       <figcaption>
-        {label} ({unitText(metric?.unit, language)})
+        {label}
+        {unit === '' ? '' : ` (${unit})`}
       </figcaption>
       <div class="frame">
         <svg
