@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
+import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics } from './http/metrics.ts'
 import { createResponseCache } from './http/response-cache.ts'
@@ -93,7 +94,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       await checks.get(view.id)
       checks.delete(view.id)
       await engine.open(view)
-      await rows.open(view)
+      await Promise.all([rows.open(view), askBoxes(view, engine)])
       for (const { dataset, reason } of rows.problems(view))
         logger.warn({ release_id: view.id, dataset, reason }, 'no row file: the engine answers')
     },

@@ -26,13 +26,14 @@ export function knownBoxes(view: ReleaseView): Boxes | undefined {
   return datasets[OUTLINES] === undefined ? null : BOXES.get(view)
 }
 
-export async function askBoxes(view: ReleaseView, engine: Engine, signal: AbortSignal): Promise<Boxes> {
+/** Reads them where they are not known yet: a server does when it opens a release, so that no request waits for it. */
+export async function askBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
   const known = knownBoxes(view)
   if (known !== undefined) return known
   const rows = await engine.run(
     sql`SELECT ibge_code, west, south, east, north FROM ${table(OUTLINES)}`,
     view,
-    { signal },
+    signal === undefined ? {} : { signal },
   )
   const boxes = new Map(
     rows.map(({ ibge_code, west, south, east, north }) => [
