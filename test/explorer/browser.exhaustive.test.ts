@@ -429,6 +429,30 @@ t.test('order, pages and the order of rows by keyboard', async (t) => {
   await page.context().close()
 })
 
+t.test('a map of the country has outlines of fewer points until it is enlarged', async (t) => {
+  const { page, problems } = await open('/explorer?m=bed_capacity_existing&by=state')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/v1/geo/outlines/')) asked.push(new URL(request.url()).search)
+  })
+  await page.getByRole('link', { name: 'Mapa' }).click()
+  await page.locator('.map path').first().waitFor()
+  const map = page.locator('.map svg[role=application]')
+  await map.press('+')
+  await map.press('+')
+  await settle(page)
+  t.equal(asked.length, 1)
+  t.match(asked[0], /detail=overview/)
+  const more = page.waitForRequest(/geo.outlines/)
+  await map.press('+')
+  t.ok(await map.locator('path').count(), 'what is drawn stays until there is more')
+  await more
+  t.equal(asked.length, 2)
+  t.notMatch(asked[1], /overview/)
+  t.same(problems, [])
+  await page.context().close()
+})
+
 t.test('what changed since another release, on the same table', async (t) => {
   const { page } = await open(VIEWS.changes)
   const table = page.locator('.changes table')
