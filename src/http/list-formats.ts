@@ -61,7 +61,8 @@ interface ListColumn {
 const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue =>
   (value as Readonly<Record<string, JsonValue>> | null | undefined)?.[name] ?? null
-const isText = (field: FieldName): boolean => !['integer', 'coordinate'].includes(fieldOf(field).type)
+const isText = (field: FieldName): boolean =>
+  !['integer', 'coordinate', 'percentage'].includes(fieldOf(field).type)
 
 function columnsOf({
   question,

@@ -22,6 +22,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   declarations: { type: 'array', items: { type: 'object' } },
   cells: { type: 'array', items: { type: 'object' } },
   codes: { type: 'array', items: { type: 'string' } },
+  percentage: { type: 'number' },
 }
 
 /** Where a field was published: its columns in the national base and in the files by state. */

@@ -39,6 +39,8 @@ export interface ListRoute extends RouteBase {
   readonly features?: { readonly default: number; readonly max: number }
   /** What rows may carry of others: `include=facility`, for keys that may read facilities. */
   readonly includes?: 'facility'
+  /** What `meta` says of the list beside its rows; follows from its parameters alone. */
+  readonly about?: (params: Readonly<Record<string, string>>) => Readonly<Record<string, JsonValue>>
   /** Path parameter that restricts the list: {parameter} → filter. A value the filter does not take is 404. */
   readonly pathFilter?: { readonly parameter: string; readonly filter: string }
 }
@@ -169,6 +171,7 @@ const RELEASE_HEADERS = {
   demography: 'x-demography-release-id',
   cnes: 'x-data-release-id',
   sih: 'x-data-release-id',
+  financing: 'x-data-release-id',
   analytics: 'x-analytics-release-id',
 } as const
 /** Name of the header that says which release answered; '' where none does. */

@@ -24,6 +24,7 @@ import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised } from './discover.ts'
+import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
 import { buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
@@ -31,7 +32,9 @@ import { SIH } from './sih/importer.ts'
 import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
 /** Each after those it needs. */
-const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH]
+const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH, FINANCING]
+/** Whose file is it? Any workbook may be one of IBGE, so those that know theirs by name are asked first. */
+const RECOGNISERS: readonly AreaImporter[] = [FINANCING, ...AREAS.filter((area) => area !== FINANCING)]
 
 /** Part of every manifest: a change of the importer's rules changes the ids. */
 const IMPORTER_VERSION = '0.1.0'
@@ -53,6 +56,7 @@ export interface ImportResult {
   readonly cnes: string | null
   readonly demography: string | null
   readonly sih: string | null
+  readonly financing: string | null
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
   readonly rejected: Readonly<Record<string, number>>
@@ -83,7 +87,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   }
   try {
     onProgress('recognise files')
-    const found = await discover(paths, AREAS, session.scratch)
+    const found = await discover(paths, RECOGNISERS, session.scratch)
     const unknown = [...found.unknown]
     const opened = new Map<AreaImporter, AreaFiles>()
     for (const importer of AREAS) {
@@ -176,6 +180,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       cnes: idOf('cnes'),
       demography: idOf('demography'),
       sih: idOf('sih'),
+      financing: idOf('financing'),
       analytics: joined.manifest.release_id,
       rows: Object.fromEntries(
         [...releases.values()].flatMap(({ manifest }) =>
@@ -283,7 +288,9 @@ function makeAnalytics(
   const demography = releases.get('demography')
   // Of the months there are; of releases of places alone, what those say.
   const ofMonths = [cnes, releases.get('sih')].flatMap((release) => release?.manifest ?? [])
-  const described = ofMonths.length > 0 ? ofMonths : demography === undefined ? [] : [demography.manifest]
+  // Financing is of years, which reach to December before it has come.
+  const ofYears = [releases.get('financing'), demography].flatMap((release) => release?.manifest ?? [])
+  const described = ofMonths.length > 0 ? ofMonths : ofYears.slice(0, 1)
   const [first] = described
   if (first === undefined)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')

@@ -5,6 +5,7 @@
  */
 import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'
+import * as financing from './financing/index.ts'
 import * as outlines from './outlines/index.ts'
 import * as sih from './sih/index.ts'
 import * as territory from './territory/index.ts'
@@ -15,6 +16,7 @@ export const FIELDS = {
   ...demography.FIELDS,
   ...outlines.FIELDS,
   ...sih.FIELDS,
+  ...financing.FIELDS,
 }
 export const DATASETS = {
   ...territory.DATASETS,
@@ -22,6 +24,7 @@ export const DATASETS = {
   ...demography.DATASETS,
   ...outlines.DATASETS,
   ...sih.DATASETS,
+  ...financing.DATASETS,
 }
 export const DIMENSIONS = {
   ...territory.DIMENSIONS,
@@ -29,5 +32,5 @@ export const DIMENSIONS = {
   ...demography.DIMENSIONS,
   ...sih.DIMENSIONS,
 }
-export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS }
-export const METRICS = { ...cnes.METRICS, ...demography.METRICS, ...sih.METRICS }
+export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...financing.FACTS }
+export const METRICS = { ...cnes.METRICS, ...demography.METRICS, ...sih.METRICS, ...financing.METRICS }

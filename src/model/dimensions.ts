@@ -30,7 +30,14 @@ const TWINS: Readonly<Partial<Record<FactDataset, FactDataset>>> = {
 export const twinOf = (dataset: FactDataset): FactDataset | null => TWINS[dataset] ?? null
 /** Does a dataset hold flows, which are added up over months? All others that have months are stocks. */
 export const isFlow = (dataset: FactDataset): boolean =>
-  dataset === 'hospital_admissions' || dataset === 'hospital_admissions_by_residence'
+  dataset === 'hospital_admissions' ||
+  dataset === 'hospital_admissions_by_residence' ||
+  dataset === 'federal_health_transfers'
+/**
+ * Facts that have rows without an amount: of places that the published file says nothing of. What they are added to is
+ * unknown, and so is a place without any row.
+ */
+export const hasUnknowns = (dataset: FactDataset): boolean => dataset === 'federal_health_transfers'
 
 const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]

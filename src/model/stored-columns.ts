@@ -21,6 +21,7 @@ const SQL_TYPES: Readonly<Record<FieldType, string>> = {
     'STRUCT(characteristic_code VARCHAR, provider_kind VARCHAR, provider_code VARCHAR, address_code VARCHAR, has_ambulatory BOOLEAN, has_ambulatory_sus BOOLEAN, has_hospital BOOLEAN, has_hospital_sus BOOLEAN)[]',
   cells: 'STRUCT(source_row INTEGER, raw_value VARCHAR)[]',
   codes: 'VARCHAR[]',
+  percentage: 'DECIMAL(12, 2)',
 }
 
 /** @returns the type of a field's column in a file, as SQL */

@@ -10,8 +10,8 @@ import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
 
-/** What a release covers: months of the facility registry, places with their population, months of hospital admissions. */
-export type Area = 'cnes' | 'demography' | 'sih'
+/** What a release covers: months of the facility registry, places with their population, months of hospital admissions, years of money. */
+export type Area = 'cnes' | 'demography' | 'sih' | 'financing'
 
 export type FieldType =
   | 'string'
@@ -24,6 +24,7 @@ export type FieldType =
   | 'declarations' // list of structs, specialised services
   | 'cells' // list of structs: row of the published file, published cell
   | 'codes' // list of codes
+  | 'percentage' // exact, two decimals
 
 /** A column. It has the same name from Parquet to JSON, and in every dataset that carries it. */
 export interface Field {
@@ -89,6 +90,8 @@ export interface Dataset {
   readonly area: Area
   /** One Parquet folder per reference period. */
   readonly periodic: boolean
+  /** Its list shows every period where none is asked for, not the newest alone. */
+  readonly listsAllPeriods?: true
   /** Grain, without reference_period; also the total order of the rows in files and lists. */
   readonly key: readonly FieldName[]
   /** Shown by lists, in order. */

@@ -23,14 +23,19 @@ export const TABLES = [
 
 /** @returns tables of the same release: their months are its months */
 export const tablesBeside = (table: Table): readonly Table[] =>
-  ADMISSION_TABLES.some((other) => other === table) ? ADMISSION_TABLES : TABLES
+  table === 'federal_health_transfers'
+    ? FINANCING_TABLES
+    : ADMISSION_TABLES.some((other) => other === table)
+      ? ADMISSION_TABLES
+      : TABLES
 
-const ALL_TABLES: readonly Table[] = [...TABLES, ...ADMISSION_TABLES]
+/** Transfers of the Union, whose periods are years, each named by its last month. */
+export const FINANCING_TABLES = ['federal_health_transfers'] as const satisfies readonly Table[]
 /** @returns tables of every release that some needs are of: of the registry where there are none */
 export function tablesOfNeeds(needs: readonly Need[]): readonly Table[] {
   const areas = new Set(needs.map((need) => tablesBeside(tableOfNeed(need))))
   const [only = TABLES] = areas
-  return areas.size > 1 ? ALL_TABLES : only
+  return areas.size > 1 ? [...areas].flat() : only
 }
 
 interface Known {

@@ -80,7 +80,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     options.onOpening?.(id)
     const analytics = await verified(id)
     if (analytics === null || analytics.area !== 'analytics') return null
-    const { cnes, demography, sih } = analytics.components
+    const { cnes, demography, sih, financing } = analytics.components
     const view: ReleaseView = {
       id,
       analytics,
@@ -88,10 +88,13 @@ export function createStore(options: StoreOptions): ReleaseStore {
         cnes: cnes === undefined ? null : await verified(cnes),
         demography: demography === undefined ? null : await verified(demography),
         sih: sih === undefined ? null : await verified(sih),
+        financing: financing === undefined ? null : await verified(financing),
       },
       synthetic: analytics.synthetic,
     }
-    const lacking = [cnes, demography, sih].filter((part) => part !== undefined && problems.has(part))
+    const lacking = [cnes, demography, sih, financing].filter(
+      (part) => part !== undefined && problems.has(part),
+    )
     if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))
     try {
       await options.prepare?.(view)

@@ -23,6 +23,7 @@ const view: ReleaseView = {
     cnes: await component(analytics.components.cnes),
     demography: await component(analytics.components.demography),
     sih: await component(analytics.components.sih),
+    financing: await component(analytics.components.financing),
   },
   synthetic: analytics.synthetic,
 }

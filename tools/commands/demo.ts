@@ -9,7 +9,7 @@ export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
   usage: [
-    'demo [--scale small|national] [--states UF,UF] [--periods N] [--admissions] [--seed N] [--out DIR]',
+    'demo [--scale small|national] [--states UF,UF] [--periods N] [--admissions] [--financing] [--seed N] [--out DIR]',
     'demo --gaps [--seed N] [--out DIR]',
   ],
   options: {
@@ -29,6 +29,7 @@ export const command: Command = {
       help: 'Months from 2009-12 to 2026-05 of which states, tables and whole months are missing, as files by state; small.',
     },
     admissions: { type: 'boolean', help: 'Hospital admissions of every month, too.' },
+    financing: { type: 'boolean', help: 'Health financing, too: FNS, SICONFI and SIOPS.' },
     seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },
     out: { type: 'string', value: 'DIR', help: 'Folder to write to. Default data/demo.' },
     json: { type: 'boolean', help: 'Print JSON.' },
@@ -57,6 +58,7 @@ export const command: Command = {
         gaps,
         ...(states === undefined ? {} : { states }),
         admissions: args.values.admissions === true,
+        financing: args.values.financing === true,
         onProgress: (step) => progress.step(step),
       })
       progress.stop()

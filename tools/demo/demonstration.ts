@@ -31,6 +31,7 @@ import {
   SERVICE_HEADER,
   serviceRows,
 } from './facts.ts'
+import { financingFiles } from './financing.ts'
 import { MONTHS_WITH_GAPS, stateFiles } from './gaps.ts'
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
 import { demonstrationMesh } from './mesh.ts'
@@ -50,6 +51,8 @@ export interface DemonstrationOptions {
   readonly gaps?: boolean
   /** Hospital admissions, too: of every month but one of Amapá, which comes late. */
   readonly admissions?: boolean
+  /** Health financing, too: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
+  readonly financing?: boolean
   readonly onProgress?: (step: string) => void
 }
 
@@ -133,6 +136,11 @@ export async function writeDemonstration(
       written.push(...(await writeFiles(join(out, 'sih', String(period)), files)))
     }
     written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST))))
+  }
+  if (options.financing === true) {
+    onProgress('financing')
+    for (const [folder, files] of Object.entries(financingFiles({ all, ufs, chance })))
+      written.push(...(await writeFiles(join(out, 'financing', folder), files)))
   }
   return written
 }

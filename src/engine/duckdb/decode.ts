@@ -58,11 +58,18 @@ export function decodeChunks(
     names.forEach((name, column) => {
       const vector = chunk.getColumnVector(column)
       const isPeriod = name === 'reference_period'
+      // Two decimals: the number that is nearest is written as them.
+      const isPercentage = name === 'percentage'
       const end = once.has(name) ? Math.min(count, start === 0 ? 1 : 0) : count
       for (let index = 0; index < end; index += 1) {
         const value = vector.getItem(index)
         const row = rows[start + index] as Record<string, JsonValue>
-        row[name] = isPeriod && typeof value === 'number' ? formatPeriod(value) : decodeValue(value)
+        row[name] =
+          isPeriod && typeof value === 'number'
+            ? formatPeriod(value)
+            : isPercentage && value instanceof DuckDBDecimalValue
+              ? Number(value.toString())
+              : decodeValue(value)
       }
     })
   }

@@ -5,7 +5,7 @@
 import type { DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
 import type { AdmissionTable } from '../sih/datasets.ts'
 
-export type CnesFacts = Exclude<FactDataset, PopulationFacts | AdmissionTable>
+export type CnesFacts = Exclude<FactDataset, PopulationFacts | AdmissionTable | 'federal_health_transfers'>
 
 export interface PreAggregate {
   readonly dataset: CnesFacts

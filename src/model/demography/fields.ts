@@ -4,7 +4,7 @@ import type { Field } from '../types.ts'
 
 export const FIELDS = {
   municipality_code: code('IBGE code of the municipality, 7 digits, as text.'),
-  reference_year: { type: 'integer', unit: 'year', description: 'Year the population refers to.' },
+  reference_year: { type: 'integer', unit: 'year', description: 'Year that the figures refer to.' },
   population_type: code('CENSUS_POPULATION or ESTIMATED_POPULATION.'),
   population: quantity('inhabitants', 'Resident population.'),
 

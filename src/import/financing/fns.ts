@@ -1,0 +1,148 @@
+/**
+ * Transfers of the national health fund (FNS), "Repasse FAF com população": one national file a year, CSV or XLSX.
+ *
+ * In: a file. Out: an account for each published row, gross and net. Which bank account a row is of and its balance have no
+ * reader: the same strategy may stand in two accounts, whose rows are added up later, and VL_SALDO_CONTA is the balance of a
+ * whole account repeated on each of its rows.
+ */
+import type { FoundFile } from '../discover.ts'
+import { ImportError } from '../import-error.ts'
+import type { Session } from '../session.ts'
+import type { AccountRow, SetAsideRow } from './accounts.ts'
+import { readHundredths, readMonth } from './amounts.ts'
+import { isWorkbook, openTable, separatorOf, splitLine } from './records.ts'
+
+/** Columns that are read; the others, bank accounts and balances among them, have no reader. */
+export const FNS_COLUMNS = [
+  'BLOCO',
+  'GRUPO',
+  'ESTRATEGIA',
+  'UF',
+  'CO_MUNICIPIO_IBGE',
+  'TP_REPASSE',
+  'DT_ULTIMA_LIBERACAO',
+  'VL_BRUTO',
+  'VL_LIQUIDO',
+] as const
+type FnsColumn = (typeof FNS_COLUMNS)[number]
+/** Year of the transfers, in extracts of several years; published files say it in their name alone. */
+const YEAR_COLUMNS = ['ANO_COLETA', 'ANO', 'NU_ANO']
+
+const fold = (name: string): string =>
+  name
+    .normalize('NFD')
+    .replaceAll(/\p{Mn}/gu, '')
+    .trim()
+    .toUpperCase()
+
+/** A header is told by what no other file has: a block, a municipality, a gross value. */
+const isHeader = (columns: readonly string[]): boolean => {
+  const folded = columns.map(fold)
+  return (['BLOCO', 'CO_MUNICIPIO_IBGE', 'VL_BRUTO'] as const).every((name) => folded.includes(name))
+}
+
+/** @param head first bytes of the file */
+export function isFnsFile(name: string, head: Buffer): boolean {
+  if (isWorkbook(name)) return /repasse|\bfaf\b|fns/i.test(name)
+  if (!/\.csv$/i.test(name)) return false
+  // The names of columns that tell it have no accents: either encoding will do.
+  const line = head.toString('latin1').split(/\r?\n/)[0] ?? ''
+  return isHeader(splitLine(line.replace(/^\u00ef\u00bb\u00bf/, ''), separatorOf(line)))
+}
+
+const MONTHS = [
+  'janeiro',
+  'fevereiro',
+  'marco',
+  'abril',
+  'maio',
+  'junho',
+  'julho',
+  'agosto',
+  'setembro',
+  'outubro',
+  'novembro',
+  'dezembro',
+]
+
+/** @returns month of `…-acumulado-ate-marco…`, 1 to 12; null where the name says none */
+export function monthOfName(name: string): number | null {
+  const [, month = ''] = /ate[-_ ]+([a-z]+)/.exec(fold(name).toLowerCase()) ?? []
+  const index = MONTHS.indexOf(month)
+  return index < 0 ? null : index + 1
+}
+
+/** The last year that a name has: `…/2021/12/REPASSE-FAF-COM-POPULACAO-2020.csv` is of 2020. */
+const yearOfName = (name: string): number | null => {
+  const years = name.match(/(?<!\d)20\d{2}(?!\d)/g)
+  return years === null ? null : Number(years.at(-1))
+}
+
+/**
+ * @param onRead gets the number of the file's rows, its header, and the newest month of a transfer of each year
+ * @throws ImportError where no year is known, or columns lack
+ */
+export async function* readFns(
+  session: Session,
+  found: FoundFile,
+  onRead: (read: {
+    readonly rows: number
+    readonly columns: readonly string[]
+    readonly lastMonths: ReadonlyMap<number, number>
+  }) => void,
+): AsyncGenerator<AccountRow | SetAsideRow> {
+  const { columns, records } = await openTable(session, found, isHeader)
+  const folded = columns.map(fold)
+  const lacking = FNS_COLUMNS.find((name) => !folded.includes(name))
+  if (lacking !== undefined)
+    throw new ImportError(found.shown, `lacks the column ${lacking}`, 'Import the file as FNS publishes it')
+  const places = new Map<string, number>(
+    [...FNS_COLUMNS, ...YEAR_COLUMNS].map((name) => [name, folded.indexOf(name)]),
+  )
+  const yearAt = YEAR_COLUMNS.map((name) => folded.indexOf(name)).find((place) => place >= 0)
+  const ofName = yearOfName(found.name)
+  if (yearAt === undefined && ofName === null)
+    throw new ImportError(
+      found.shown,
+      'does not say the year of its transfers',
+      'Give it the name it was published with, which ends in the year (REPASSE-FAF-COM-POPULACAO-2024.csv)',
+    )
+  const lastMonths = new Map<number, number>()
+  let rows = 0
+  for await (const { row, cells } of records) {
+    rows += 1
+    const cell = (name: FnsColumn): string => cells[places.get(name) ?? -1] ?? ''
+    const year = yearAt === undefined ? ofName : Number(cells[yearAt])
+    const [gross, net] = [readHundredths(cell('VL_BRUTO')), readHundredths(cell('VL_LIQUIDO'))]
+    const code = cell('CO_MUNICIPIO_IBGE').replace(/\.0$/, '')
+    if (year === null || !Number.isInteger(year) || year < 1990 || year > 2100)
+      yield { row, reason: 'no_year' }
+    else if (gross === null || net === null) yield { row, reason: 'amount_is_no_number' }
+    else if (!/^\d{6,7}$/.test(code)) yield { row, reason: 'no_municipality' }
+    else {
+      const released = readMonth(cell('DT_ULTIMA_LIBERACAO'))
+      // A transfer that was released in the next year belongs to the file's year all the same.
+      const month = released === null ? 0 : Math.floor(released / 100) > year ? 12 : released % 100
+      lastMonths.set(year, Math.max(lastMonths.get(year) ?? 0, month))
+      // Funds of states are listed under a municipality, their capital; the Federal District has one fund.
+      const isOfState = /^EST/i.test(cell('TP_REPASSE')) && !code.startsWith('53')
+      const account = {
+        row,
+        source: 'fns',
+        entity: isOfState ? code.slice(0, 2) : code.slice(0, 6),
+        sphere: isOfState ? 'E' : 'M',
+        year,
+        month: null,
+        period: 'year',
+        category: [cell('BLOCO'), cell('GRUPO'), cell('ESTRATEGIA')],
+        percentage: null,
+      } as const
+      for (const [stage, column, amount] of [
+        ['transferred_gross', 'VL_BRUTO', gross],
+        ['transferred_net', 'VL_LIQUIDO', net],
+      ] as const)
+        yield { ...account, stage, stageName: column, column, amount, raw: cell(column) }
+    }
+  }
+  onRead({ rows, columns, lastMonths })
+}

@@ -1,0 +1,202 @@
+/**
+ * Published tables as records of text: CSV of either separator, in UTF-8 or Latin-1, and the sheet of a workbook. In: a file. Out:
+ * its header, then each record with its row (header = 1). What the columns mean is not known here.
+ *
+ * CSV is read by DuckDB, workbooks by @e965/xlsx. A cell of a workbook is its value, never its display format.
+ */
+import { createReadStream } from 'node:fs'
+import { open, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type CellObject, read } from '@e965/xlsx'
+import { digestFile } from '../../release/digest.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import type { FoundFile } from '../discover.ts'
+import { ImportError } from '../import-error.ts'
+import { quoteText, type Session } from '../session.ts'
+
+export interface PublishedRecord {
+  /** Row of the file, header = 1. */
+  readonly row: number
+  readonly cells: readonly string[]
+}
+
+export interface PublishedTable {
+  readonly columns: readonly string[]
+  readonly records: AsyncIterable<PublishedRecord>
+}
+
+const REMEDY = 'Fetch the file again'
+const HEAD_BYTES = 1 << 16
+/** Records that are in memory at once. */
+const BATCH_ROWS = 20_480
+
+export const isWorkbook = (name: string): boolean => /\.xlsx$/i.test(name)
+
+/** A snapshot of the manifest. @param rows data rows the file publishes */
+export async function snapshotOf(found: FoundFile, publisher: string, rows: number): Promise<Snapshot> {
+  const { bytes, sha256 } = await digestFile(found.path)
+  return { publisher, file: found.name, archive: found.archive, bytes, sha256, rows }
+}
+
+/** @param isHeader is a row the header of the table? The first that is, of a workbook on any sheet */
+export function openTable(
+  session: Session,
+  found: FoundFile,
+  isHeader: (columns: readonly string[]) => boolean,
+): Promise<PublishedTable> {
+  return isWorkbook(found.name) ? openSheet(found, isHeader) : openCsv(session, found, isHeader)
+}
+
+async function openSheet(
+  found: FoundFile,
+  isHeader: (columns: readonly string[]) => boolean,
+): Promise<PublishedTable> {
+  for (const grid of (await readGrids(found)).values()) {
+    const at = grid.findIndex(isHeader)
+    if (at < 0) continue
+    const columns = grid[at] ?? []
+    return { columns, records: recordsOf(grid, at + 1, columns.length) }
+  }
+  throw new ImportError(found.shown, 'has no sheet with the columns that are needed', REMEDY)
+}
+
+async function* recordsOf(
+  grid: readonly (readonly string[])[],
+  first: number,
+  width: number,
+): AsyncGenerator<PublishedRecord> {
+  for (let index = first; index < grid.length; index += 1) {
+    const cells = grid[index] ?? []
+    if (cells.every((cell) => cell === '')) continue
+    yield { row: index + 1, cells: Array.from({ length: width }, (_, column) => cells[column] ?? '') }
+  }
+}
+
+/** @returns every sheet by name, cells as text; index 0 is row 1 */
+export async function readGrids(found: FoundFile): Promise<Map<string, readonly (readonly string[])[]>> {
+  try {
+    const workbook = read(await readFile(found.path), {
+      type: 'buffer',
+      dense: true,
+      cellHTML: false,
+      cellFormula: false,
+      cellText: false,
+    })
+    return new Map(
+      workbook.SheetNames.map((name) => {
+        const rows = (workbook.Sheets[name]?.['!data'] ?? []) as (CellObject | undefined)[][]
+        return [name, Array.from(rows, (row) => Array.from(row ?? [], cellText))]
+      }),
+    )
+  } catch {
+    throw new ImportError(found.shown, 'is not a whole spreadsheet', REMEDY)
+  }
+}
+
+const cellText = (cell: CellObject | undefined): string =>
+  cell?.v === undefined || cell.v === null ? '' : cell.t === 'e' ? '#' : String(cell.v).trim()
+
+async function openCsv(
+  session: Session,
+  found: FoundFile,
+  isHeader: (columns: readonly string[]) => boolean,
+): Promise<PublishedTable> {
+  const encoding = (await isUtf8File(found.path)) ? 'utf-8' : 'windows-1252'
+  const first = (await readHead(found.path, encoding)).split(/\r?\n/)[0] ?? ''
+  const separator = separatorOf(first)
+  const columns = splitLine(first, separator)
+  if (!isHeader(columns))
+    throw new ImportError(found.shown, 'lacks columns that are needed', 'Import the file as it is published')
+  return { columns, records: csvRecords(session, found, encoding, separator, columns.length) }
+}
+
+/** @returns which of both separators a line has more of */
+export const separatorOf = (line: string): ',' | ';' =>
+  line.split(';').length >= line.split(',').length ? ';' : ','
+
+/** Cells of a header line, their quotes taken away. */
+export const splitLine = (line: string, separator: string): string[] =>
+  line
+    .replace(/^\uFEFF/, '')
+    .split(separator)
+    .map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'))
+
+async function* csvRecords(
+  session: Session,
+  found: FoundFile,
+  encoding: string,
+  separator: string,
+  width: number,
+): AsyncGenerator<PublishedRecord> {
+  const path = join(session.scratch, `financing-${found.name.replaceAll(/\W/g, '_')}.csv`)
+  await transcode(found.path, path, encoding)
+  const names = Array.from({ length: width }, (_, index) => `'c${index}': 'VARCHAR'`)
+  // Rows keep the order of the file, so the position of a record is its row.
+  try {
+    await session.run(
+      `CREATE TABLE financing_csv AS SELECT * FROM read_csv(${quoteText(path)}, delim = ${quoteText(separator)}, quote = '"', escape = '"', header = false, skip = 1, columns = {${names.join(', ')}}, auto_detect = false, max_line_size = 4194304)`,
+    )
+  } catch {
+    throw new ImportError(
+      found.shown,
+      'has a row that does not fit its header, or is cut',
+      `${REMEDY}; nothing of it was imported`,
+    )
+  } finally {
+    await rm(path, { force: true })
+  }
+  try {
+    const rows = await session.number('SELECT count(*) FROM financing_csv')
+    for (let first = 0; first < rows; first += BATCH_ROWS) {
+      const batch = await session.connection.runAndReadAll(
+        `SELECT * FROM financing_csv WHERE rowid >= ${first} AND rowid < ${first + BATCH_ROWS} ORDER BY rowid`,
+      )
+      let row = first + 1
+      for (const values of batch.getRows()) {
+        row += 1
+        yield { row, cells: values.map((value) => (value === null ? '' : String(value).trim())) }
+      }
+    }
+  } finally {
+    await session.run('DROP TABLE financing_csv')
+  }
+}
+
+/** Text in UTF-8 without a mark, lines as they are. */
+async function transcode(path: string, destination: string, encoding: string): Promise<void> {
+  const decoder = new TextDecoder(encoding)
+  const target = await open(destination, 'w')
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>)
+      await writeFile(target, decoder.decode(chunk, { stream: true }))
+    await writeFile(target, decoder.decode())
+  } finally {
+    await target.close()
+  }
+}
+
+/** Is a file UTF-8 from its first byte to its last? Latin-1 with an accent nearly never is. */
+export async function isUtf8File(path: string): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>)
+      decoder.decode(chunk, { stream: true })
+    decoder.decode()
+    return true
+  } catch {
+    return false
+  }
+}
+
+const readHead = async (path: string, encoding: string): Promise<string> =>
+  new TextDecoder(encoding).decode(await readFirstBytes(path))
+
+export async function readFirstBytes(path: string): Promise<Buffer> {
+  const handle = await open(path, 'r')
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
