@@ -124,6 +124,11 @@ const FORMULAS: readonly (readonly [RegExp, (...groups: string[]) => string])[] 
     /^Value of the records in reais \(VAL_TOT\): .*\.$/,
     () => 'Valor dos registros em reais (VAL_TOT): aprovado, o que ainda não é pago, em preços da época.',
   ],
+  [
+    /^Transfers of the national health fund \(FNS\) to funds .*\.$/,
+    () =>
+      'Transferências do Fundo Nacional de Saúde (FNS) a fundos de municípios e estados no ano, brutas, em reais da época. Um ano é a competência do seu último mês (2025-12).',
+  ],
   [/^Days in intensive care of the records\.$/, () => 'Dias de terapia intensiva dos registros.'],
   [
     /^SUS beds of each month times its days, added up over the months\.$/,
@@ -175,11 +180,33 @@ const TABLES: Readonly<Record<string, string>> = {
   specialized_services: 'serviços especializados',
   hospital_admissions: 'internações',
   hospital_admissions_by_residence: 'internações por residência',
+  federal_health_transfers: 'transferências federais',
   population: 'população',
   population_by_age: 'população por idade',
 }
 const months = (text: string): string =>
   text.replace(/(\d+) months to /, '$1 meses até ').replace('of any month', 'de nenhum mês')
+
+const TRANSFER_NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
+  [
+    /^federal_health_transfers: is of years, each the period of its last month: (.*)\.$/,
+    (years) => `Transferências federais: são de anos, cada um a competência do seu último mês: ${years}.`,
+  ],
+  [
+    /^federal_health_transfers: (\S+) is the year (\d+) up to its last published transfer\.$/,
+    (month, year) => `Transferências federais: ${month} é o ano ${year} até o último repasse publicado.`,
+  ],
+  [
+    /^federal_health_transfers (\S+): the published file has no row of (\d+) funds of (\w+); .*\.$/,
+    (month, count, uf) =>
+      `Transferências federais ${month}: o arquivo publicado não traz ${count} fundos de ${uf}; o que precisa de um deles fica sem dado.`,
+  ],
+  [
+    /^federal_health_transfers (\S+): the published file has no row of (\d+) municipalities; .*\.$/,
+    (month, count) =>
+      `Transferências federais ${month}: o arquivo publicado não traz ${count} municípios; ficam sem dado e fora das somas.`,
+  ],
+]
 
 /** Notes of answers. Codes of metrics and dimensions in them are put in words afterwards. */
 const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
@@ -270,6 +297,7 @@ const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
     (count, month) =>
       `Leitos não SUS: em ${count} registros de ${month} a fonte registra mais leitos SUS do que leitos; contam como negativos.`,
   ],
+  ...TRANSFER_NOTES,
 ]
 
 const noteInWords = (note: string): string => translate(note, NOTES) ?? note

@@ -56,6 +56,7 @@ const UNITS: Readonly<Record<string, string>> = {
   facilities: 'estabelecimentos',
   facility: 'estabelecimento',
   inhabitants: 'habitantes',
+  inhabitant: 'habitante',
   types: 'tipos',
   admissions: 'internações',
   records: 'registros',

@@ -4,7 +4,7 @@
  * a facility. Totals over what was not collected are null (contract 12); analytics has the same rules in query/coverage.ts.
  */
 import type { Row } from '../engine/types.ts'
-import type { DatasetName } from '../model/datasets.ts'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { NEEDS_OF_FLAG, type Need, type Table } from '../model/needs.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
@@ -164,3 +164,9 @@ export function statesFromRows(
   const found = codes.map((code) => file?.recordsOf(code) ?? null)
   return found.some((each) => each === null) ? undefined : statesOfFacilities(found as (readonly Row[])[])
 }
+
+/** @returns what to say of a list whose release holds nothing of its area */
+export const absenceNotes = (view: ReleaseView, dataset: DatasetName, lacking: string): string[] =>
+  datasetOf(dataset).listsAllPeriods === true && view.components[datasetOf(dataset).area] === null
+    ? [`${dataset}: not collected; ${lacking}.`]
+    : []

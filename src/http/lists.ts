@@ -4,7 +4,7 @@
  */
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import { DATASETS, type DatasetName } from '../model/datasets.ts'
+import { DATASETS, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
 import { filterSchema } from '../query/filters.ts'
@@ -27,6 +27,7 @@ import type { RowItem, RowPage, RowStore } from '../rows/row-store.ts'
 import { toByteString } from './envelope.ts'
 import { facilitiesFromEngine, facilitiesFromRows, withFacilities } from './facility-beside.ts'
 import {
+  absenceNotes,
   facilitiesAsked,
   isIncomplete,
   latestPeriodOf,
@@ -76,6 +77,8 @@ export interface AskedList {
   readonly limit: number
   /** Rows are wanted one by one: something is to be added to each of them. */
   readonly isApart: boolean
+  /** What is said of the whole list beside its rows. */
+  readonly about: Readonly<Record<string, JsonValue>>
 }
 
 /** A release without the area (or without the dataset) has no rows of it. */
@@ -101,7 +104,8 @@ export function choosePeriod(
 ): PeriodChoice {
   if (!DATASETS[dataset].periodic) return null
   const stored = storedPeriods(view, dataset)
-  if (text === 'all') return stored.length === 0 ? null : 'all'
+  if (text === 'all' || (text === undefined && datasetOf(dataset).listsAllPeriods === true))
+    return stored.length === 0 ? null : 'all'
   const registry = tableOf(dataset)
   if (text === undefined)
     return registry === null ? latestPeriod(view, dataset) : latestPeriodOf(view, registry, states)
@@ -185,7 +189,11 @@ function readList(
     includesFacility,
     limit: params.limit === undefined ? route.limit.default : Number(params.limit),
     isApart: includesFacility || place?.near != null,
-    notes: registry === null ? [] : notesOf(view, registry, { states, filters, period }, lacking),
+    about: route.about?.(params) ?? {},
+    notes:
+      registry === null
+        ? absenceNotes(view, dataset, lacking)
+        : notesOf(view, registry, { states, filters, period }, lacking),
   }
 }
 
@@ -250,7 +258,7 @@ function describePage(page: RowPage, list: AskedList, request: RowRequest): Json
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
-    meta: metaOf(list.question.period, list.notes),
+    meta: { ...metaOf(list.question.period, list.notes), ...list.about },
     rows: page.count,
   }
 }

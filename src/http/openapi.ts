@@ -270,6 +270,12 @@ const META: Json = {
       items: { type: 'string' },
       description: 'What to know of the answer, such as what was not collected.',
     },
+    sources: {
+      type: 'array',
+      items: { type: 'object' },
+      description:
+        'Of health financing: what the numbers of each source mean, and what of them may be added.',
+    },
   },
 }
 const PAGINATION: Json = {

@@ -48,7 +48,7 @@ import {
   scopeOf,
 } from './coverage.ts'
 import { allPeriods, askPeriods, listedPeriods, periodsOfMetric } from './periods.ts'
-import { noteOfAges, periodNotes, residenceNotes, scopeNotes } from './plan-notes.ts'
+import { noteOfAges, periodNotes, residenceNotes, scopeNotes, transferNotes } from './plan-notes.ts'
 import { sidesOf } from './population-basis.ts'
 import { checkAccess, checkDimensions } from './query-checks.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
@@ -246,6 +246,7 @@ export function planAggregate(
       ...basisNotes,
       ...describeMissing(missing),
       ...residenceNotes(query, needed, view),
+      ...transferNotes(needed, view),
       ...(scope.states === scope.territory ? [] : scopeNotes(needed, view, tables)),
     ],
     totals: [],

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
-import { DIMENSION_CODES, type DimensionCode, isPopulation } from '../model/dimensions.ts'
+import { DIMENSION_CODES, type DimensionCode, hasUnknowns, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { COLUMN_OF_MEASURE } from '../model/sih/layout.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
@@ -32,6 +32,9 @@ import {
   type PagedAnswer,
   prepareQuery,
 } from './result.ts'
+
+/** Published column of what is transferred. */
+const PUBLISHED_AMOUNTS: Readonly<Record<string, string>> = { transferred_cents: 'VL_BRUTO' }
 
 const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
@@ -87,11 +90,13 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
     hasRows(own) && isKnown
       ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
       : []
-  const records = rows.filter((row) => row.position !== null && row.position !== undefined)
+  // A sum is not known where one of its records has no amount: then none is behind it.
+  const isSum = rows[0]?.total !== null
+  const records = isSum ? rows.filter((row) => row.position !== null && row.position !== undefined) : []
   const sources = isAdmission(own.dataset)
     ? records.map(({ source_file = null }) => [{ source_file }])
     : await readSources(own, records, parts)
-  const total = Number(rows[0]?.total_rows ?? 0)
+  const total = isSum ? Number(rows[0]?.total_rows ?? 0) : 0
   // Cents are shown in reais, as in the cell.
   const unit = side === 'denominator' ? 1 : chosen.unit
   return {
@@ -113,7 +118,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       side,
       key: group as Readonly<Record<string, JsonValue>>,
       value: cell.value,
-      total: isKnown ? Number(rows[0]?.total ?? 0) / unit : null,
+      total: isKnown && isSum ? Number(rows[0]?.total ?? 0) / unit : null,
       scale: chosen.scale,
       decimals: decimalsOf(chosen, plan),
       months: own.over === 'avg' ? own.periods.length : 1,
@@ -265,7 +270,12 @@ function describeRecord(
     sources: sources.map((source) => {
       const column = publishedColumn(plan, measure, source, row, view)
       const place: ProvenanceSource | null = sourceOf(view, source, column ?? '')
-      const raw = isPopulation(plan.dataset) ? source.raw_value : column === null ? null : source[column]
+      const raw =
+        isPopulation(plan.dataset) || hasUnknowns(plan.dataset)
+          ? source.raw_value
+          : column === null
+            ? null
+            : source[column]
       return {
         publisher: place?.publisher ?? null,
         file: place?.file ?? null,
@@ -289,6 +299,7 @@ function publishedColumn(
   view: ReleaseView,
 ): string | null {
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
+  if (dataset === 'federal_health_transfers') return PUBLISHED_AMOUNTS[field ?? ''] ?? null
   if (isAdmission(dataset)) return COLUMN_OF_MEASURE[field ?? ''] ?? null
   if (kind !== 'sum' || dataset === 'facilities') return null
   const period = Number(String(row.reference_period).replace('-', ''))

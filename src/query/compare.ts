@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
@@ -218,7 +218,10 @@ function mergeRows(before: Answered, after: Answered, causes: Causes, language: 
     plan.metrics.forEach((metric, index) => {
       const [was, is] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
       // Nothing is said to have come or gone where one of the releases did not look.
-      const isUnknown = [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true)
+      const source = plan.datasets[metric.numerator.plan]?.dataset
+      const isUnknown =
+        [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true) ||
+        (source !== undefined && hasUnknowns(source) && (was === null || is === null))
       const why = isUnknown ? [] : causesOf(index, metric, newRow ?? oldRow ?? {}, causes)
       if (was !== is || why.length > 0) changed = true
       metrics[metric.code] = {

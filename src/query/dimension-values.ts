@@ -13,7 +13,14 @@ import {
 } from '../model/dimensions.ts'
 import { type Need, needsOfDimensions, tableOfNeed } from '../model/needs.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
-import { includesAll, monthsOf, monthsOfRelease, newestFor, statesCollectedOf } from '../release/collected.ts'
+import {
+  FINANCING_TABLES,
+  includesAll,
+  monthsOf,
+  monthsOfRelease,
+  newestFor,
+  statesCollectedOf,
+} from '../release/collected.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { describeMissing, findMissing, scopeOf, statesLeft } from './coverage.ts'
@@ -61,7 +68,9 @@ export function listFixedValues(
     fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
   if (code === 'reference_period') {
     const periods = allPeriods(
-      [...CNES_FACTS, ...ADMISSION_TABLES].map((dataset) => collectedPeriods(view, dataset)),
+      [...CNES_FACTS, ...ADMISSION_TABLES, ...FINANCING_TABLES].map((dataset) =>
+        collectedPeriods(view, dataset),
+      ),
     )
     return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))

@@ -188,8 +188,8 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
       const codes = codesIn(text)
       const whole = codes.filter((code) => code.length === 7)
       const short = codes.filter((code) => code.length === 6)
-      // municipality_code of population is text; everywhere else the code is an integer.
-      const isText = filter.column === 'municipality_code'
+      // The code is text in the population and in accounts; everywhere else it is an integer.
+      const isText = fieldOf(filter.column).type === 'string'
       const either = [
         ...(whole.length === 0 ? [] : [isAmong(column, isText ? whole : whole.map(Number))]),
         ...(short.length === 0

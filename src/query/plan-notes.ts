@@ -2,7 +2,7 @@
 import { RESIDENCE_DIMENSIONS } from '../model/dimensions.ts'
 import type { Table } from '../model/needs.ts'
 import { ALL_STATES, onlyState, statesCollected } from '../release/collected.ts'
-import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { MetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import { allPeriods } from './periods.ts'
@@ -56,4 +56,47 @@ export function scopeNotes(
   const only = onlyState(view, tables)
   const own = metrics.filter(({ states }) => only !== null && states.size === 1 && states.has(only))
   return own.length === 0 ? [] : [`The release is of ${only} alone: totals are of ${only}.`]
+}
+
+const TRANSFERS = 'federal_health_transfers'
+const DECEMBER = 12
+
+/** Transfers are of years, some of them under way, and of places that the published file has. */
+export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView): string[] {
+  const own = metrics.filter(({ needs }) => needs.includes(TRANSFERS))
+  const manifest = view.components.financing
+  if (own.length === 0 || manifest === null) return []
+  const years = collectedPeriods(view, TRANSFERS)
+  const asked = allPeriods(own.map((metric) => metric.asked))
+  const states = new Set(own.flatMap((metric) => [...metric.states]))
+  const read = asked.filter((period) => years.includes(period))
+  const lacking = Object.entries(manifest.counts).flatMap(([name, count]) => {
+    const [, uf = '', period = ''] = /^funds_without_transfers_([A-Z]{2})_(\d{6})$/.exec(name) ?? []
+    return states.has(uf) && read.includes(Number(period)) ? [{ uf, period: Number(period), count }] : []
+  })
+  return [
+    ...(asked.some((period) => !years.includes(period))
+      ? [
+          `${TRANSFERS}: is of years, each the period of its last month: ${years.map(formatPeriod).join(', ')}.`,
+        ]
+      : []),
+    ...read
+      .filter((period) => period % 100 !== DECEMBER)
+      .map(
+        (period) =>
+          `${TRANSFERS}: ${formatPeriod(period)} is the year ${Math.floor(period / 100)} up to its last published transfer.`,
+      ),
+    ...lacking.map(
+      ({ uf, period, count }) =>
+        `${TRANSFERS} ${formatPeriod(period)}: the published file has no row of ${count} funds of ${uf}; what needs one of them is null.`,
+    ),
+    ...read.flatMap((period) => {
+      const without = manifest.counts[`municipalities_without_transfers_${period}`] ?? 0
+      return without === 0
+        ? []
+        : [
+            `${TRANSFERS} ${formatPeriod(period)}: the published file has no row of ${without} municipalities; they are null, and in no sum.`,
+          ]
+    }),
+  ]
 }

@@ -8,7 +8,7 @@
  */
 import { both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { type DimensionCode, isPopulation } from '../model/dimensions.ts'
+import { type DimensionCode, hasUnknowns, isPopulation } from '../model/dimensions.ts'
 import { factDatasetsOf, isFlowMetric, type Measure, type MetricCode } from '../model/metrics.ts'
 import { isOfTheFacility } from '../model/pre-aggregates.ts'
 import { ALL_STATES, onlyState, tablesOfNeeds } from '../release/collected.ts'
@@ -149,6 +149,8 @@ function addsUp(level: DatasetPlan, fine: DatasetPlan): boolean {
     isSame(level.periods, fine.periods) &&
     level.over === fine.over &&
     level.over !== 'max' &&
+    // What is not known of a group may be known of none of its rows; funds of states are in no municipality.
+    !hasUnknowns(level.dataset) &&
     (isPopulation(level.dataset) || level.periods.length > 0) &&
     (level.periods.length <= 1 || !dropped.includes('reference_period')) &&
     isSame(level.measures, fine.measures) &&

@@ -47,6 +47,8 @@ export const CNES_FACTS = [
 export type MonthlyFacts = Table
 export const isAdmission = (dataset: FactDataset): dataset is AdmissionTable =>
   ADMISSION_TABLES.some((table) => table === dataset)
+export const isCnes = (dataset: FactDataset): dataset is CnesFacts =>
+  CNES_FACTS.some((table) => table === dataset)
 /** Is a service declared as bought from others? */
 export const IS_OUTSOURCED = TEXT(
   "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0",
@@ -123,6 +125,10 @@ function factsDefinition(dataset: MonthlyFacts, period: number): Sql {
     const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
     return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
   }
+  if (dataset === 'federal_health_transfers') {
+    const columns = ['reference_period', 'municipality_ibge_code', ...codeColumns(dataset), ...quantities]
+    return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
+  }
   const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
   return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${table(dataset, period)} WHERE is_active`
@@ -161,7 +167,7 @@ const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
 
 /** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
-  const { cnes, demography, sih } = view.components
+  const { cnes, demography, sih, financing } = view.components
   const relations: ResidentRelation[] = []
   const add = (
     name: string,
@@ -231,6 +237,14 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       )
   }
   for (const period of admissions.slice(0, 1)) addAdmissions(period)
+  // A few thousand rows a year.
+  for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
+    add(
+      `facts federal_health_transfers ${period}`,
+      rowsOf(financing, 'federal_health_transfers', period),
+      factsDefinition('federal_health_transfers', period),
+      codeColumns('federal_health_transfers'),
+    )
   for (const period of older) addPreAggregates(period)
   for (const period of older) addFacts(period)
   for (const period of admissions.slice(1)) addAdmissions(period)

@@ -182,6 +182,7 @@ export const componentsOf = (view: ReleaseView): Record<string, string | null> =
   demography: componentId(view, 'demography'),
   // Of releases that join no admissions nothing is said of them.
   ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
+  ...(view.components.financing === null ? {} : { financing: componentId(view, 'financing') }),
 })
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {

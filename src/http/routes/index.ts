@@ -9,6 +9,7 @@ import { EXPORTS } from './exports.ts'
 import { FACILITIES } from './facilities.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { HEALTH } from './health.ts'
+import { HEALTH_FINANCING } from './health-financing.ts'
 import { OUTLINES } from './outlines.ts'
 import { RELEASES } from './releases.ts'
 import { SPECIALIZED_SERVICES } from './specialized-services.ts'
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...SPECIALIZED_SERVICES,
   ...DEMOGRAPHY,
   ...ADMISSIONS,
+  ...HEALTH_FINANCING,
   ...ANALYTICS,
   ...EXPORTS,
 ]

@@ -6,6 +6,7 @@ import {
   type DimensionCode,
   dimensionOf,
   type FactDataset,
+  hasUnknowns,
   isPopulation,
   RESIDENCE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
@@ -73,7 +74,8 @@ export function datasetCte(plan: DatasetPlan): Sql {
   FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
   const how = plan.over === 'max' ? TEXT('max') : TEXT('sum')
   const outer = plan.measures.map(
-    (_, index) => sql`${how}(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`,
+    (_, index) =>
+      sql`${unlessUnknown(plan.dataset, ident(`measure_${index}`), sql`${how}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
   )
   if (plan.tellsState) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
@@ -82,6 +84,21 @@ export function datasetCte(plan: DatasetPlan): Sql {
     FROM ${factsSource(plan)} AS facts${whereSql}${grouping([...plan.keys, 'reference_period'])}
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
 }
+
+/** A total of rows of which one has no amount is unknown. */
+const unlessUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
+  hasUnknowns(dataset) ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END` : total
+
+/** Funds of states lie in no municipality: where municipalities are told apart, only their own funds count. */
+export const ofMunicipalitiesAlone = ({
+  dataset,
+  keys,
+  filters,
+}: Pick<DatasetPlan, 'dataset' | 'keys' | 'filters'>): boolean =>
+  dataset === 'federal_health_transfers' &&
+  [...keys, ...filters.map(({ dimension }) => dimension)].some(
+    (code) => code === 'municipality' || dimensionOf(code).derivedFrom === 'municipality',
+  )
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
 /** A code as text: a table in memory may hold it as an ENUM. */
@@ -99,7 +116,12 @@ function carriedFacts(plan: DatasetPlan): Sql {
   if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
-  return unionOf(plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
+  const facts = unionOf(
+    plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)),
+  )
+  return ofMunicipalitiesAlone(plan)
+    ? sql`(SELECT * FROM ${facts} AS funds WHERE municipality_ibge_code IS NOT NULL)`
+    : facts
 }
 
 /** The population of the places that residents are grouped or filtered by, under the names that facts have. */
@@ -220,6 +242,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
   // The sum of INTEGER is HUGEINT: it cannot overflow.
   const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
+  if (hasUnknowns(plan.dataset)) return unlessUnknown(plan.dataset, field, total)
   return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
 

@@ -7,6 +7,7 @@ import {
   DERIVED_DIMENSIONS,
   type DimensionCode,
   dimensionOf,
+  hasUnknowns,
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
@@ -234,8 +235,8 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
   const dataset = planOf(plan, place)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
   const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
-  // No population is unknown; no facts is none, where facts were collected.
-  return isPopulation(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
+  // No population is unknown, and so is a place that a published file says nothing of; no facts is none, where facts were collected.
+  return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
 }
 
 /** Was all that a metric needs collected for this group's state and month? null: for every group. */

@@ -6,12 +6,20 @@
  * contributes 1 and the others 0, so that contributions always add up to the cell.
  */
 import { datasetOf } from '../../../model/datasets.ts'
-import { dimensionOf, isPopulation } from '../../../model/dimensions.ts'
+import { dimensionOf, hasUnknowns, isPopulation } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
-import { IS_OUTSOURCED, isAdmission } from '../../resident-relations.ts'
-import { codeText, conditionSql, daysOfMonth, filterColumn, filterCondition, unionOf } from './facts.ts'
+import { IS_OUTSOURCED, isAdmission, isCnes } from '../../resident-relations.ts'
+import {
+  codeText,
+  conditionSql,
+  daysOfMonth,
+  filterColumn,
+  filterCondition,
+  ofMunicipalitiesAlone,
+  unionOf,
+} from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
@@ -45,7 +53,13 @@ const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
   const own = plan.filters.map((filter) =>
     filterCondition(filterColumn(filter.dimension, plan.dataset), filter),
   )
-  return allOf([TEXT(isPeriodic(plan) && !isAdmission(plan.dataset) ? 'is_active' : 'true'), ...own, ...more])
+  // Only the registry has facilities that are closed.
+  const counts = isCnes(plan.dataset)
+    ? 'is_active'
+    : ofMunicipalitiesAlone(plan)
+      ? 'municipality_ibge_code IS NOT NULL'
+      : 'true'
+  return allOf([TEXT(counts), ...own, ...more])
 }
 
 const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
@@ -88,6 +102,11 @@ export function printContributions(
     measure.kind === 'distinct'
       ? sql`CASE WHEN row_number() OVER (PARTITION BY reference_period, ${ident(measure.field ?? '')} ORDER BY ${columns}) = 1 THEN 1 ELSE 0 END`
       : valueSql(measure, plan.periods)
+  const total = TEXT(
+    hasUnknowns(plan.dataset)
+      ? 'CASE WHEN count(*) = count(contribution) THEN coalesce(sum(contribution), 0) END'
+      : 'coalesce(sum(contribution), 0)',
+  )
   const largest =
     plan.over === 'max'
       ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
@@ -107,7 +126,7 @@ page AS (
   QUALIFY position > ${page.offset} AND position <= ${page.offset + page.limit}
 )
 SELECT summary.*, page.*
-FROM (SELECT count(*) AS total_rows, coalesce(sum(contribution), 0) AS total FROM records) AS summary
+FROM (SELECT count(*) AS total_rows, ${total} AS total FROM records) AS summary
 LEFT JOIN page ON true
 ORDER BY position`
 }
@@ -128,7 +147,9 @@ export function printSources(
       ? table('population')
       : dataset === 'population_by_age'
         ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, 'POP' AS source_column, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset)}))`
-        : table(`${dataset}_provenance`, period)
+        : dataset === 'federal_health_transfers'
+          ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset, period)}))`
+          : table(`${dataset}_provenance`, period)
   return sql`SELECT source.*
 FROM ${source} AS source
 SEMI JOIN (SELECT ${join(wanted, ', ')}) AS wanted USING (${columnList(columns)})

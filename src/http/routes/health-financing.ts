@@ -1,0 +1,37 @@
+/** Accounts of health financing (capability analytics.query.read, as the specification has none of its own for them). */
+import { DATASETS } from '../../model/datasets.ts'
+import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/code-lists.ts'
+import { codesIn } from '../../query/filters.ts'
+import type { Route } from '../route.ts'
+
+/** What each source that a list may show means, in both languages. */
+const describeSources = (asked: string | undefined) => {
+  const wanted = asked === undefined ? SOURCE_CODES : codesIn(asked)
+  return SOURCE_CODES.filter((code) => wanted.includes(code)).map((code) => {
+    const { label, means, adds }: SourceText = SOURCES[code]
+    return {
+      source: code,
+      label: label[0],
+      label_en: label[1],
+      means: means[0],
+      means_en: means[1],
+      adds: adds[0],
+      adds_en: adds[1],
+    }
+  })
+}
+
+export const HEALTH_FINANCING: readonly Route[] = [
+  {
+    kind: 'list',
+    path: '/v1/health-financing/sources',
+    summary:
+      'Accounts of health financing by source, government, year, stage and category, each row with the published file and rows it is of; meta.sources says what the numbers of each source mean and what of them may be added.',
+    capability: 'analytics.query.read',
+    dataset: DATASETS.health_financing,
+    filters: Object.keys(DATASETS.health_financing.filters),
+    limit: { default: 25, max: 100 },
+    response: 'HealthFinancingSourcesResponse',
+    about: ({ source }) => ({ sources: describeSources(source) }),
+  },
+]
