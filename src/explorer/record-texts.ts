@@ -18,6 +18,7 @@ export const ATTRIBUTES: Readonly<Record<string, string>> = {
   complexity_code: 'Complexidade (código)',
   financing_code: 'Financiamento (código)',
   processing_uf: 'UF do processamento',
+  entity_code: 'Fundo (código IBGE)',
   residence_municipality_code: 'Município de residência (código IBGE)',
   diagnosis_chapter_code: 'Capítulo da CID-10 (código)',
   diagnosis_category_code: 'Categoria da CID-10 (código)',

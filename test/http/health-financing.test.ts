@@ -17,6 +17,10 @@ const client = await openClient(small.releasesDir, 1, { rows: true })
 t.teardown(() => client.close())
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
 const FILES = `read_parquet('${join(small.releasesDir, small.result.financing ?? '', 'health_financing')}/*/*.parquet', hive_partitioning = true)`
+const PLACES = `read_parquet('${join(small.releasesDir, small.result.demography ?? '', 'municipalities')}/*.parquet')`
+const [[region] = []] = (
+  await connection.runAndReadAll(`SELECT health_region_code FROM ${PLACES} WHERE ibge_code = 1400100`)
+).getRows()
 const KEY = 'reference_period, source, entity_code, sphere, reference_year, period, stage, category_path'
 const LIST = '/v1/health-financing/sources'
 
@@ -61,6 +65,10 @@ t.test('pages laid end to end are the rows of the files', async (t) => {
       "stage = 'transferred_net' AND reference_year = 2026",
     ],
     ['reference_period=2026-04', 'reference_period = 202604'],
+    [
+      `health_region_code=${region}&source=fns`,
+      `source = 'fns' AND CAST(entity_code AS INTEGER) IN (SELECT ibge_code FROM ${PLACES} WHERE health_region_code = '${region}')`,
+    ],
   ] as const) {
     const wanted = await sqlRows(where)
     t.ok(wanted.length > 0, where)

@@ -276,8 +276,14 @@ const WALKS: readonly Walk[] = [
     isShort: true,
   },
 ]
+/** Those of admissions and financing have releases and walks of their own: admissions.test.ts, health-financing.test.ts. */
+const ELSEWHERE: readonly string[] = ['sih', 'financing']
 const LIMITS: Readonly<Record<string, { readonly default: number; readonly max: number }>> =
-  Object.fromEntries(ROUTES.flatMap((route) => (route.kind === 'list' ? [[route.path, route.limit]] : [])))
+  Object.fromEntries(
+    ROUTES.flatMap((route) =>
+      route.kind === 'list' && !ELSEWHERE.includes(route.dataset.area) ? [[route.path, route.limit]] : [],
+    ),
+  )
 const limitOf = (url: string) => {
   const path = (url.split('?')[0] ?? '').replace('/states/RR/', '/states/{uf}/')
   const limit = LIMITS[path]

@@ -2,10 +2,11 @@
  * Metrics of transfers of the Union against their twin in plain SQL over the release's files; what a published file says nothing of is
  * null, alone and in every sum that needs it; years are added up; lineage leads to the published cells.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
@@ -13,7 +14,7 @@ import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { FINANCING_METRICS } from '../fixtures/registry-metrics.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('financing')
 const client = await openClient(small.releasesDir)
@@ -296,6 +297,38 @@ t.test('explain, catalog, members and a report', async (t) => {
   writeFileSync(path, workbook.bytes)
   const verdict = await verifyReport(path, small.releasesDir, null, readSettings({}))
   t.equal(verdict.verdict, 'reproduced', JSON.stringify(verdict).slice(0, 300))
+})
+
+t.test('a corrected year is a difference of its funds', async (t) => {
+  const folder = temporaryFolder('corrected')
+  const fns = join(small.snapshots, 'financing/fns')
+  cpSync(fns, folder, { recursive: true })
+  const name = readdirSync(fns).find((file) => file.includes('2026')) ?? ''
+  const lines = readFileSync(join(fns, name), 'utf8').split('\r\n')
+  const header = (lines[0] ?? '').split(',')
+  const cells = (lines[1] ?? '').split(',')
+  const at = header.indexOf('VL_BRUTO')
+  const before = Math.round(Number(cells[at]) * 100)
+  cells[at] = String((before + 12_345) / 100)
+  writeFileSync(join(folder, name), [lines[0], cells.join(','), ...lines.slice(2)].join('\r\n'))
+  const { analytics } = await importPaths([folder], { releasesDir: small.releasesDir, maxRejected: 0 })
+  const { status, body } = await client.post('/v1/analytics/compare', {
+    old_release_id: small.result.analytics,
+    new_release_id: analytics,
+    metrics: ['federal_health_transfers'],
+    group_by: ['state', 'reference_period'],
+    filters: [stateIs(...STATES)],
+  })
+  t.equal(status, 200, JSON.stringify(body).slice(0, 300))
+  const changed = body.data.filter(
+    (row: { metrics: { federal_health_transfers: { delta: number | null } } }) =>
+      (row.metrics.federal_health_transfers.delta ?? 0) !== 0,
+  )
+  t.equal(changed.length, 1)
+  t.match(changed[0].metrics.federal_health_transfers, {
+    delta: 123.45,
+    causes: [{ side: 'numerator', cause: 'revised', records: 1, delta: 123.45 }],
+  })
 })
 
 t.test('a release that joins no financing answers null', async (t) => {

@@ -89,22 +89,25 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
   }
 }
 
-/** Rows of each dataset's newest month. */
+/** Rows of each dataset's newest month; of financing, whose periods differ by source, of the newest that both releases have. */
 function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
-  const rowsOf = (view: ReleaseView): Map<string, number> =>
+  const rowsOf = (view: ReleaseView, other: ReleaseView): Map<string, number> =>
     new Map(
       componentManifests(view).flatMap((manifest) =>
         Object.entries(manifest.datasets)
           .filter(([name]) => !name.endsWith('_provenance') && !name.startsWith('set_aside'))
-          .map(([name, { periods }]): [string, number] => {
+          .map(([name, { periods: own }]): [string, number] => {
+            const others = other.components.financing?.datasets[name]?.periods ?? []
+            const both = own.filter((period) => others.includes(period))
+            const periods = manifest.area === 'financing' && both.length > 0 ? both : own
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
             const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))
             return [name, files.reduce((sum, { rows }) => sum + rows, 0)]
           }),
       ),
     )
-  const rows = rowsOf(after)
-  const unlike = [...rowsOf(before)].flatMap(([name, was]) => {
+  const rows = rowsOf(after, before)
+  const unlike = [...rowsOf(before, after)].flatMap(([name, was]) => {
     const is = rows.get(name) ?? 0
     return was > 0 && Math.abs(is - was) > was * ROWS_SHARE ? [`${name}: ${was} → ${is}`] : []
   })
