@@ -71,6 +71,14 @@ export async function stageAccounts(
 ): Promise<void> {
   let batch: AccountRow[] = []
   const aside: SetAsideRow[] = []
+  // A national file has a few hundred categories, and each in thousands of rows.
+  const paths = new Map<string, string>()
+  const pathOf = (parts: readonly string[]): string => {
+    const text = parts.join('\u0000')
+    const path = paths.get(text) ?? categoryPath(parts)
+    paths.set(text, path)
+    return path
+  }
   const flush = async (): Promise<void> => {
     const appender = await session.connection.createAppender('financing_accounts')
     const number = (value: bigint | null): void =>
@@ -85,7 +93,7 @@ export async function stageAccounts(
       appender.appendVarchar(account.period)
       appender.appendVarchar(account.stage)
       appender.appendVarchar(account.stageName)
-      appender.appendVarchar(categoryPath(account.category))
+      appender.appendVarchar(pathOf(account.category))
       number(account.amount)
       number(account.percentage)
       appender.appendVarchar(file)

@@ -27,6 +27,10 @@ export const createPlaces = (session: Session, municipalities: string): Promise<
        UNION ALL SELECT code, code, name, uf, NULL FROM (VALUES ${STATE_ROWS}) AS states(code, uf, name)`,
   )
 
+/** A published code of six digits may be a region of the Federal District: that is Brasília. */
+const PUBLISHED_KEY =
+  "CASE WHEN length(a.published_entity) = 6 AND a.published_entity LIKE '53%' THEN '530010' ELSE a.published_entity END"
+
 /** Last month of a year's transfers: YYYY → 1 to 12. */
 export type LastMonths = ReadonlyMap<number, number>
 
@@ -44,19 +48,19 @@ export async function placeAccounts(
   await session.run(
     `CREATE TABLE financing_files AS SELECT * FROM (VALUES ${files.join(', ')}) AS files(source_file, source_sha256, source_rows);
      CREATE TABLE financing_months AS SELECT * FROM (VALUES ${months.length === 0 ? '(0, 12)' : months.join(', ')}) AS months(own_year, last_month);
+     CREATE TABLE financing_keys AS
+       SELECT entity_code AS published_key, entity_code FROM financing_places
+       UNION SELECT code6, entity_code FROM financing_places;
      CREATE TABLE financing_placed AS
        SELECT a.*, p.entity_code, p.name AS entity_name, p.uf, p.municipality_ibge_code,
          a.reference_year * 100 + coalesce(a.month, m.last_month, 12) AS reference_period
        FROM financing_accounts AS a
-       JOIN financing_places AS p ON CASE
-         WHEN length(a.published_entity) = 7 THEN p.entity_code = a.published_entity
-         WHEN length(a.published_entity) = 6 THEN p.code6 = CASE WHEN a.published_entity LIKE '53%' THEN '530010' ELSE a.published_entity END
-         ELSE p.entity_code = a.published_entity END
+       JOIN financing_keys AS k ON k.published_key = ${PUBLISHED_KEY}
+       JOIN financing_places AS p ON p.entity_code = k.entity_code
        LEFT JOIN financing_months AS m ON m.own_year = a.reference_year AND a.source = 'fns';
      INSERT INTO financing_set_aside
        SELECT DISTINCT 'health_financing', source_file, source_row, 'unknown_government' FROM financing_accounts AS a
-       WHERE NOT EXISTS (SELECT 1 FROM financing_places AS p WHERE p.entity_code = a.published_entity OR p.code6 = a.published_entity)
-         AND NOT (length(published_entity) = 6 AND published_entity LIKE '53%')`,
+       ANTI JOIN financing_keys AS k ON k.published_key = ${PUBLISHED_KEY}`,
   )
   await refuseTwins(session)
 }
