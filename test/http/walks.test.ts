@@ -276,14 +276,8 @@ const WALKS: readonly Walk[] = [
     isShort: true,
   },
 ]
-/** Those of admissions and financing have releases and walks of their own: admissions.test.ts, health-financing.test.ts. */
-const ELSEWHERE: readonly string[] = ['sih', 'financing']
 const LIMITS: Readonly<Record<string, { readonly default: number; readonly max: number }>> =
-  Object.fromEntries(
-    ROUTES.flatMap((route) =>
-      route.kind === 'list' && !ELSEWHERE.includes(route.dataset.area) ? [[route.path, route.limit]] : [],
-    ),
-  )
+  Object.fromEntries(ROUTES.flatMap((route) => (route.kind === 'list' ? [[route.path, route.limit]] : [])))
 const limitOf = (url: string) => {
   const path = (url.split('?')[0] ?? '').replace('/states/RR/', '/states/{uf}/')
   const limit = LIMITS[path]
@@ -345,8 +339,8 @@ async function expected({ from, where, key }: Walk): Promise<string[]> {
 
 t.test('there is a walk of every list', async (t) => {
   const walked = new Set(WALKS.map(({ url }) => limitOf(url)))
-  // The release here has no admissions: test/http/admissions.test.ts walks theirs.
-  const { '/v1/sih/monthly': _, ...others } = LIMITS
+  // The release here has neither: test/http/admissions.test.ts and health-financing.test.ts walk theirs.
+  const { '/v1/sih/monthly': _, '/v1/health-financing/sources': __, ...others } = LIMITS
   t.equal(walked.size, new Set(Object.values(others)).size)
 })
 
