@@ -13,7 +13,7 @@ import { readHundredths, readMonth } from './amounts.ts'
 import { isWorkbook, openTable, separatorOf, splitLine } from './records.ts'
 
 /** Columns that are read; the others, bank accounts and balances among them, have no reader. */
-export const FNS_COLUMNS = [
+const FNS_COLUMNS = [
   'BLOCO',
   'GRUPO',
   'ESTRATEGIA',
@@ -34,6 +34,9 @@ const fold = (name: string): string =>
     .replaceAll(/\p{Mn}/gu, '')
     .trim()
     .toUpperCase()
+
+/** @param column as published, with or without accents */
+export const isFnsColumn = (column: string): boolean => FNS_COLUMNS.some((name) => name === fold(column))
 
 /** A header is told by what no other file has: a block, a municipality, a gross value. */
 const isHeader = (columns: readonly string[]): boolean => {
@@ -96,9 +99,7 @@ export async function* readFns(
   const lacking = FNS_COLUMNS.find((name) => !folded.includes(name))
   if (lacking !== undefined)
     throw new ImportError(found.shown, `lacks the column ${lacking}`, 'Import the file as FNS publishes it')
-  const places = new Map<string, number>(
-    [...FNS_COLUMNS, ...YEAR_COLUMNS].map((name) => [name, folded.indexOf(name)]),
-  )
+  const places = new Map<string, number>(FNS_COLUMNS.map((name) => [name, folded.indexOf(name)]))
   const yearAt = YEAR_COLUMNS.map((name) => folded.indexOf(name)).find((place) => place >= 0)
   const ofName = yearOfName(found.name)
   if (yearAt === undefined && ofName === null)

@@ -13,7 +13,7 @@ import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
 import { mergeOutputs, type NamedCheck } from '../write-parquet.ts'
 import { createAccounts, stageAccounts } from './accounts.ts'
-import { FNS_COLUMNS, isFnsFile, monthOfName, readFns } from './fns.ts'
+import { isFnsColumn, isFnsFile, monthOfName, readFns } from './fns.ts'
 import { readFirstBytes, snapshotOf } from './records.ts'
 import {
   isSiconfiFile,
@@ -164,7 +164,7 @@ async function stageTransfers(
       file.name,
       readFns(session, file, ({ rows, columns, lastMonths }) => {
         published = rows
-        headers.add(file.name, columns, FNS_COLUMNS)
+        headers.add(file.name, columns, columns.filter(isFnsColumn))
         for (const [year, month] of lastMonths) {
           released.set(year, Math.max(released.get(year) ?? 0, month))
           const ofName = lastMonths.size === 1 ? monthOfName(file.name) : null
