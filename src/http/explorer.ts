@@ -12,11 +12,12 @@ import { loadVisit } from '../explorer/app.tsx'
 import { type Assets, renderDocument } from '../explorer/document.tsx'
 import { languageOfVisit } from '../explorer/parts/site.tsx'
 import { bodyOf, readQuestion } from '../explorer/question.ts'
+import { REPORT_FORMAT_NAMES } from '../report/formats.ts'
 import type { ApiResponse } from './send.ts'
 
 const API_PREFIX = '/explorer/api'
 /** Formats that the address of a question may ask for. */
-const FORMATS = ['xlsx', 'csv', 'json', 'parquet', 'arrow']
+const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
 /** Paths of the pages, as Fastify writes them. */
 export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
 

@@ -23,6 +23,7 @@ import { digestFile } from '../release/digest.ts'
 import { createArrowWriter } from './arrow.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportFormat } from './formats.ts'
+import { createJsonStatWriter } from './json-stat.ts'
 import { describeReport, type Sign } from './manifest.ts'
 import { createParquetWriter } from './parquet.ts'
 import { type Column, cellsOf, columnsOf, type Language } from './table.ts'
@@ -119,6 +120,8 @@ function createWriter(
       return createParquetWriter(sink, columns)
     case 'xlsx':
       return createXlsxWriter(sink, columns)
+    case 'json-stat':
+      return createJsonStatWriter(sink, plan, columns, language)
   }
 }
 

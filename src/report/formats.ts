@@ -8,6 +8,7 @@ export const REPORT_FORMATS = {
     contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     extension: 'xlsx',
   },
+  'json-stat': { contentType: 'application/vnd.json-stat+json', extension: 'json' },
 } as const satisfies Record<string, { readonly contentType: string; readonly extension: string }>
 
 export type ReportFormat = keyof typeof REPORT_FORMATS

@@ -6,9 +6,11 @@ import { readFile } from 'node:fs/promises'
 import { type CellObject, read as readWorkbook, utils, type WorkBook, type WorkSheet } from '@e965/xlsx'
 import { type Table, tableFromIPC } from 'apache-arrow'
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { TOTAL_LABEL } from '../query/result.ts'
 import { sha256Hex } from '../release/digest.ts'
 import { MANIFEST_KEY } from './arrow.ts'
 import type { ReportFormat } from './formats.ts'
+import { TOTAL_CATEGORY, UNKNOWN_CATEGORY } from './json-stat.ts'
 import type { ReportManifest } from './manifest.ts'
 import { parseManifest, readManifestRows } from './manifest-sheet.ts'
 import { type Cell, type Column, TOTAL_COLUMN } from './table.ts'
@@ -51,7 +53,9 @@ export async function readReport(path: string): Promise<ReadReport> {
     if (error instanceof ReportUnreadable) throw error
     throw new ReportUnreadable(error instanceof Error ? error.message : String(error))
   }
-  throw new ReportUnreadable('is neither a workbook nor a CSV, JSON, Parquet or Arrow report of sus-data')
+  throw new ReportUnreadable(
+    'is neither a workbook nor a CSV, JSON, JSON-stat, Parquet or Arrow report of sus-data',
+  )
 }
 
 /** A value as text: a number with the decimals its column has. */
@@ -130,11 +134,12 @@ interface JsonRow {
 }
 
 function readJson(bytes: Buffer): ReadReport {
-  const report = JSON.parse(bytes.toString()) as {
+  const report = JSON.parse(bytes.toString()) as JsonStat & {
     data?: JsonRow[]
     totals?: { group_by: string[]; data: JsonRow[] }[]
     manifest?: unknown
   }
+  if (report.class === 'dataset') return readJsonStat(report)
   if (report.manifest === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
   const manifest = parseManifest(report.manifest)
   if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
@@ -148,6 +153,70 @@ function readJson(bytes: Buffer): ReadReport {
   )
   const names = manifest.columns.map(({ name }) => name)
   return recordReport('json', manifest, names, rows)
+}
+
+/** Of a cube, what its rows are made of again. */
+interface JsonStat {
+  readonly class?: string
+  readonly id?: readonly string[]
+  readonly size?: readonly number[]
+  readonly dimension?: Readonly<
+    Record<
+      string,
+      {
+        readonly category: {
+          readonly index: readonly string[]
+          readonly label: Readonly<Record<string, string>>
+        }
+        readonly extension?: Readonly<Record<string, Readonly<Record<string, Cell>>>>
+      }
+    >
+  >
+  readonly value?: readonly (number | null)[] | Readonly<Record<string, number>>
+  readonly extension?: { readonly rows?: readonly number[] | null; readonly manifest?: unknown }
+}
+
+function readJsonStat({ id = [], size = [], dimension = {}, value = [], extension }: JsonStat): ReadReport {
+  if (extension?.manifest === undefined)
+    throw new ReportUnreadable('the JSON-stat carries no manifest of sus-data')
+  const manifest = parseManifest(extension.manifest)
+  const groups = id.slice(0, -1)
+  const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
+  const values = value as Readonly<Record<number, number | null>>
+  const places = extension.rows ?? Array.from({ length: manifest.row_count }, (_, place) => place)
+  const rows = places.map((place) => {
+    const members = new Map<string, string>()
+    let rest = place
+    for (let index = groups.length - 1; index >= 0; index -= 1) {
+      const width = size[index] ?? 1
+      members.set(groups[index] ?? '', dimension[groups[index] ?? '']?.category.index[rest % width] ?? '')
+      rest = Math.floor(rest / width)
+    }
+    const isTotal = [...members.values()].includes(TOTAL_CATEGORY) || (groups.length === 0 && place > 0)
+    const level = groups.filter((code) => members.get(code) !== TOTAL_CATEGORY)
+    return manifest.columns.map((column) => {
+      if (column.name === TOTAL_COLUMN)
+        return isTotal ? (level.length === 0 ? 'Total' : `Total: ${level.join(', ')}`) : null
+      if (column.name === 'label') return TOTAL_LABEL
+      const metric = metrics.indexOf(column.name)
+      if (metric >= 0) return cellOf(values[place * metrics.length + metric], column)
+      const code = groups
+        .filter((group) => column.name === group || column.name.startsWith(`${group}_`))
+        .sort((left, right) => right.length - left.length)[0]
+      const member = members.get(code ?? '') ?? ''
+      if (code === undefined || member === TOTAL_CATEGORY) return null
+      const part = column.name.slice(code.length + 1)
+      if (part === 'code' || part === '') return member === UNKNOWN_CATEGORY ? null : member
+      const said = dimension[code]
+      return (part === 'name' ? said?.category.label : said?.extension?.[column.name])?.[member] ?? null
+    })
+  })
+  return recordReport(
+    'json-stat',
+    manifest,
+    manifest.columns.map(({ name }) => name),
+    rows,
+  )
 }
 
 function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }): {

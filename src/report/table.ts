@@ -120,7 +120,8 @@ function partFormula(part: Exclude<Part, 'value'>, code: string, { query, whole 
   }
 }
 
-function dimensionColumns(code: DimensionCode, language: Language): Column[] {
+/** @returns columns of a grouped dimension: code, name, what else is said of a member; of the period one column */
+export function dimensionColumns(code: DimensionCode, language: Language): Column[] {
   const { label, label_en, member } = dimensionOf(code)
   const shown = language === 'en' ? label_en : label
   const texts = TEXTS[language]

@@ -20,7 +20,9 @@ import {
 import { requireDimension } from '../../query/territory.ts'
 import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
+import { Cube, labelOf } from '../../report/json-stat.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
+import { JSON_NAME } from '../formats.ts'
 import { wholeNumber } from '../parameters.ts'
 import { RELEASE_GONE } from '../pin.ts'
 import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
@@ -127,7 +129,10 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
 }
 
 const CSV = 'text/csv'
-const ARROW = 'application/vnd.apache.arrow.stream'
+const ARROW = REPORT_FORMATS.arrow.contentType
+const JSON_STAT = REPORT_FORMATS['json-stat'].contentType
+/** Forms of a query's answer beside JSON. */
+const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
 /** The page of a query as a table: the same rows, made a batch at a time as the client takes them. */
@@ -152,8 +157,23 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
     for (const cells of batches()) yield encoder.encode(cells)
     yield encoder.end()
   }
+  function jsonStat(): Iterable<string> {
+    const cube = new Cube(prepared.plan, columns, language)
+    cube.add({ rows, cells: rows.map((row) => cellsOf(row, prepared.plan, language)) })
+    return cube.json({
+      label: labelOf(columns),
+      notes: summary.notes,
+      extension: {
+        release_id: JSON.stringify(request.view?.id),
+        fingerprint: JSON.stringify(summary.fingerprint),
+        rows_sha256: JSON.stringify(summary.rowsSha256),
+        total_rows: String(summary.total),
+      },
+    })
+  }
+  const content = type === CSV ? csv() : type === JSON_STAT ? jsonStat() : arrow()
   return {
-    content: Readable.from(type === CSV ? csv() : arrow(), { objectMode: false }),
+    content: Readable.from(content, { objectMode: false }),
     contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
     headers: {
       'x-report-fingerprint': summary.fingerprint,
@@ -164,8 +184,8 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
 }
 
 async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {
-  const type = request.preferred(['application/json', CSV, ARROW])
-  if (type !== 'application/json') return answerTable(request, body, type)
+  const type = request.preferred([JSON_NAME, ...TABLE_TYPES])
+  if (type !== JSON_NAME) return answerTable(request, body, type)
   const answer = await answerQuery(body, partsOf(request))
   return { ...answer, rows: answer.data.length }
 }
@@ -212,7 +232,7 @@ export const ANALYTICS: readonly Route[] = [
     response: 'AnalyticsQueryResponse',
     bodyPin: readPin,
     body: bodySchema,
-    produces: [CSV, ARROW],
+    produces: TABLE_TYPES,
     handle: (request) => answerAnalytics(request, request.body),
   },
   {
@@ -227,7 +247,7 @@ export const ANALYTICS: readonly Route[] = [
     response: 'AnalyticsQueryResponse',
     query: { q: z.string().min(2).max(16_000) },
     bodyPin: (_body, { q }) => readLinkedPin(q),
-    produces: [CSV, ARROW],
+    produces: TABLE_TYPES,
     handle: (request) => answerAnalytics(request, readLinkedQuery(request.query.q)),
   },
   {
