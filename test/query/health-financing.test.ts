@@ -10,6 +10,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
+import { checkPromotion } from '../../tools/promotion/run.ts'
 import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
@@ -325,6 +326,9 @@ t.test('a corrected year is a difference of its funds', async (t) => {
       (row.metrics.federal_health_transfers.delta ?? 0) !== 0,
   )
   t.equal(changed.length, 1)
+  const { checks } = await checkPromotion(small.releasesDir, analytics)
+  const [rows] = checks.filter(({ name }) => name === 'rows of the newest month')
+  t.equal(rows?.met, true, 'reports of later months that it does not have are no loss of transfers')
   t.match(changed[0].metrics.federal_health_transfers, {
     delta: 123.45,
     causes: [{ side: 'numerator', cause: 'revised', records: 1, delta: 123.45 }],
