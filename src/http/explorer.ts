@@ -13,6 +13,7 @@ import { type Assets, renderDocument } from '../explorer/document.tsx'
 import { languageOfVisit } from '../explorer/parts/site.tsx'
 import { bodyOf, readQuestion } from '../explorer/question.ts'
 import { REPORT_FORMAT_NAMES } from '../report/formats.ts'
+import { originOf } from './origin.ts'
 import type { ApiResponse } from './send.ts'
 
 const API_PREFIX = '/explorer/api'
@@ -71,13 +72,6 @@ function apiOf(inject: Inject, key: string, language: string): Api {
         payload: JSON.stringify(body),
       }) as Promise<Answer>,
   }
-}
-
-/** What the visitor's browser calls this server; a proxy in front says by which protocol. '' where that is no address. */
-function originOf(headers: IncomingHttpHeaders): string {
-  const protocol = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
-  const origin = `${protocol}://${headers.host ?? ''}`
-  return URL.canParse(origin) && new URL(origin).origin === origin ? origin : ''
 }
 
 interface Asset {

@@ -24,6 +24,7 @@ import { isAny, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
+import { originOf } from './origin.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
 import { languageOf } from './problem.ts'
@@ -275,6 +276,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     publicKey: parts.publicKey,
     key: request.state.key,
     language: languageOf(headers['accept-language']),
+    origin: originOf(headers),
     isHead: request.method === 'HEAD',
     conditions: {
       ifNoneMatch: headers['if-none-match'],

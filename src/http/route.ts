@@ -84,6 +84,8 @@ export interface HandlerRequest {
     readonly ifRange: string | undefined
     readonly range: string | undefined
   }
+  /** Scheme and host that the client reached the server by. */
+  readonly origin: string
   /** The client wants the headers only. */
   readonly isHead: boolean
   readonly parameters: Readonly<Record<string, string>>

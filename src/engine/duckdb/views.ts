@@ -8,8 +8,8 @@ import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
 
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export const viewName = (schema: string, dataset: string, period: number | null): string =>
   `${quoteName(schema)}.${quoteName(period === null ? dataset : `${dataset}__${period}`)}`
@@ -63,10 +63,14 @@ function createView(
   columns: string,
   periodic: boolean,
 ): string {
-  // Provenance tables keep the published columns, which differ between file families: union by name.
   // file_row_number is a row's place in its partition, which is in key order.
-  const options = periodic
-    ? "file_row_number = true, hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
-    : 'file_row_number = true, hive_partitioning = false'
+  const options = `file_row_number = true, ${fileOptions(periodic)}`
   return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT ${columns} FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
 }
+
+/** Options of read_parquet over a dataset's files; @param periodic there is a folder for each month */
+export const fileOptions = (periodic: boolean): string =>
+  // Provenance tables keep the published columns, which differ between file families: union by name.
+  periodic
+    ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
+    : 'hive_partitioning = false'

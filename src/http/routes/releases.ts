@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import parseRange from 'range-parser'
+import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
+import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { formatPeriod } from '../../release/view.ts'
@@ -94,6 +96,24 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     : answer(206, stream, { ...length, 'content-range': `bytes ${start}-${end}/${bytes}` })
 }
 
+/** Manifests of a release: of an analytics release, those it joins, too. @throws AppError 'not_found' */
+async function manifestsOf({ parameters, releases }: HandlerRequest): Promise<Manifest[]> {
+  const own = await releases.locate(parameters.release_id ?? '')
+  if (own === null) throw new AppError('not_found')
+  const joined = await Promise.all(Object.values(own.manifest.components).map((id) => releases.locate(id)))
+  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])]
+}
+
+const fileAddress = (origin: string, releaseId: string, path: string): string =>
+  `${origin}/v1/releases/${releaseId}/files/${path}`
+
+/** What never changes, but for the address that it is asked by. */
+const textOf = (content: string, contentType: string): FileResult => ({
+  content,
+  contentType,
+  headers: { 'cache-control': 'private, no-cache' },
+})
+
 export const RELEASES: readonly Route[] = [
   {
     kind: 'custom',
@@ -123,6 +143,38 @@ export const RELEASES: readonly Route[] = [
       const release = await releases.locate(parameters.release_id ?? '')
       if (release === null) throw new AppError('not_found')
       return { data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue, rows: 1 }
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/releases/{release_id}/datapackage.json',
+    summary: 'The files and columns of a release as a Data Package, for data catalogues.',
+    capability: 'any',
+    release: null,
+    response: 'ReleaseFileResponse',
+    produces: ['application/json'],
+    handle: async (request) => {
+      const [manifest] = await manifestsOf(request)
+      if (manifest === undefined) throw new AppError('not_found')
+      const address = (path: string): string => fileAddress(request.origin, manifest.release_id, path)
+      return textOf(`${JSON.stringify(dataPackage(manifest, address))}\n`, 'application/json')
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/releases/{release_id}/attach.sql',
+    summary: 'A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.',
+    capability: 'any',
+    release: null,
+    response: 'ReleaseFileResponse',
+    produces: ['application/sql'],
+    handle: async (request) => {
+      const script = attachScript(await manifestsOf(request), (id, path) =>
+        fileAddress(request.origin, id, path),
+      )
+      return textOf(script, 'application/sql; charset=utf-8')
     },
   },
   {

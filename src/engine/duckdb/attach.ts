@@ -1,0 +1,41 @@
+/**
+ * A release as a script for DuckDB: views over its files by HTTP, so that anybody's DuckDB asks the very bytes that answers are
+ * made of. In: manifests, and where the files are served. Out: SQL. The key stands in no line of it.
+ */
+import { selectList } from '../../model/stored-columns.ts'
+import type { Manifest } from '../../release/manifest.ts'
+import { fileOptions, quoteName, quoteText } from './views.ts'
+
+/**
+ * @param manifests of a release, or of an analytics release and those it joins
+ * @param address of a file: its release and path in it
+ */
+export function attachScript(
+  manifests: readonly Manifest[],
+  address: (releaseId: string, path: string) => string,
+): string {
+  const [{ release_id: schema = '' } = {}] = manifests
+  const views = manifests.flatMap((manifest) =>
+    Object.entries(manifest.datasets).map(([name, { fields, periods }]) => {
+      const files = manifest.files
+        .filter(({ path }) => path.startsWith(`${name}/`))
+        .map(({ path }) => `  ${quoteText(address(manifest.release_id, path))}`)
+      const columns = selectList(
+        name,
+        fields.map((field) => field.name),
+      )
+      return `CREATE OR REPLACE VIEW ${quoteName(schema)}.${quoteName(name)} AS SELECT ${columns} FROM read_parquet([
+${files.join(',\n')}
+], ${fileOptions(periods.length > 0)});`
+    }),
+  )
+  return `-- sus-data, release ${schema}
+-- DuckDB reads only the parts of the files that a query needs. First, with a key of the server:
+--   CREATE SECRET sus_data (TYPE http, BEARER_TOKEN 'sus_…');
+INSTALL httpfs;
+LOAD httpfs;
+CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)};
+${views.join('\n')}
+USE ${quoteName(schema)};
+`
+}
