@@ -9,9 +9,9 @@ import {
   DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
-  PLACE_DIMENSIONS,
+  isPlace,
 } from '../model/dimensions.ts'
-import { type Need, needsOfDimensions, tableOfNeed } from '../model/needs.ts'
+import { type Need, needsOfDimensions, type Table, tableOfNeed } from '../model/needs.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import {
   FINANCING_TABLES,
@@ -20,6 +20,7 @@ import {
   monthsOfRelease,
   newestFor,
   statesCollectedOf,
+  tablesBeside,
 } from '../release/collected.ts'
 import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
@@ -27,9 +28,13 @@ import { describeMissing, findMissing, scopeOf, statesLeft } from './coverage.ts
 import { printMemberCounts } from './dialect/duckdb/facts.ts'
 import { foldText } from './filters.ts'
 import { allPeriods, listedPeriods, periodsMeeting } from './periods.ts'
+import { residenceNotes } from './plan-notes.ts'
 import type { QueryFilter } from './request.ts'
-import { CNES_FACTS } from './resident-relations.ts'
+import { CNES_FACTS, isAdmission } from './resident-relations.ts'
 import { type AnswerParts, statesOfFacilities } from './result.ts'
+
+/** Tables whose records are counted beside members. */
+const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADMISSION_TABLES]
 
 export interface DimensionValue {
   readonly code: string | number
@@ -68,9 +73,7 @@ export function listFixedValues(
     fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
   if (code === 'reference_period') {
     const periods = allPeriods(
-      [...CNES_FACTS, ...ADMISSION_TABLES, ...FINANCING_TABLES].map((dataset) =>
-        collectedPeriods(view, dataset),
-      ),
+      [...COUNTED, ...FINANCING_TABLES].map((dataset) => collectedPeriods(view, dataset)),
     )
     return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
@@ -135,8 +138,9 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
 
 /**
  * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
- * those of active facilities, in the dataset's newest month unless the filters or the dimension choose months. null where
- * the dataset was not collected for the states that the number is about.
+ * those of active facilities and those of admissions, in the dataset's newest month unless the filters or the dimension choose
+ * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions
+ * at all, nothing is said of them.
  * @throws AppError 'incompatible_dimension' when no dataset carries them all
  */
 export async function countFacts(
@@ -146,8 +150,10 @@ export async function countFacts(
   { engine, view, capabilities, options }: CountParts,
 ): Promise<MemberCounts> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
-  const carrying = CNES_FACTS.filter((dataset) =>
-    dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+  const carrying = COUNTED.filter(
+    (dataset) =>
+      (view.components.sih !== null || !isAdmission(dataset)) &&
+      dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (carrying.length === 0)
     throw new AppError('incompatible_dimension', {
@@ -160,7 +166,7 @@ export async function countFacts(
           parameter: 'filters',
           message: both(`não combina com ${code}`, `does not go with ${code}`),
           allowed: DIMENSION_CODES.filter((other) =>
-            CNES_FACTS.some((dataset) =>
+            COUNTED.some((dataset) =>
               [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
             ),
           ),
@@ -169,19 +175,17 @@ export async function countFacts(
     })
   const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
   const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
-  const scope = scopeOf(
-    filters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension)),
-    await statesOfFacilities(filters, engine, view, options),
-    view,
-  )
+  const ofFacilities = await statesOfFacilities(filters, engine, view, options)
+  const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
   const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
   const notes: string[] = []
   for (const dataset of readable) {
+    const tables = tablesBeside(dataset)
+    const scope = scopeOf(placeFilters, ofFacilities, view, tables)
     const needs: readonly Need[] = [dataset, ...needsOfDimensions(dimensions)]
-    const asked = periodsOf(code, needs, filters, scope.states, view)
+    const asked = periodsOf(code, needs, tables, filters, scope.states, view)
     // What a place has is its own: what other states lack takes nothing from it.
-    const isPlaced = PLACE_DIMENSIONS.has(code)
-    const states = code === 'facility' ? scope.territory : isPlaced ? scope.places : scope.states
+    const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
     for (const member of members) {
       const own = ownStates(code, member, states)
       const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked
@@ -192,7 +196,10 @@ export async function countFacts(
       if (ofMember !== undefined) ofMember[dataset] = isKnown ? 0 : null
     }
     const metric = { code: `facts.${dataset}`, needs, states, asked }
-    notes.push(...describeMissing(findMissing([metric], view, monthsOfRelease(view))))
+    notes.push(
+      ...describeMissing(findMissing([metric], view, monthsOfRelease(view, tables))),
+      ...residenceNotes({ group_by: [code], filters }, [metric], view),
+    )
     const periods = asked.filter((period) => collectedPeriods(view, dataset).includes(period))
     if (periods.length === 0 || members.length === 0) continue
     const codes = code === 'reference_period' ? periods : members.map((member) => member.code)
@@ -213,24 +220,25 @@ function ownStates(
 ): ReadonlySet<string> {
   const dimension = code === 'facility' ? 'municipality' : code
   const value = code === 'facility' ? municipality : member
-  if (!PLACE_DIMENSIONS.has(dimension) || value === null) return states
+  if (!isPlace(dimension) || value === null) return states
   const own = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
   return new Set([...own].filter((uf) => states.has(uf)))
 }
 
-/** @returns months asked for; without any, the newest of the states */
+/** @param beside tables of the same release @returns months asked for; without any, the newest of the states */
 function periodsOf(
   code: DimensionCode,
   needs: readonly Need[],
+  beside: readonly Table[],
   filters: readonly QueryFilter[],
   states: ReadonlySet<string>,
   view: ReleaseView,
 ): readonly number[] {
   const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
-  const held = monthsOf(view, states)
+  const tables = needs.map(tableOfNeed)
+  const held = monthsOf(view, states, beside)
   if (chosen.length > 0) return listedPeriods(chosen) ?? periodsMeeting(chosen, held)
   if (code === 'reference_period') return held
-  const tables = needs.map(tableOfNeed)
   const newest = newestFor(held, states, (period) => [statesCollectedOf(view, tables, period)])
   return newest === null ? [] : [newest]
 }

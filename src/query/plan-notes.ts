@@ -31,8 +31,8 @@ export function periodNotes(metrics: readonly MetricNeeds[]): string[] {
 
 /** Residents are admitted in other states, too: what was not collected there is not in their numbers. */
 export function residenceNotes(
-  query: AnalyticsQuery,
-  metrics: readonly MetricNeeds[],
+  query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
+  metrics: readonly Pick<MetricNeeds, 'asked'>[],
   view: ReleaseView,
 ): string[] {
   if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
