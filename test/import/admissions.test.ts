@@ -328,7 +328,7 @@ function personalTexts(): Set<string> {
   const all = listMunicipalities(chance)
   const plan = planFacilities(all, new Set(['RR', 'AC', 'AP']), 4000, chance)
   for (const uf of ['RR', 'AC'])
-    for (const row of admissionRows(uf, 202605, 0, { plan, all, chance, rate: 0.0004 }))
+    for (const row of admissionRows(uf, 202605, 0, { plan, all, chance, rate: 0.0004 }).rows)
       for (const column of [
         'N_AIH',
         'CEP',

@@ -9,8 +9,8 @@ export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
   usage: [
-    'demo [--scale small|national] [--states UF,UF] [--periods N] [--admissions] [--financing] [--seed N] [--out DIR]',
-    'demo --gaps [--seed N] [--out DIR]',
+    'demo [--scale small|national] [--states UF,UF] [--periods N] [--without-admissions] [--financing] [--seed N] [--out DIR]',
+    'demo --gaps [--without-admissions] [--seed N] [--out DIR]',
   ],
   options: {
     scale: {
@@ -28,7 +28,7 @@ export const command: Command = {
       type: 'boolean',
       help: 'Months from 2009-12 to 2026-05 of which states, tables and whole months are missing, as files by state; small.',
     },
-    admissions: { type: 'boolean', help: 'Hospital admissions of every month, too.' },
+    'without-admissions': { type: 'boolean', help: 'Leave hospital admissions out.' },
     financing: { type: 'boolean', help: 'Health financing, too: FNS, SICONFI and SIOPS.' },
     seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },
     out: { type: 'string', value: 'DIR', help: 'Folder to write to. Default data/demo.' },
@@ -57,7 +57,7 @@ export const command: Command = {
         seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
         gaps,
         ...(states === undefined ? {} : { states }),
-        admissions: args.values.admissions === true,
+        admissions: args.values['without-admissions'] !== true,
         financing: args.values.financing === true,
         onProgress: (step) => progress.step(step),
       })

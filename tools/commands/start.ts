@@ -54,7 +54,7 @@ function readExplorerKey(file: string): string | null {
 }
 
 /** Steps of making and importing one demonstration month: what the bar counts. */
-const DEMONSTRATION_STEPS = 28
+const DEMONSTRATION_STEPS = 59
 
 /** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
@@ -73,16 +73,17 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
       scale,
       periods: 1,
       seed: 1,
+      admissions: true,
       onProgress: (step) => progress.step(`demonstration: ${step}`),
     })
-    const { analytics, cnes, demography } = await importPaths([snapshots], {
+    const { analytics, cnes, demography, sih } = await importPaths([snapshots], {
       releasesDir: settings.releasesDir,
       maxRejected: DEFAULT_MAX_REJECTED,
       makesRows: true,
       onProgress: (step) => progress.step(`import: ${step}`),
     })
     progress.step('verify')
-    for (const id of [demography, cnes, analytics])
+    for (const id of [demography, cnes, sih, analytics])
       if (id !== null) await verifyRelease(settings.releasesDir, id)
     await promoteRelease(settings.releasesDir, analytics)
     progress.stop()

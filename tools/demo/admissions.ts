@@ -6,7 +6,7 @@
  * With the traps of real files: continuations of long stays, admissions that ended months before, rows that are there twice, values
  * of 0, residents of other states, codes that are not known, and personal data in every column that has some.
  */
-import { type DbfColumn, dbfHeader } from './dbf.ts'
+import { type DbfColumn, dbfHeader, recordBytes } from './dbf.ts'
 import { cnesOf, type FacilityPlan, isClosed } from './facilities.ts'
 import type { DemoMunicipality } from './geography.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
@@ -35,29 +35,67 @@ export const ADMISSION_COLUMNS: readonly DbfColumn[] = text(
 
 type Cells = Readonly<Record<string, string>>
 
-/** Columns of numbers stand to the right; a value has two decimals. @param rows cells by column, a missing one is blank or 0 */
-export function admissionsDbf(
+const BLANK = 0x20
+/** Records that are written at once: about 700 KB. */
+const CHUNK_RECORDS = 1000
+
+/**
+ * A table a chunk at a time, so that memory does not grow with its rows. Columns of numbers stand to the right; a value has two
+ * decimals.
+ * @param rows cells by column, a missing one is blank or 0
+ * @param count how many there are
+ */
+export function* admissionChunks(
+  columns: readonly DbfColumn[],
+  rows: Iterable<Cells>,
+  count: number,
+  made: readonly [number, number, number],
+): Generator<Buffer> {
+  yield dbfHeader(columns, count, made)
+  const size = recordBytes(columns)
+  const places: Record<string, DbfColumn & { readonly start: number }> = {}
+  const empty = Buffer.alloc(size, ' ')
+  let start = 1
+  for (const column of columns) {
+    places[column.name] = { ...column, start }
+    const isValue = column.name.startsWith('VAL_') || column.name === 'US_TOT'
+    if (column.type === 'N') empty.write((isValue ? '0.00' : '0').padStart(column.width), start, 'latin1')
+    start += column.width
+  }
+  let chunk = Buffer.alloc(0)
+  let at = 0
+  for (const row of rows) {
+    if (at === chunk.length) {
+      if (at > 0) yield chunk
+      chunk = Buffer.allocUnsafe(size * CHUNK_RECORDS)
+      at = 0
+    }
+    empty.copy(chunk, at)
+    for (const name in row) {
+      const place = places[name]
+      if (place !== undefined) writeCell(chunk, at + place.start, place, row[name] ?? '')
+    }
+    at += size
+  }
+  yield chunk.subarray(0, at)
+  yield Buffer.from([0x1a])
+}
+
+/** Letters one by one: the cells are too short for a call of Buffer.write each. */
+function writeCell(chunk: Buffer, start: number, { type, width }: DbfColumn, text: string): void {
+  const length = Math.min(text.length, width)
+  // The number that a column has where a row says nothing may be longer than the row's own.
+  const begin = type === 'N' ? start + width - length : start
+  for (let index = start; index < begin; index += 1) chunk[index] = BLANK
+  for (let index = 0; index < length; index += 1) chunk[begin + index] = text.charCodeAt(index)
+}
+
+/** @param rows cells by column, a missing one is blank or 0 @returns bytes of a whole table */
+export const admissionsDbf = (
   columns: readonly DbfColumn[],
   rows: readonly Cells[],
   made: readonly [number, number, number],
-): Buffer {
-  const zero = (name: string): string => (name.startsWith('VAL_') || name === 'US_TOT' ? '0.00' : '0')
-  const records = rows.map(
-    (row) =>
-      ` ${columns
-        .map(({ name, type, width }) =>
-          type === 'N'
-            ? (row[name] ?? zero(name)).padStart(width)
-            : (row[name] ?? '').slice(0, width).padEnd(width),
-        )
-        .join('')}`,
-  )
-  return Buffer.concat([
-    dbfHeader(columns, rows.length, made),
-    Buffer.from(records.join(''), 'latin1'),
-    Buffer.from([0x1a]),
-  ])
-}
+): Buffer => Buffer.concat([...admissionChunks(columns, rows, rows.length, made)])
 
 /** Procedures with their usual diagnosis, days, and value in cents; names are those of SIGTAP. */
 const PROCEDURES = [
@@ -91,45 +129,89 @@ export interface PublishedAdmissions {
   readonly states: readonly string[]
 }
 
-/** @returns files of a month by name; a state without a hospital has none */
-export function admissionFiles(
+/** A file that is made as it is written. */
+export interface AdmissionFile {
+  readonly name: string
+  readonly chunks: Iterable<Buffer>
+}
+
+/** @returns files of a month; a state without a hospital has none */
+export function* admissionFiles(
   { period, states }: PublishedAdmissions,
   age: number,
   context: AdmissionContext,
-): (readonly [name: string, bytes: Buffer])[] {
+): Generator<AdmissionFile> {
   const made = [Math.floor(period / 100) % 100, period % 100, 28] as const
-  return states.flatMap((uf) => {
-    const rows = admissionRows(uf, period, age, context)
+  for (const uf of states) {
+    const { count, rows } = admissionRows(uf, period, age, context)
     const name = `RD${uf}${String(period).slice(2)}.dbf`
-    return rows.length === 0 ? [] : [[name, admissionsDbf(ADMISSION_COLUMNS, rows, made)] as const]
-  })
+    if (count > 0) yield { name, chunks: admissionChunks(ADMISSION_COLUMNS, rows, count, made) }
+  }
 }
 
-const cents = (value: number): string => (value / 100).toFixed(2)
-const dateText = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
+const cents = (value: number): string => {
+  const digits = String(value).padStart(3, '0')
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
 
-/** @returns rows of a state's month, in file order */
-export function admissionRows(uf: string, period: number, age: number, context: AdmissionContext): Cells[] {
+/** Days by their number since 1970: to write a date anew takes a tenth of the time of a row. */
+const DATES = new Map<number, string>()
+function dateText(time: number): string {
+  const day = Math.floor(time / DAY_MS)
+  const known = DATES.get(day) ?? new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
+  DATES.set(day, known)
+  return known
+}
+
+const REPEATED_EVERY = 97
+const REPEATED_AT = 11
+
+/** @returns rows of a state's month, in file order, and how many they are */
+export function admissionRows(
+  uf: string,
+  period: number,
+  age: number,
+  context: AdmissionContext,
+): { readonly count: number; readonly rows: Iterable<Cells> } {
   const { plan, all, rate } = context
   const towns = all.filter((town) => town.uf === uf)
   const hospitals: number[] = []
   for (let index = 0; index < plan.count; index += 1)
     if (plan.isHospital[index] === 1 && all[plan.place[index] ?? 0]?.uf === uf && !isClosed(plan, index, age))
       hospitals.push(index)
-  if (hospitals.length === 0) return []
+  if (hospitals.length === 0) return { count: 0, rows: [] }
   const inhabitants = towns.reduce((sum, { census }) => sum + (census ?? 0), 0)
   const wanted = Math.max(40, Math.round(inhabitants * rate))
   const stateCode = towns[0]?.stateCode ?? 0
-  const rows: Cells[] = []
-  for (let number = 0; number < wanted; number += 1) {
-    // A place of its own for every admission of every month and state.
-    const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
-    const row = admissionRow(slot, number, period, hospitals, stateCode, towns, context)
-    rows.push(row)
-    // Published twice: both count.
-    if (number % 97 === 11) rows.push(row)
+  function* rows(): Generator<Cells> {
+    for (let number = 0; number < wanted; number += 1) {
+      // A place of its own for the admissions of every month and state, but of the largest, whose last are the next month's first.
+      const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
+      const row = admissionRow(slot, number, period, hospitals, stateCode, towns, context)
+      yield row
+      // Published twice: both count.
+      if (number % REPEATED_EVERY === REPEATED_AT) yield row
+    }
   }
-  return rows
+  const repeated = Math.floor((wanted - 1 - REPEATED_AT + REPEATED_EVERY) / REPEATED_EVERY)
+  return { count: wanted + repeated, rows: { [Symbol.iterator]: rows } }
+}
+
+/** CNPJs of hospitals, each made once. */
+const CNPJS = new Map<number, string>()
+function cnpjOf(hospital: number): string {
+  const known = CNPJS.get(hospital) ?? inventCnpj(hospital)
+  CNPJS.set(hospital, known)
+  return known
+}
+
+/** CPFs of so many invented persons, each made once: two of a row's are check digits over check digits. */
+const PERSONS = 9973
+const CPFS = new Map<number, string>()
+function cpfOf(person: number): string {
+  const known = CPFS.get(person) ?? inventCpf(person * 90_011 + 7)
+  CPFS.set(person, known)
+  return known
 }
 
 function admissionRow(
@@ -179,13 +261,13 @@ function admissionRow(
       : number % 307 === 8
         ? '999999'
         : String(Math.floor((residence?.code ?? 0) / 10))
-  const person = inventCpf(slot % 900_000_007)
+  const person = cpfOf(slot % PERSONS)
   return {
     UF_ZI: `${stateCode}0000`,
     ANO_CMPT: String(year),
     MES_CMPT: String(month).padStart(2, '0'),
     ESPEC: '03',
-    CGC_HOSP: inventCnpj(hospital),
+    CGC_HOSP: cnpjOf(hospital),
     N_AIH: String(stateCode * 10 ** 11 + (slot % 10 ** 10)).slice(0, 13),
     IDENT: isContinued ? '5' : '1',
     CEP: String(69_000_000 + (slot % 900_000)),

@@ -5,7 +5,7 @@
  * the same bytes for the same seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
  */
 import { createWriteStream } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -49,7 +49,7 @@ export interface DemonstrationOptions {
   readonly states?: readonly string[]
   /** Months, tables and states of which some are missing (MONTHS_WITH_GAPS) instead of `periods` whole months. */
   readonly gaps?: boolean
-  /** Hospital admissions, too: of every month but one of Amapá, which comes late. */
+  /** Hospital admissions, too: of every month, but of several the newest of Amapá comes late. */
   readonly admissions?: boolean
   /** Health financing, too: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
   readonly financing?: boolean
@@ -72,11 +72,11 @@ const SCALES = {
     equipment: 1_348_380,
     services: 1_442_080,
     ufs: null,
-    admissions: 0.0054,
+    admissions: 0.0069,
   },
 } as const
 const NEWEST = 202605
-/** Its admissions of the newest month are not there yet. */
+/** Its admissions of the newest of several months are not there yet. */
 const LATE_STATE = 'AP'
 /** QT_SUS of equipment is published from this month on. */
 const QT_SUS_FROM = 202601
@@ -128,12 +128,13 @@ export async function writeDemonstration(
   }
   if (options.admissions === true) {
     const context = { plan, all, chance, rate: size.admissions }
-    const states = STATES.map(({ uf }) => uf).filter((uf) => size.ufs?.has(uf) ?? true)
+    const states = STATES.map(({ uf }) => uf).filter((uf) => ufs?.has(uf) ?? true)
     for (const { period } of months) {
       onProgress(`admissions ${period}`)
-      const published = states.filter((uf) => period !== NEWEST || uf !== LATE_STATE)
+      const isLate = period === NEWEST && months.length > 1
+      const published = states.filter((uf) => !isLate || uf !== LATE_STATE)
       const files = admissionFiles({ period, states: published }, monthsBetween(period, NEWEST), context)
-      written.push(...(await writeFiles(join(out, 'sih', String(period)), files)))
+      written.push(...(await writeStreams(join(out, 'sih', String(period)), files)))
     }
     written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST))))
   }
@@ -160,6 +161,27 @@ async function writeFiles(
   await mkdir(folder, { recursive: true })
   const written = files.map(([name, bytes]) => ({ path: join(folder, name), bytes: bytes.length }))
   for (const [name, bytes] of files) await writeFile(join(folder, name), bytes)
+  return [
+    await writeNotes(
+      folder,
+      written.map(({ path }) => path),
+    ),
+    ...written,
+  ]
+}
+
+/** Writes files one after another as they are made. */
+async function writeStreams(
+  folder: string,
+  files: Iterable<{ readonly name: string; readonly chunks: Iterable<Buffer> }>,
+): Promise<{ path: string; bytes: number }[]> {
+  await mkdir(folder, { recursive: true })
+  const written: { path: string; bytes: number }[] = []
+  for (const { name, chunks } of files) {
+    const path = join(folder, name)
+    await pipeline(Readable.from(chunks), createWriteStream(path))
+    written.push({ path, bytes: (await stat(path)).size })
+  }
   return [
     await writeNotes(
       folder,

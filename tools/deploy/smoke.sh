@@ -86,7 +86,7 @@ smoke() {
   local run=(env -i "PATH=$(dirname "$node"):/usr/bin:/bin" "TMPDIR=$home" NODE_OPTIONS=--throw-deprecation HOST=127.0.0.1 PORT=0 "SUS_RELEASES_DIR=$home/releases" "$node" "$app/tools/sus-data.js")
   "${run[@]}" demo --scale small --out "$home/demo" --json >/dev/null || return 1
   ids=$("${run[@]}" import "$home/demo" --json) || return 1
-  ids=$("$node" -p 'const { demography, cnes, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${analytics}`' "$ids") || return 1
+  ids=$("$node" -p 'const { demography, cnes, sih, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${sih} ${analytics}`' "$ids") || return 1
   "${run[@]}" promote "${ids##* }" >/dev/null || return 1
   key=$("${run[@]}" keys create --name smoke --capabilities all | tail -n 1)
   "${run[@]}" serve >"$home/serve.log" 2>&1 &
