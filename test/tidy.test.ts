@@ -34,7 +34,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
   ],
   report: ['model', 'query', 'release', 'engine/types.ts', 'workers/entry.ts', 'sql.ts', 'errors.ts'],
-  import: ['model', 'release', 'engine', 'rows', 'sql.ts', 'errors.ts', 'machine.ts'],
+  import: ['model', 'release', 'engine', 'rows', 'workers/entry.ts', 'sql.ts', 'errors.ts', 'machine.ts'],
   keys: ['model', 'errors.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
@@ -53,7 +53,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'sql.ts',
   ],
   // Entry points of processes: each wires what it needs, as main.ts does.
-  workers: ['model', 'release', 'engine', 'rows', 'report', 'keys', 'sql.ts', 'errors.ts'],
+  workers: ['model', 'release', 'engine', 'rows', 'report', 'import', 'keys', 'sql.ts', 'errors.ts'],
   'app.ts': [
     'model',
     'release',

@@ -40,6 +40,8 @@ export interface BuildContext {
   /** Folders of the releases of the areas needed, where they are here. */
   readonly needed: ReadonlyMap<Area, string>
   readonly onProgress: (step: string) => void
+  /** Processes that may read files at once; what is made is the same with any number. */
+  readonly threads: number
 }
 
 /** What the manifest says of a release, beside its files. */

@@ -5,6 +5,7 @@
  * that fails or is killed leaves the releases folder as it was. What files look like only the areas know (area.ts).
  */
 import { readdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Area } from '../model/datasets.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
@@ -26,7 +27,7 @@ import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised } from './discover.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
-import { buildPreAggregates } from './pre-aggregates.ts'
+import { buildAdmissionPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
 import { SIH } from './sih/importer.ts'
 import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
@@ -126,6 +127,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           staging,
           needed: new Map(needed.map(([other, { folder }]) => [other, folder])),
           onProgress,
+          threads: options.threads ?? availableParallelism(),
         })
         checkArea(area, built, options.maxRejected)
         return prepareRelease(
@@ -306,7 +308,10 @@ function makeAnalytics(
         `fails the check ${failed.name} (${failed.violations})`,
         'Import the CNES files again with the municipality list in use',
       )
-    const { datasets, rowsByFile } = mergeOutputs(built.outputs)
+    const sih = releases.get('sih')
+    const admissions =
+      sih === undefined ? [] : await buildAdmissionPreAggregates(session, staging, sih.folder, sih.manifest)
+    const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...admissions])
     return prepareRelease(
       staging,
       {

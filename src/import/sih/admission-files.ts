@@ -93,8 +93,12 @@ export type HospitalCodes = readonly [string, string, string, string, string, st
 /** Municipality, category and chapter of the diagnosis, age group, sex; '' where not known. */
 export type ResidenceCodes = readonly [string, string, string, string, string]
 
-interface Sums<Codes> {
+export interface Sums<Codes> {
   readonly codes: Codes
+  /** In the order of MEASURES. */
+  readonly values: readonly number[] | Float64Array
+}
+interface Growing<Codes> extends Sums<Codes> {
   readonly values: number[]
 }
 
@@ -171,8 +175,15 @@ class Tally {
   readonly #period: number
   readonly #stateCode: string
   readonly #parts: readonly AdmissionColumn[] | null
-  readonly #hospitals = new Map<string, Sums<HospitalCodes>>()
-  readonly #residences = new Map<string, Sums<ResidenceCodes>>()
+  readonly #hospitals = new Map<string, Growing<HospitalCodes>>()
+  readonly #residences = new Map<string, Growing<ResidenceCodes>>()
+  /**
+   * The same groups by the cells as they stand: what most rows have in common with one before them is not trimmed, checked and
+   * joined again.
+   */
+  readonly #hospitalsByCells = new Map<string, Growing<HospitalCodes> | null>()
+  readonly #residencesByCells = new Map<string, Growing<ResidenceCodes>>()
+  readonly #categories = new Map<string, string>()
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
   #unequal = 0
@@ -202,81 +213,76 @@ class Tally {
       const found = byName.get(column)
       if (found !== undefined) places[column] = found
     }
-    const text = (bytes: Buffer, start: number, column: AdmissionColumn): string => {
+    /** A cell as it stands, with its blanks. */
+    const cell = (bytes: Buffer, start: number, column: AdmissionColumn): string => {
       const place = places[column]
       if (place === undefined) return ''
-      return bytes.toString('latin1', start + place.offset, start + place.offset + place.length).trim()
+      return bytes.toString('latin1', start + place.offset, start + place.offset + place.length)
     }
+    const text = (bytes: Buffer, start: number, column: AdmissionColumn): string =>
+      cell(bytes, start, column).trim()
     const number = (bytes: Buffer, start: number, column: AdmissionColumn, decimals: number): number => {
       const place = places[column]
       return place === undefined ? 0 : integerCell(bytes, start + place.offset, place.length, decimals)
     }
     const sum = (bytes: Buffer, start: number, of: readonly AdmissionColumn[]): number => {
       let cents = 0
-      for (const column of of) if (places[column] !== undefined) cents += number(bytes, start, column, 2)
+      for (const column of of) cents += number(bytes, start, column, 2)
       return cents
     }
+    const present = (of: readonly AdmissionColumn[]): AdmissionColumn[] =>
+      of.filter((column) => places[column] !== undefined)
+    const [hospitalValues, professionalValues] = [present(HOSPITAL_VALUES), present(PROFESSIONAL_VALUES)]
+    const parts = this.#parts === null ? null : present(this.#parts)
     const icuColumn: AdmissionColumn = places.UTI_MES_TO === undefined ? 'UTI_TOTAL' : 'UTI_MES_TO'
     // Years of two digits in files before 1998.
     const month = String(this.#period)
     const period = (places.ANO_CMPT?.length ?? 4) < 4 ? month.slice(2) : month
     const dischargeMonth = (places.DT_SAIDA?.length ?? 8) < 8 ? month.slice(2) : month
+    const values: number[] = MEASURES.map(() => 0)
     return (bytes, start, record) => {
       const row = record + 2
       this.#checkRow(text(bytes, start, 'ANO_CMPT') + text(bytes, start, 'MES_CMPT'), period, row, 'month')
       this.#checkRow(text(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state')
-      const procedure = text(bytes, start, 'PROC_REA')
       const ident = text(bytes, start, 'IDENT')
       const isAdmission = ident === '1' ? 1 : 0
       const total = number(bytes, start, 'VAL_TOT', 2)
-      const values = [
-        1,
-        isAdmission,
-        number(bytes, start, 'DIAS_PERM', 0),
-        number(bytes, start, icuColumn, 0),
-        number(bytes, start, 'MORTE', 0),
-        total,
-        sum(bytes, start, HOSPITAL_VALUES),
-        sum(bytes, start, PROFESSIONAL_VALUES),
-        isAdmission === 1 && text(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0,
-      ]
-      const reason = values.some(Number.isNaN)
-        ? 'unreadable_number'
-        : /^\d{8}(\d\d)?$/.test(procedure)
-          ? null
-          : 'no_procedure'
-      if (reason !== null) {
-        this.#setAside.push({ row, reason })
+      values[0] = 1
+      values[1] = isAdmission
+      values[2] = number(bytes, start, 'DIAS_PERM', 0)
+      values[3] = number(bytes, start, icuColumn, 0)
+      values[4] = number(bytes, start, 'MORTE', 0)
+      values[5] = total
+      values[6] = sum(bytes, start, hospitalValues)
+      values[7] = sum(bytes, start, professionalValues)
+      values[8] = isAdmission === 1 && text(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0
+      if (values.some(Number.isNaN)) {
+        this.#setAside.push({ row, reason: 'unreadable_number' })
         return
       }
-      if (this.#parts !== null && sum(bytes, start, this.#parts) !== total) this.#unequal += 1
+      const hospital = this.#hospitalOf([
+        cell(bytes, start, 'CNES'),
+        cell(bytes, start, 'MUNIC_MOV'),
+        cell(bytes, start, 'PROC_REA'),
+        cell(bytes, start, 'CAR_INT'),
+        cell(bytes, start, 'COMPLEX'),
+        cell(bytes, start, 'FINANC'),
+      ])
+      if (hospital === null) {
+        this.#setAside.push({ row, reason: 'no_procedure' })
+        return
+      }
+      if (parts !== null && sum(bytes, start, parts) !== total) this.#unequal += 1
       if (ident !== '1' && ident !== '3' && ident !== '5') this.#otherKinds += 1
-      for (let index = 0; index < values.length; index += 1)
-        this.#totals[index] = (this.#totals[index] ?? 0) + (values[index] ?? 0)
-      addTo(
-        this.#hospitals,
-        [
-          facilityOf(text(bytes, start, 'CNES')),
-          text(bytes, start, 'MUNIC_MOV'),
-          procedure,
-          codeOf(text(bytes, start, 'CAR_INT')),
-          codeOf(text(bytes, start, 'COMPLEX')),
-          codeOf(text(bytes, start, 'FINANC')),
-        ],
-        values,
+      const residence = this.#residenceOf(
+        cell(bytes, start, 'MUNIC_RES'),
+        cell(bytes, start, 'DIAG_PRINC'),
+        ageGroupOf(text(bytes, start, 'COD_IDADE'), number(bytes, start, 'IDADE', 0)),
+        text(bytes, start, 'SEXO'),
       )
-      const category = categoryOf(text(bytes, start, 'DIAG_PRINC'))
-      addTo(
-        this.#residences,
-        [
-          text(bytes, start, 'MUNIC_RES'),
-          category,
-          category === '' ? '' : (chapterOf(category) ?? ''),
-          ageGroupOf(text(bytes, start, 'COD_IDADE'), number(bytes, start, 'IDADE', 0)),
-          SEX[text(bytes, start, 'SEXO')] ?? '',
-        ],
-        values,
-      )
+      add(this.#totals, values)
+      add(hospital.values, values)
+      add(residence.values, values)
     }
   }
 
@@ -287,6 +293,51 @@ class Tally {
         `has a row (${row}) of another ${what} than its name says`,
         'Keep the published name of the file',
       )
+  }
+
+  /** @param cells as they stand @returns null where they name no procedure */
+  #hospitalOf(cells: HospitalCodes): Growing<HospitalCodes> | null {
+    const [facility, municipality, procedure, character, complexity, financing] = cells
+    const key = `${facility}${municipality}${procedure}${character}${complexity}${financing}`
+    let found = this.#hospitalsByCells.get(key)
+    if (found === undefined) {
+      const code = procedure.trim()
+      found = /^\d{8}(\d\d)?$/.test(code)
+        ? groupOf(this.#hospitals, [
+            facilityOf(facility),
+            municipalityOf(municipality),
+            code,
+            codeOf(character),
+            codeOf(complexity),
+            codeOf(financing),
+          ])
+        : null
+      this.#hospitalsByCells.set(key, found)
+    }
+    return found
+  }
+
+  /** @param municipality as it stands, as the diagnosis */
+  #residenceOf(
+    municipality: string,
+    diagnosis: string,
+    ageGroup: string,
+    sex: string,
+  ): Growing<ResidenceCodes> {
+    let category = this.#categories.get(diagnosis)
+    if (category === undefined) {
+      category = categoryOf(diagnosis.trim())
+      this.#categories.set(diagnosis, category)
+    }
+    const own = SEX[sex] ?? ''
+    const key = `${municipality}|${category}|${ageGroup}|${own}`
+    let found = this.#residencesByCells.get(key)
+    if (found === undefined) {
+      const chapter = category === '' ? '' : (chapterOf(category) ?? '')
+      found = groupOf(this.#residences, [municipalityOf(municipality), category, chapter, ageGroup, own])
+      this.#residencesByCells.set(key, found)
+    }
+    return found
   }
 
   result(): Omit<ReadAdmissions, 'bytes' | 'sha256' | 'rows' | 'columns'> {
@@ -301,21 +352,25 @@ class Tally {
   }
 }
 
-function addTo<Codes extends readonly string[]>(
-  groups: Map<string, Sums<Codes>>,
+function groupOf<Codes extends readonly string[]>(
+  groups: Map<string, Growing<Codes>>,
   codes: Codes,
-  values: readonly number[],
-): void {
+): Growing<Codes> {
   const key = codes.join('|')
-  const found = groups.get(key)
-  if (found === undefined) groups.set(key, { codes, values: [...values] })
-  else
-    for (let index = 0; index < values.length; index += 1)
-      found.values[index] = (found.values[index] ?? 0) + (values[index] ?? 0)
+  const found = groups.get(key) ?? { codes, values: MEASURES.map(() => 0) }
+  groups.set(key, found)
+  return found
 }
 
-const facilityOf = (cell: string): string => (/^\d{7}$/.test(cell) ? cell : NO_FACILITY)
-const codeOf = (cell: string): string => (/^\d{2}$/.test(cell) ? cell : NOT_INFORMED)
+function add(sums: number[], values: readonly number[]): void {
+  for (let index = 0; index < values.length; index += 1)
+    sums[index] = (sums[index] as number) + (values[index] as number)
+}
+
+/** Six digits; what is none has no place. */
+const municipalityOf = (cell: string): string => /^\s*(\d+)\s*$/.exec(cell)?.[1] ?? ''
+const facilityOf = (cell: string): string => (/^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY)
+const codeOf = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
 /** Letter and two digits of a code of CID-10; '' for anything else, as the numbers of CID-9 before 1998. */
 const categoryOf = (cell: string): string => (/^[A-Z]\d{2}[0-9A-Z]?$/.test(cell) ? cell.slice(0, 3) : '')
 

@@ -2,10 +2,11 @@
  * Hospital admissions of any number of states and months → the datasets of one sih release.
  *
  * In: RD files, tables of SIGTAP and CID-10, and the municipality list (Parquet of a demography release). Out: Parquet in the
- * staging folder and what the manifest says of it. Files are added up one after another (admission-files.ts), and each month is
- * written before the next is read, so memory holds the groups of one month. The unit that a newer file replaces is a state's
- * month: a second file of it is refused.
+ * staging folder and what the manifest says of it. Files are added up as they are read (admission-files.ts), on every core
+ * (decoders.ts), and each month is written before the one after the next is read, so memory holds the groups of two months. The unit
+ * that a newer file replaces is a state's month: a second file of it is refused.
  */
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../../model/sih/layout.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
@@ -17,11 +18,11 @@ import { ImportError } from '../import-error.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
 import {
   type AdmissionFileName,
-  readAdmissions,
   recogniseAdmissionFile,
   refuseOtherKinds,
 } from './admission-files.ts'
 import { isCodeTable, readCodeTables } from './code-tables.ts'
+import { type DecodeJob, readInOrder } from './decoders.ts'
 import {
   appendAdmissions,
   checkMonth,
@@ -67,10 +68,14 @@ export const SIH: AreaImporter = {
   },
 }
 
+async function jobOf({ found: { path, name }, ...promise }: AdmissionFile): Promise<DecodeJob> {
+  return { path, name, promise, bytes: (await stat(path)).size }
+}
+
 async function buildAdmissions(
   admissions: readonly AdmissionFile[],
   tables: readonly FoundFile[],
-  { session, staging, needed, onProgress }: BuildContext,
+  { session, staging, needed, onProgress, threads }: BuildContext,
 ): Promise<BuiltArea> {
   const demography = needed.get('demography')
   if (demography === undefined)
@@ -89,31 +94,43 @@ async function buildAdmissions(
   const snapshots: Snapshot[] = [...codes.snapshots]
   const headers = new HeaderList()
   const covered: Record<string, Coverage> = {}
-  const byMonth = groupBy(admissions, ({ period }) => period)
-  for (const [period, files] of [...byMonth].sort(([left], [right]) => left - right)) {
-    const totals: FileTotals[] = []
-    for (const { found, uf, ...promise } of [...files].sort((left, right) => (left.uf < right.uf ? -1 : 1))) {
-      onProgress(`month ${period}: ${found.name}`)
-      const read = await readAdmissions(found.path, found.name, { uf, ...promise })
-      headers.add(found.name, read.columns, COLUMNS)
-      await noteAside(session, 'hospital_admissions', found.name, read.setAside)
-      await appendAdmissions(session, { uf, file: found.name, ...read })
-      totals.push({ ...read, setAside: read.setAside.length })
-      snapshots.push({
-        publisher: PUBLISHER,
-        file: found.name,
-        archive: found.archive,
-        bytes: read.bytes,
-        sha256: read.sha256,
-        rows: read.rows,
-      })
+  const months = [...groupBy(admissions, ({ period }) => period)]
+    .sort(([left], [right]) => left - right)
+    .map(([period, files]) => ({
+      period,
+      files: [...files].sort((left, right) => (left.uf < right.uf ? -1 : 1)),
+    }))
+  const jobs = await Promise.all(months.map(({ files }) => Promise.all(files.map(jobOf))))
+  const decoded = readInOrder(jobs, threads)
+  try {
+    for (const { period, files } of months) {
+      const totals: FileTotals[] = []
+      for (const { found, uf } of files) {
+        onProgress(`month ${period}: ${found.name}`)
+        const { value: read } = await decoded.next()
+        if (read === undefined) throw new TypeError('a file was not read')
+        headers.add(found.name, read.columns, COLUMNS)
+        await noteAside(session, 'hospital_admissions', found.name, read.setAside)
+        await appendAdmissions(session, { uf, file: found.name, ...read })
+        totals.push({ ...read, setAside: read.setAside.length })
+        snapshots.push({
+          publisher: PUBLISHER,
+          file: found.name,
+          archive: found.archive,
+          bytes: read.bytes,
+          sha256: read.sha256,
+          rows: read.rows,
+        })
+      }
+      onProgress(`month ${period}: write`)
+      outputs.push(...(await writeMonth(session, staging, period)))
+      const checked = await checkMonth(session, period, totals)
+      checks.push(...checked.checks)
+      Object.assign(counts, checked.counts)
+      covered[period] = { family: 'state', states: files.map(({ uf }) => uf) }
     }
-    onProgress(`month ${period}: write`)
-    outputs.push(...(await writeMonth(session, staging, period)))
-    const checked = await checkMonth(session, period, totals)
-    checks.push(...checked.checks)
-    Object.assign(counts, checked.counts)
-    covered[period] = { family: 'state', states: files.map(({ uf }) => uf).sort() }
+  } finally {
+    await decoded.return(undefined)
   }
   onProgress('procedures and diagnoses')
   outputs.push(
@@ -142,7 +159,7 @@ async function buildAdmissions(
     checks,
     coverage: { hospital_admissions: covered, hospital_admissions_by_residence: covered },
     headers: headers.list(),
-    month: Math.max(...byMonth.keys()),
+    month: Math.max(...months.map(({ period }) => period)),
     censusYear: null,
     snapshots,
     scope: states.size === 1 ? [...states].join('').toLowerCase() : 'br',
