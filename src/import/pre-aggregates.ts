@@ -1,5 +1,5 @@
 /**
- * The pre-aggregates of an analytics release, from the facts of the cnes release it joins. In: that release's folder and
+ * The pre-aggregates of an analytics release, from the facts of the releases it joins, cnes and sih. In: a release's folder and
  * manifest. Out: one Parquet file a month and pre-aggregate, and what the manifest says of it.
  *
  * The planner relies on a municipality lying in one state: an import in which one does not fails. Sums are of integers, so that
@@ -21,6 +21,7 @@ import {
   type StoredMeasure,
   storedMeasures,
 } from '../model/pre-aggregates.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { selectList } from '../model/stored-columns.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { groupBy } from './group-by.ts'
@@ -157,14 +158,24 @@ function writePreAggregate(
   period: number,
   once: boolean,
 ): Promise<DatasetOutput> {
+  return writeAddedUp(session, staging, name, period, {
+    from: once ? 'facts_to_add' : 'added_facilities',
+    value: (measure) => (once ? measureSql(measure, true) : `sum(${quoteName(measure.column)})`),
+  })
+}
+
+function writeAddedUp(
+  session: Session,
+  staging: string,
+  name: PreAggregateName,
+  period: number,
+  { from, value }: { readonly from: string; readonly value: (measure: StoredMeasure) => string },
+): Promise<DatasetOutput> {
   const preAggregate = preAggregateOf(name)
   const stored = storedMeasures(preAggregate)
   const keys = keyColumns(preAggregate)
   const keyList = keys.map(quoteName).join(', ')
-  const measures = stored.map(
-    (measure) =>
-      `${once ? measureSql(measure, true) : `sum(${quoteName(measure.column)})`} AS ${quoteName(measure.column)}`,
-  )
+  const measures = stored.map((measure) => `${value(measure)} AS ${quoteName(measure.column)}`)
   return writeParquet(
     session,
     staging,
@@ -181,8 +192,33 @@ function writePreAggregate(
       order: keys,
     },
     period,
-    `SELECT ${[keyList, ...measures].join(', ')} FROM ${once ? 'facts_to_add' : 'added_facilities'} GROUP BY ${keyList}`,
+    `SELECT ${[keyList, ...measures].join(', ')} FROM ${from} GROUP BY ${keyList}`,
   )
+}
+
+/** Admissions are sums alone, so no facility is counted. @param folder of the sih release, or of what will become it */
+export async function buildAdmissionPreAggregates(
+  session: Session,
+  staging: string,
+  folder: string,
+  sih: Manifest,
+): Promise<DatasetOutput[]> {
+  const built = await session.all(
+    ADMISSION_TABLES.map((dataset) => async (own: Session): Promise<DatasetOutput[]> => {
+      const outputs: DatasetOutput[] = []
+      for (const period of sih.datasets[dataset]?.periods ?? [])
+        for (const name of PRE_AGGREGATE_NAMES)
+          if (preAggregateOf(name).dataset === dataset)
+            outputs.push(
+              await writeAddedUp(own, staging, name, period, {
+                from: `read_parquet(${quoteText(join(folder, dataset, `reference_period=${period}`, '*.parquet'))}, hive_partitioning = false)`,
+                value: ({ field }) => `sum(${quoteName(field ?? '')})`,
+              }),
+            )
+      return outputs
+    }),
+  )
+  return built.flat()
 }
 
 /** Of one facility and key; of a key where a facility is in it once. @param once the latter */

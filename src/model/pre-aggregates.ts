@@ -1,16 +1,24 @@
 /**
- * Pre-aggregates: the facts of active facilities added up by some of their dimensions, stored in the analytics release beside
+ * Pre-aggregates: the facts of active facilities, and admissions, added up by some of their dimensions, stored in the analytics release beside
  * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
  *
  * Sums and counts of a group are sums of these. A number of facilities is one too where no facility is in two of the
  * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
  */
-import { type CnesFacts, PRE_AGGREGATES, type PreAggregate } from './cnes/pre-aggregates.ts'
+import { type CnesFacts, PRE_AGGREGATES as OF_CNES } from './cnes/pre-aggregates.ts'
 import { type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
 import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
+import type { AdmissionTable } from './sih/datasets.ts'
+import { PRE_AGGREGATES as OF_SIH } from './sih/pre-aggregates.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
 
+export interface PreAggregate {
+  readonly dataset: CnesFacts | AdmissionTable
+  readonly keys: readonly DimensionCode[]
+}
+
+const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH }
 export type PreAggregateName = keyof typeof PRE_AGGREGATES
 export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
 export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]
@@ -28,7 +36,7 @@ const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
 ])
 export const isOfTheFacility = (code: DimensionCode): boolean => OF_THE_FACILITY.has(code)
 /** The dimension that, with the facility, is the whole key of a record. */
-const OF_THE_RECORD: Readonly<Partial<Record<CnesFacts, DimensionCode>>> = {
+const OF_THE_RECORD: Readonly<Partial<Record<FactDataset, DimensionCode>>> = {
   bed_capacity: 'bed_type',
   equipment_inventory: 'equipment_type',
   specialized_services: 'specialized_service_classification',
@@ -63,8 +71,8 @@ export interface StoredSource {
 
 /** @returns null where the pre-aggregate lacks what the measure needs */
 export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
-  // Bed-days are made of the beds of each month: of the facts.
-  if (measure.timesDays === true) return null
+  // Bed-days are made of the beds of each month, standardized rates of ages: of the facts.
+  if (measure.timesDays === true || measure.standardizedBy !== undefined) return null
   const columns = keys.map((code) => dimensionOf(code).column)
   const isOfKey = (condition: Condition): boolean =>
     ('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field)
@@ -110,7 +118,9 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
   const found = new Map<string, StoredMeasure>()
   for (const code of METRIC_CODES)
     for (const measure of Object.values(measuresOf(code))) {
-      if (measure === null || measure.dataset !== preAggregate.dataset) continue
+      if (measure === null) continue
+      // What is added up of a dataset is added up of its twin, too.
+      if (![measure.dataset, twinOf(measure.dataset)].includes(preAggregate.dataset)) continue
       const source = sourceOf(measure, preAggregate)
       for (const stored of [source?.stored, source?.minus])
         if (stored !== undefined && stored !== null) found.set(stored.column, stored)

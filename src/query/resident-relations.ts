@@ -10,7 +10,6 @@ import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } fr
 import type { Table } from '../model/needs.ts'
 import {
   type CnesFacts,
-  keyColumns,
   measuredFields,
   PRE_AGGREGATE_NAMES,
   type PreAggregateName,
@@ -201,14 +200,20 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       ['uf', 'sex', 'age_group'],
     )
   const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
-  const addPreAggregates = (period: number): void => {
+  const addPreAggregates = (period: number, area: 'cnes' | 'sih'): void => {
+    for (const name of PRE_AGGREGATE_NAMES) {
+      const { dataset, keys } = preAggregateOf(name)
+      if (isAdmission(dataset) !== (area === 'sih')) continue
+      const codes = keys.filter((code) => dimensionOf(code).integer !== true)
+      const columns = codes.map((code) => dimensionOf(code).column)
+      const rows = rowsOf(view.analytics, name, period)
+      add(`${name} ${period}`, rows, preAggregateDefinition(name, period), columns)
+    }
+  }
+  const addSmall = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
       add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
-    for (const name of PRE_AGGREGATE_NAMES) {
-      const rows = rowsOf(view.analytics, name, period)
-      const codes = keyColumns(preAggregateOf(name)).filter((column) => column !== 'municipality_ibge_code')
-      add(`${name} ${period}`, rows, preAggregateDefinition(name, period), codes)
-    }
+    addPreAggregates(period, 'cnes')
   }
   const addFacts = (period: number): void => {
     for (const dataset of CNES_FACTS) {
@@ -220,7 +225,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   // Most queries are about the newest month; of older ones the small tables come first.
   const [newest, ...older] = [...collected].sort((left, right) => right - left)
   if (newest !== undefined) {
-    addPreAggregates(newest)
+    addSmall(newest)
     addFacts(newest)
     const facilities = rowsOf(cnes, 'facilities', newest)
     add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
@@ -236,6 +241,8 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
         dataset === 'hospital_admissions' ? 'cnes_code' : null,
       )
   }
+  // Questions about flows are about a year as often as about a month.
+  for (const period of admissions) addPreAggregates(period, 'sih')
   for (const period of admissions.slice(0, 1)) addAdmissions(period)
   // A few thousand rows a year.
   for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
@@ -245,7 +252,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       factsDefinition('federal_health_transfers', period),
       codeColumns('federal_health_transfers'),
     )
-  for (const period of older) addPreAggregates(period)
+  for (const period of older) addSmall(period)
   for (const period of older) addFacts(period)
   for (const period of admissions.slice(1)) addAdmissions(period)
   return relations

@@ -33,7 +33,7 @@ const small = await makeSmallRelease(3)
 const warm = await openReleases(small.releasesDir, 2)
 const cold = await openReleases(small.releasesDir, 2, 0)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
-  for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true })
+  for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true, force: true })
   manifest.datasets = {}
   manifest.files = []
 })

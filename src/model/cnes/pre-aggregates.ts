@@ -7,11 +7,6 @@ import type { AdmissionTable } from '../sih/datasets.ts'
 
 export type CnesFacts = Exclude<FactDataset, PopulationFacts | AdmissionTable | 'federal_health_transfers'>
 
-export interface PreAggregate {
-  readonly dataset: CnesFacts
-  readonly keys: readonly DimensionCode[]
-}
-
 const MUNICIPALITY = ['state', 'municipality'] as const
 const ATTRIBUTES = ['state', 'facility_type', 'management_type', 'legal_nature'] as const
 
@@ -57,4 +52,4 @@ export const PRE_AGGREGATES = {
     dataset: 'specialized_services',
     keys: [...ATTRIBUTES, 'specialized_service'],
   },
-} as const satisfies Record<string, PreAggregate>
+} as const satisfies Record<string, { readonly dataset: CnesFacts; readonly keys: readonly DimensionCode[] }>

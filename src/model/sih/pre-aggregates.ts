@@ -1,0 +1,44 @@
+/**
+ * The pre-aggregates of admissions: by which dimensions they are added up in advance. Values only; model/pre-aggregates.ts says what
+ * follows from an entry.
+ */
+import type { DimensionCode } from '../dimensions.ts'
+import type { AdmissionTable } from './datasets.ts'
+
+const PLACE = ['state', 'municipality'] as const
+const RESIDENCE = ['residence_state', 'residence_municipality'] as const
+
+export const PRE_AGGREGATES = {
+  admissions_by_municipality: { dataset: 'hospital_admissions', keys: PLACE },
+  admissions_by_procedure: {
+    dataset: 'hospital_admissions',
+    keys: [
+      'state',
+      'procedure_group',
+      'procedure_subgroup',
+      'care_character',
+      'complexity',
+      'financing_kind',
+    ],
+  },
+  admissions_by_municipality_and_group: {
+    dataset: 'hospital_admissions',
+    keys: [...PLACE, 'procedure_group', 'care_character'],
+  },
+  resident_admissions_by_municipality: { dataset: 'hospital_admissions_by_residence', keys: RESIDENCE },
+  resident_admissions_by_age: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: ['residence_state', 'diagnosis_chapter', 'age_group', 'sex'],
+  },
+  resident_admissions_by_diagnosis: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: ['residence_state', 'diagnosis_chapter', 'diagnosis_category'],
+  },
+  resident_admissions_by_municipality_and_chapter: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: [...RESIDENCE, 'diagnosis_chapter'],
+  },
+} as const satisfies Record<
+  string,
+  { readonly dataset: AdmissionTable; readonly keys: readonly DimensionCode[] }
+>
