@@ -256,6 +256,11 @@ const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
       'Por residência: um estado fica sem dado onde os seus próprios hospitais não foram coletados; internações dos seus residentes em hospitais de estados não coletados não entram nos números.',
   ],
   [
+    /^(\w+): standardized directly by 17 age groups to the population of Brazil in (\d+) \(POPSBR\); admissions of unknown age are left out\.$/,
+    (metric, year) =>
+      `${metric}: padronização direta por 17 faixas etárias pela população do Brasil em ${year} (POPSBR); internações de idade não informada ficam de fora.`,
+  ],
+  [
     /^The newest periods of what is asked for differ: (.*)\.$/,
     (list) => `Os meses mais novos do que se pergunta são diferentes: ${list}.`,
   ],

@@ -55,10 +55,15 @@ export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []
     return carrying(counted.measure)
   }
   const numerator = side(metric.numerator)
+  const { standardizedBy } = metric
+  const standardized = (measure: Measure): Measure =>
+    standardizedBy === undefined ? measure : { ...measure, standardizedBy }
   return {
-    numerator: metric.numeratorOf === undefined ? numerator : { ...numerator, dataset: metric.numeratorOf },
+    numerator: standardized(
+      metric.numeratorOf === undefined ? numerator : { ...numerator, dataset: metric.numeratorOf },
+    ),
     less: metric.less === undefined ? null : side(metric.less),
-    denominator: side(metric.denominator),
+    denominator: standardized(side(metric.denominator)),
   }
 }
 
@@ -68,7 +73,7 @@ export function factDatasetsOf(code: MetricCode, used: readonly DimensionCode[] 
   const datasets = [numerator, less, denominator].flatMap((measure) =>
     measure === null ? [] : [measure.dataset],
   )
-  const facts = datasets.filter((dataset) => dataset !== 'population')
+  const facts = datasets.filter((dataset) => !isPopulation(dataset))
   return [...new Set(facts.length > 0 ? facts : datasets)]
 }
 
@@ -82,13 +87,19 @@ export function dimensionsOf(code: MetricCode): DimensionCode[] {
   const twins = datasets.map(twinOf)
   const also = twins.every((twin) => twin !== null) ? carried(twins as FactDataset[]) : []
   const own = new Set([...carried(datasets), ...also])
-  return DIMENSION_CODES.filter((dimension) => own.has(dimension))
+  return DIMENSION_CODES.filter((dimension) => own.has(dimension) && !isStandardizedOver(code, dimension))
+}
+
+/** Ages are what a standardized rate is added up over, so it has none of its own. */
+export function isStandardizedOver(code: MetricCode, dimension: DimensionCode): boolean {
+  const metric = metricOf(code)
+  return metric.kind === 'ratio' && metric.standardizedBy !== undefined && dimension === 'age_group'
 }
 
 /** Is a metric added up over months? Then it may be of several without saying how they become one value. */
 export const isFlowMetric = (code: MetricCode): boolean =>
   Object.values(measuresOf(code)).every(
-    (measure) => measure === null || measure.dataset === 'population' || isFlowMeasure(measure),
+    (measure) => measure === null || isPopulation(measure.dataset) || isFlowMeasure(measure),
   ) && factDatasetsOf(code).some((dataset) => !isPopulation(dataset))
 export const isFlowMeasure = ({ dataset, timesDays }: Measure): boolean =>
   timesDays === true || isFlow(dataset)
@@ -111,6 +122,9 @@ export const decimalsOfMetric = (code: MetricCode): number => {
 
 /** What a key needs for a metric; rates need no demography.read. */
 export const capabilitiesOf = (code: MetricCode): Capability[] => factDatasetsOf(code).map(capabilityOf)
-/** Rates by inhabitants: their denominator is a whole territory, so they cannot be grouped by facility. */
+/** Rates by inhabitants of a census or an estimate: their denominator is a whole territory, so they cannot be grouped by facility. */
 export const isPerCapita = (code: MetricCode): boolean =>
   measuresOf(code).denominator?.dataset === 'population' && factDatasetsOf(code)[0] !== 'population'
+/** Rates by the residents of a whole territory, whichever source counts these. */
+export const isOfResidents = (code: MetricCode): boolean =>
+  isPerCapita(code) || measuresOf(code).denominator?.standardizedBy !== undefined

@@ -6,6 +6,7 @@
  */
 import type { Capability } from './capabilities.ts'
 import type { DatasetName } from './datasets.ts'
+import type { StandardName } from './demography/standard-populations.ts'
 import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
@@ -162,6 +163,8 @@ export interface Measure {
   readonly minus?: string
   /** Of a stock: each month's sum is multiplied by its days, which makes it a flow. */
   readonly timesDays?: true
+  /** Events by age group, each over its residents, or those residents: added up by the shares of a standard population. */
+  readonly standardizedBy?: StandardName
   readonly where?: readonly Condition[]
 }
 
@@ -187,6 +190,8 @@ export interface RatioMetric extends MetricBase {
   /** Subtracted from the numerator; `less` is also what the API calls this side. */
   readonly less?: string
   readonly denominator: string
+  /** Divides within each age group, and adds the quotients up by the shares of a standard population. */
+  readonly standardizedBy?: StandardName
   readonly scale: number
   readonly decimals: 2
 }

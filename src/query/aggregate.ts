@@ -19,7 +19,7 @@ import {
   factDatasetsOf,
   isFlowMeasure,
   isFlowMetric,
-  isPerCapita,
+  isOfResidents,
   type Measure,
   type MetricCode,
   metricOf,
@@ -168,7 +168,7 @@ export function planAggregate(
       needs,
       states: isByPlace
         ? scope.places
-        : isWithinStates(query.group_by) || isPerCapita(code)
+        : isWithinStates(query.group_by) || isOfResidents(code)
           ? scope.territory
           : scope.states,
       asked:
@@ -263,6 +263,10 @@ interface Collector {
   plans(): readonly Omit<DatasetPlan, 'tellsState'>[]
 }
 
+/** Residents have a place, of hospitals' patients as of their own; all other dimensions are those that rows carry. */
+const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
+  dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
+
 /** Measures of one dataset over the same months share a sub-query; in a release without gaps that is one a dataset. */
 function collectDatasets(
   query: AnalyticsQuery,
@@ -275,24 +279,28 @@ function collectDatasets(
   const howMonths = (periods: readonly number[], isAdded: boolean): 'avg' | 'max' | null =>
     isAdded || grouped || periods.length <= 1 ? null : over
   const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const add = (dataset: FactDataset, periods: readonly number[], isAdded: boolean): number => {
+  const add = (
+    { dataset, standardizedBy }: Measure,
+    periods: readonly number[],
+    isAdded: boolean,
+  ): number => {
+    const has = (code: DimensionCode): boolean =>
+      dataset === 'population' ? isPlace(code) : carries(dataset, code)
     const number = plans.filter((other) => other.dataset === dataset).length + 1
     return (
       plans.push({
         name: number === 1 ? dataset : `${dataset}_${number}`,
         dataset,
         measures: [],
-        keys: query.group_by.filter((code) =>
-          dataset === 'population' ? isPlace(code) : dimensionOf(code).datasets.includes(dataset),
-        ),
+        keys: query.group_by.filter(has),
         filters: (dataset === 'population' ? placeFilters : query.filters).filter(
-          ({ dimension }) => dimension !== 'reference_period',
+          ({ dimension }) => dimension !== 'reference_period' && (!isPopulation(dataset) || has(dimension)),
         ),
         periods,
         over: howMonths(periods, isAdded),
         source: null,
         addedUpFrom: null,
-        years: isPopulation(dataset) ? populationYears(view) : null,
+        years: isPopulation(dataset) || standardizedBy !== undefined ? populationYears(view) : null,
       }) - 1
     )
   }
@@ -305,9 +313,10 @@ function collectDatasets(
         (other) =>
           other.dataset === dataset &&
           other.periods.join() === own.join() &&
-          other.over === howMonths(own, isAdded),
+          other.over === howMonths(own, isAdded) &&
+          other.measures[0]?.standardizedBy === measure.standardizedBy,
       )
-      const plan = found < 0 ? add(dataset, own, isAdded) : found
+      const plan = found < 0 ? add(measure, own, isAdded) : found
       const measures = plans[plan]?.measures ?? []
       const at = measures.findIndex((other) => sameMeasure(other, measure))
       return { plan, measure: at < 0 ? measures.push(measure) - 1 : at }

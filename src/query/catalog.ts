@@ -14,6 +14,7 @@ import {
   measuresOf,
   metricOf,
 } from '../model/metrics.ts'
+import type { RatioMetric } from '../model/types.ts'
 import { allowedDimensions } from './query-checks.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
@@ -40,6 +41,14 @@ function twinsOf(code: MetricCode): FactDataset[] {
   return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
 }
 
+/** w: people of an age group in the standard population. */
+function formulaOf({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
+  const top = less === undefined ? numerator : `(${numerator} − ${less})`
+  return standardizedBy === undefined
+    ? `${scale} × ${top} ÷ ${denominator}`
+    : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
+}
+
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
@@ -63,10 +72,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),
-    formula:
-      metric.kind === 'ratio'
-        ? `${metric.scale} × ${metric.less === undefined ? metric.numerator : `(${metric.numerator} − ${metric.less})`} ÷ ${metric.denominator}`
-        : metric.description,
+    formula: metric.kind === 'ratio' ? formulaOf(metric) : metric.description,
     ...(metric.kind === 'ratio' ? { denominator: metric.denominator } : {}),
     datasets: [
       ...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), twinsOf(code)].flat()),

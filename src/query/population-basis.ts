@@ -5,7 +5,8 @@
  * census: the census of the release. estimate: its newest estimate. estimate_of_period: the estimate of the month's year, or
  * the nearest earlier one.
  */
-import { isPerCapita, type Measure, type MetricCode, measuresOf } from '../model/metrics.ts'
+import { STANDARD_POPULATIONS } from '../model/demography/standard-populations.ts'
+import { isPerCapita, type Measure, type MetricCode, measuresOf, type Sides } from '../model/metrics.ts'
 import { formatPeriod } from '../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { PlanContext } from './query-plan.ts'
@@ -33,7 +34,8 @@ export function sidesOf(
   { estimateYears = [] }: PlanContext,
 ): MetricSides {
   const sides = measuresOf(code, dimensionsUsed(query))
-  if (!isPerCapita(code)) return { ...sides, denominators: null, notes: [] }
+  if (!isPerCapita(code))
+    return { ...sides, denominators: null, notes: standardNotes(code, sides, months, years) }
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {
     const type = basis === 'census' ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
@@ -87,6 +89,26 @@ function nearestNotes(code: MetricCode, months: Divided): string[] {
     if (year === null) return [`${code}: there is no estimate of ${asked} or before; its rates are null.`]
     return [`${code}: there is no estimate of ${asked}; its months are divided by the estimate of ${year}.`]
   })
+}
+
+/** What a standardized rate is standardized to, and how old its residents are. */
+function standardNotes(
+  code: MetricCode,
+  { denominator }: Sides,
+  months: readonly number[],
+  years: PopulationYears,
+): string[] {
+  if (denominator?.standardizedBy === undefined) return []
+  const { title } = STANDARD_POPULATIONS[denominator.standardizedBy]
+  const year = years.POPULATION_BY_AGE
+  return [
+    `${code}: standardized directly by 17 age groups to the population of ${title}; admissions of unknown age are left out.`,
+    ...farNotes(
+      code,
+      months.map((period) => ({ period, year })),
+      'estimate',
+    ),
+  ]
 }
 
 /** One note for the months that are divided by one year. */

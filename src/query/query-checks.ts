@@ -5,7 +5,13 @@
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { dimensionOf } from '../model/dimensions.ts'
-import { capabilitiesOf, dimensionsOf, factDatasetsOf, isPerCapita } from '../model/metrics.ts'
+import {
+  capabilitiesOf,
+  dimensionsOf,
+  factDatasetsOf,
+  isPerCapita,
+  isStandardizedOver,
+} from '../model/metrics.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { AnalyticsQuery } from './request.ts'
 
@@ -33,7 +39,11 @@ export function checkDimensions(query: AnalyticsQuery): void {
   for (const code of query.metrics) {
     const datasets = factDatasetsOf(code, dimensionsUsed(query))
     for (const { dimension, pointer } of places) {
-      if (datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset))) continue
+      if (
+        datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
+        !isStandardizedOver(code, dimension)
+      )
+        continue
       const allowed = allowedDimensions(code)
       // Admissions are known by hospital or by residence, not by both at once.
       const together = [...new Set(places.map((place) => place.dimension))].join(', ')

@@ -135,9 +135,10 @@ function monthsAt(
 /** Where groups of the rows add up to those of a level, that is how the level is computed. */
 function addUp(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
   const fine = rows.datasets.find(
-    ({ dataset, periods }) => dataset === level.dataset && periods.join() === level.periods.join(),
+    (own) =>
+      own.dataset === level.dataset && own.periods.join() === level.periods.join() && addsUp(level, own),
   )
-  return fine !== undefined && !level.tellsState && addsUp(level, fine)
+  return fine !== undefined && !level.tellsState
     ? { ...level, addedUpFrom: `${rows.name}${fine.name}` }
     : level
 }
@@ -158,9 +159,9 @@ function addsUp(level: DatasetPlan, fine: DatasetPlan): boolean {
   )
 }
 
-/** Sums and counts add up over all groups; facilities over those of which each has one. */
+/** Sums and counts add up over all groups; facilities over those of which each has one; standardized rates over none. */
 const addsUpOver = (measure: Measure, dropped: readonly DimensionCode[], { over }: DatasetPlan): boolean =>
-  measure.kind !== 'distinct' ||
+  (measure.kind !== 'distinct' && measure.standardizedBy === undefined) ||
   dropped.length === 0 ||
   (measure.field === 'cnes_code' &&
     over === null &&

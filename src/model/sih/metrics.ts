@@ -88,6 +88,20 @@ export const METRICS = metricsOf('extended', {
     ),
     numeratorOf: 'hospital_admissions_by_residence',
   },
+  admissions_per_10k_standardized: {
+    ...ratio(
+      'admissions',
+      'population_by_age',
+      10_000,
+      'admissions per 10,000 inhabitants',
+      'Internações por 10 mil habitantes, padronizadas por idade (residência)',
+      'Age-standardized admissions per 10,000 inhabitants, by residence',
+    ),
+    description:
+      'Directly standardized: admissions per 10,000 inhabitants if each of the 17 age groups had its share of the standard population, that of Brazil in 2010 (POPSBR). Residents are those of population_by_age, of one sex where the query is by sex; each group’s part is kept to 6 decimals. Admissions of unknown age are left out; null where an age group has no residents.',
+    numeratorOf: 'hospital_admissions_by_residence',
+    standardizedBy: 'brazil_2010',
+  },
   sus_bed_days: counted(
     { dataset: 'bed_capacity', kind: 'sum', field: 'beds_sus', timesDays: true },
     'bed-days',

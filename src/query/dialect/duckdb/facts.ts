@@ -7,6 +7,7 @@ import {
   dimensionOf,
   type FactDataset,
   hasUnknowns,
+  isPlace,
   isPopulation,
   RESIDENCE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
@@ -29,6 +30,7 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
+import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
 
 /** Column of a grouped dimension. */
 export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
@@ -37,11 +39,13 @@ export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(
 /** The state of a group that names none: of a facility. */
 export const GROUP_STATE = ident('group_state')
 
-export const hasRows = (dataset: DatasetPlan): boolean =>
-  dataset.dataset === 'population' ||
-  (dataset.dataset === 'population_by_age'
-    ? dataset.years?.POPULATION_BY_AGE != null
-    : dataset.periods.length > 0)
+export function hasRows(plan: DatasetPlan): boolean {
+  const { dataset, periods, years } = plan
+  if (dataset === 'population') return true
+  const isByAge = dataset === 'population_by_age' || isStandardized(plan)
+  if (isByAge && years?.POPULATION_BY_AGE == null) return false
+  return isPopulation(dataset) || periods.length > 0
+}
 
 /** Measures of coarser groups from those of finer ones. */
 const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
@@ -57,8 +61,8 @@ const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
 /** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
 export function datasetCte(plan: DatasetPlan): Sql {
   if (plan.addedUpFrom !== null) return addedUpCte(plan)
-  const where = plan.filters.map((filter) => filterCondition(key(filter.dimension), filter))
-  const whereSql = where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
+  if (isStandardized(plan)) return byStandard(plan)
+  const whereSql = whereOf(plan)
   const isUnique = hasUniqueKeys(plan)
   const measures = plan.measures.map(
     (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
@@ -100,6 +104,39 @@ export const ofMunicipalitiesAlone = ({
     (code) => code === 'municipality' || dimensionOf(code).derivedFrom === 'municipality',
   )
 
+function whereOf({ filters }: DatasetPlan): Sql {
+  const where = filters.map((filter) => filterCondition(key(filter.dimension), filter))
+  return where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
+}
+
+/** A standardized rate's events over the residents of their groups, or these residents. */
+function byStandard(plan: DatasetPlan): Sql {
+  if (isPopulation(plan.dataset)) return standardCte(plan, countedByAge(plan))
+  const hasResidents = (code: DimensionCode): boolean =>
+    isPlace(code) || dimensionOf(code).datasets.includes('population_by_age')
+  const shared = plan.keys.filter(hasResidents)
+  const residents: DatasetPlan = {
+    ...plan,
+    dataset: 'population_by_age',
+    measures: [{ dataset: 'population_by_age', kind: 'sum', field: 'population' }],
+    keys: shared,
+    filters: plan.filters.filter(({ dimension }) => hasResidents(dimension)),
+  }
+  return standardizedCte(plan, countedByAge(plan), countedByAge(residents), shared)
+}
+
+/** Rows: keys, age_group, counted_0 … , one a group and age. */
+function countedByAge(plan: DatasetPlan): Sql {
+  const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
+  const keys = plan.keys.map((code) => sql`${codeSql(code)} AS ${key(code)}`)
+  const counted = plan.measures.map(
+    ({ field = '' }, index) => sql`sum(facts.${ident(field)}) AS ${ident(`counted_${index}`)}`,
+  )
+  return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereOf(plan)}
+    GROUP BY ${join([...plan.keys.map(codeSql), ages], ', ')})`
+}
+
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
 /** A code as text: a table in memory may hold it as an ENUM. */
 const codeSql = (code: DimensionCode): Sql =>
@@ -113,7 +150,8 @@ const factsSource = (plan: DatasetPlan): Sql =>
 function carriedFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
   if (dataset === 'population') return byResidence(plan, populationSource(plan))
-  if (dataset === 'population_by_age') return populationByAgeOf(years?.POPULATION_BY_AGE ?? 0)
+  if (dataset === 'population_by_age')
+    return byResidence(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
   if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   const facts = unionOf(

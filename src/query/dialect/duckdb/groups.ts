@@ -11,6 +11,7 @@ import {
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
+import { preAggregateOf } from '../../../model/pre-aggregates.ts'
 import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
@@ -21,9 +22,11 @@ import {
   type MonthlyFacts,
   membersOf,
   municipalitiesWithFacilities,
+  preAggregateRows,
 } from '../../resident-relations.ts'
 import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList, unionOf } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
+import { isStandardized } from './standardized.ts'
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
@@ -62,8 +65,14 @@ export function onlyFacts(plan: AggregatePlan): string | null {
   return only === null || others.length > 0 ? null : only.name
 }
 
+/** Residents that something is divided by have rows without facts: they are no groups. */
 const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
-  datasets.filter((dataset) => hasRows(dataset) && dataset.dataset !== 'population')
+  datasets.filter(
+    (dataset) =>
+      hasRows(dataset) &&
+      dataset.dataset !== 'population' &&
+      !(isPopulation(dataset.dataset) && isStandardized(dataset)),
+  )
 
 /** A relation of the statement that belongs to a plan. */
 export const relation = ({ name }: AggregatePlan, own: string): Sql => ident(`${name}${own}`)
@@ -126,10 +135,13 @@ ${join(keys, '\n  UNION ALL\n')}
     // Where hospitals whose municipality is not known have admissions, these are a row, too.
     const withAdmissions = plan.datasets
       .filter((dataset) => dataset.dataset === 'hospital_admissions' && hasRows(dataset))
-      .map(
-        ({ dataset, periods }) =>
-          sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(periods.map((period) => factsOf(dataset as MonthlyFacts, period)))} AS admitted))`,
-      )
+      .map(({ dataset, periods, source }) => {
+        const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
+        const admitted = periods.map((period) =>
+          isPlaced ? preAggregateRows(source, period) : factsOf(dataset as MonthlyFacts, period),
+        )
+        return sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(admitted)} AS admitted))`
+      })
     const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withAdmissions], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),

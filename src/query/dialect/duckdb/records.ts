@@ -6,7 +6,7 @@
  * contributes 1 and the others 0, so that contributions always add up to the cell.
  */
 import { datasetOf } from '../../../model/datasets.ts'
-import { dimensionOf, hasUnknowns, isPopulation } from '../../../model/dimensions.ts'
+import { dimensionOf, hasUnknowns, isPopulation, RESIDENCE_DIMENSIONS } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
@@ -35,11 +35,17 @@ const rowsSql = (plan: DatasetPlan): Sql => {
   return isPeriodic(plan)
     ? withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived)
     : withPlaces(
-        sql`(SELECT *, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`,
+        sql`(SELECT *${asResidences(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`,
         derived,
         TEXT('CAST(own.municipality_code AS INTEGER)'),
       )
 }
+
+/** Residents under the names that admissions of residents have. */
+const asResidences = ({ keys, filters }: DatasetPlan): Sql =>
+  [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
+    ? TEXT(', uf AS residence_uf, CAST(municipality_code AS INTEGER) AS residence_municipality_code')
+    : EMPTY
 
 /** Of the population by age the rows of the year of the metric; the other population's year is part of its measures. */
 const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
@@ -62,8 +68,12 @@ const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
   return allOf([TEXT(counts), ...own, ...more])
 }
 
-const meetsSql = (plan: DatasetPlan, { where = [] }: Measure): Sql =>
-  where.length === 0 ? TEXT('true') : allOf(where.map((condition) => recordCondition(condition, plan)))
+function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
+  const conditions = where.map((condition) => recordCondition(condition, plan))
+  // Of unknown age nothing is standardized.
+  if (standardizedBy !== undefined) conditions.push(TEXT('age_group IS NOT NULL'))
+  return conditions.length === 0 ? TEXT('true') : allOf(conditions)
+}
 
 /** A condition on a record as it is stored. */
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {

@@ -1,0 +1,37 @@
+/**
+ * Standard populations: the shares of the 17 age groups that rates are standardized to. Values only.
+ *
+ * brazil_2010: residents of Brazil on 1 July 2010 by the estimates of the Ministry of Health (POPSBR, edition of 2024-12), both
+ * sexes. Brazilian practice (RIPSA, Saúde Brasil) takes the year of a census; no page names one official standard.
+ */
+import { AGE_GROUPS } from './code-lists.ts'
+
+export type StandardName = 'brazil_2010'
+
+export interface StandardPopulation {
+  /** As notes name it. */
+  readonly title: string
+  /** People of each age group, in the order of AGE_GROUPS. */
+  readonly people: readonly number[]
+}
+
+export const STANDARD_POPULATIONS: Readonly<Record<StandardName, StandardPopulation>> = {
+  brazil_2010: {
+    title: 'Brazil in 2010 (POPSBR)',
+    people: [
+      14_926_565, 16_004_125, 17_190_853, 17_259_413, 17_342_029, 17_495_165, 16_070_561, 14_030_008,
+      13_050_194, 12_011_024, 10_282_765, 8_368_585, 6_506_111, 4_834_001, 3_751_073, 2_638_919, 2_987_938,
+    ],
+  },
+}
+
+/**
+ * w·N/P of an age group is kept to so many decimals before the groups are added: fractions of 17 populations have no common
+ * denominator that 128 bits hold. With these, what is left out is below 0.000000001 admissions per 10,000 inhabitants, and a
+ * change in percent, which multiplies both sides of two rates, has room for rates of 100 admissions an inhabitant.
+ */
+export const STANDARDIZED_DECIMALS = 6
+
+/** @returns age groups with their people */
+export const standardOf = (name: StandardName): readonly (readonly [ageGroup: string, people: number])[] =>
+  AGE_GROUPS.map((ageGroup, index) => [ageGroup, STANDARD_POPULATIONS[name].people[index] ?? 0])
