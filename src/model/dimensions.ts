@@ -67,6 +67,9 @@ export const RESIDENCE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'residence_municipality',
   'residence_health_region',
 ])
+/** @returns are its codes those of municipalities: of facilities or of residents? */
+export const isMunicipality = (code: DimensionCode): boolean =>
+  code === 'municipality' || code === 'residence_municipality'
 /** @returns is it a place, of facilities or of residents? */
 export const isPlace = (code: DimensionCode): boolean =>
   PLACE_DIMENSIONS.has(code) || RESIDENCE_DIMENSIONS.has(code)

@@ -10,6 +10,7 @@ import {
   DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
+  isMunicipality,
   OPERATORS,
   type Operator,
   operatorsOf,
@@ -316,13 +317,13 @@ function resolveFilter(
 /** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. @throws AppError 'invalid_request' */
 export function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
   const text = String(value)
-  if (dimension === 'state') {
+  if (dimension === 'state' || dimension === 'residence_state') {
     const state = STATES.find(({ uf, ibge_code }) => uf === text.toUpperCase() || String(ibge_code) === text)
     if (state !== undefined) return state.uf
     const allowed = STATES.map(({ uf }) => uf)
     throw refuse('invalid_request', pointer, both('não é um estado', 'is not a state'), allowed)
   }
-  if (dimension === 'municipality') {
+  if (isMunicipality(dimension)) {
     if (!/^\d{6,7}$/.test(text))
       throw refuse(
         'invalid_request',

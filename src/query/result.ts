@@ -7,7 +7,7 @@
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
@@ -229,7 +229,7 @@ export async function widenMunicipalities(
   options: RunOptions,
 ): Promise<readonly QueryFilter[]> {
   const short = filters.flatMap(({ dimension, values }) =>
-    dimension === 'municipality' ? values.map(Number).filter((value) => value < 1_000_000) : [],
+    isMunicipality(dimension) ? values.map(Number).filter((value) => value < 1_000_000) : [],
   )
   if (short.length === 0) return filters
   const rows = await engine.run(
@@ -241,7 +241,7 @@ export async function widenMunicipalities(
   const widened = new Map(codes.map((code) => [Math.floor(code / 10), code]))
   return normaliseFilters(
     filters.map((filter) =>
-      filter.dimension === 'municipality'
+      isMunicipality(filter.dimension)
         ? { ...filter, values: filter.values.map((value) => widened.get(Number(value)) ?? Number(value)) }
         : filter,
     ),
