@@ -39,6 +39,8 @@ export interface Acquisition {
 export interface Recogniser {
   /** Is a file of this name one of the area's? @param readHead first bytes, for names that do not tell */
   recognises(name: string, readHead: () => Promise<Buffer>): boolean | Promise<boolean>
+  /** Does the area read a file of this name that another one recognises, too? */
+  alsoReads?(name: string): boolean
   /**
    * An entry of an archive is extracted and then recognised, unless the area says here that it reads the entry in place or
    * that nobody needs it. @throws ImportError where the entry cannot belong to the archive
@@ -71,7 +73,7 @@ export async function discover<Area extends Recogniser>(
   areas: readonly Area[],
   scratch: string,
 ): Promise<Discovery<Area>> {
-  const files = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
+  const byArea = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
   const unknown: string[] = []
   const named: FoundFile[] = []
   const acquisitions: Acquisition[] = []
@@ -80,9 +82,11 @@ export async function discover<Area extends Recogniser>(
   /** @returns whether an area recognised the file, or something in it */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
     const { name, path } = file
-    for (const [area, found] of files)
+    for (const [area, found] of byArea)
       if (await area.recognises(name, () => readHead(path))) {
         found.push(file)
+        for (const [other, files] of byArea)
+          if (other !== area && other.alsoReads?.(name) === true) files.push(file)
         return true
       }
     if (/\.zip$/i.test(name) && depth < MAX_DEPTH) return visitZip(file, depth + 1)
@@ -106,7 +110,7 @@ export async function discover<Area extends Recogniser>(
       const places = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
       const reader = areas[places.indexOf('in place')]
       if (reader !== undefined) {
-        files.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
+        byArea.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
         recognised = true
       }
       // Folders inside stay: two files of one name are two files.
@@ -134,7 +138,7 @@ export async function discover<Area extends Recogniser>(
     if (!(await visitFile(file, 0)) && isNamed) throw await notRecognised(file)
   }
   for (const path of paths) await visit(path, true)
-  return { files, unknown, named, acquisitions, synthetic }
+  return { files: byArea, unknown, named, acquisitions, synthetic }
 }
 
 /** @returns the error about a file that the operator named and nothing is made of */

@@ -51,6 +51,7 @@ const PARENTS: Partial<
   health_macroregion: { dimension: 'state', column: 'uf' },
   facility: { dimension: 'municipality', column: 'municipality_ibge_code' },
   procedure_subgroup: { dimension: 'procedure_group', column: 'procedure_group_code' },
+  procedure_form: { dimension: 'procedure_subgroup', column: 'procedure_subgroup_code' },
   procedure: { dimension: 'procedure_subgroup', column: 'procedure_subgroup_code' },
   diagnosis_category: { dimension: 'diagnosis_chapter', column: 'diagnosis_chapter_code' },
   residence_municipality: { dimension: 'residence_state', column: 'uf' },

@@ -324,6 +324,19 @@ const SUBGROUPS = [
   ['0415', 'Outras cirurgias'],
   ['0505', 'Transplante de orgãos, tecidos e células'],
 ] as const
+const FORMS = [
+  ['030101', 'Consultas médicas/outros profissionais de nível superior'],
+  ['030106', 'Consulta/Atendimento às urgências (em geral)'],
+  ['030301', 'Tratamento de doenças infecciosas e parasitárias'],
+  ['030306', 'Tratamento de doenças cardiovasculares'],
+  ['030314', 'Tratamento de doenças do ouvido/apófise mastóide e vias aéreas'],
+  ['030317', 'Tratamento dos transtornos mentais e comportamentais'],
+  ['031001', 'Parto e nascimento'],
+  ['040703', 'Pâncreas, baço, fígado e vias biliares'],
+  ['041101', 'Parto'],
+  ['041501', 'Múltiplas'],
+  ['050502', 'Transplante de orgãos, tecidos e células'],
+] as const
 const CATEGORIES = [
   ['B34', 'Doenças por vírus, de localização não especificada'],
   ['F20', 'Esquizofrenia'],
@@ -356,6 +369,17 @@ export function admissionTables(period: number): (readonly [name: string, bytes:
         'CO_SUB_GRUPO,2,3,4,VARCHAR2',
         'NO_SUB_GRUPO,100,5,104,VARCHAR2',
         'DT_COMPETENCIA,6,105,110,CHAR',
+      ]),
+    ],
+    ['tb_forma_organizacao.txt', lines(FORMS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_forma_organizacao_layout.txt',
+      layout([
+        'CO_GRUPO,2,1,2,VARCHAR2',
+        'CO_SUB_GRUPO,2,3,4,VARCHAR2',
+        'CO_FORMA_ORGANIZACAO,2,5,6,VARCHAR2',
+        'NO_FORMA_ORGANIZACAO,100,7,106,VARCHAR2',
+        'DT_COMPETENCIA,6,107,112,CHAR',
       ]),
     ],
     [

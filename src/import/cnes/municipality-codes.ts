@@ -28,14 +28,16 @@ export interface MunicipalityTable {
 /**
  * Makes old_mun, empty without a table. The last line that names a code decides, as TabWin does.
  *
+ * @param name of the table that is made
  * @throws ImportError where there are two tables: which one is newer, nothing in them says
  */
 export async function stageMunicipalityCodes(
   session: Session,
   files: readonly FoundFile[],
+  name = 'old_mun',
 ): Promise<MunicipalityTable> {
   await session.run(
-    'CREATE TABLE old_mun (code6 VARCHAR, target6 VARCHAR, label VARCHAR, source_file VARCHAR, source_row INTEGER)',
+    `CREATE TABLE ${name} (code6 VARCHAR, target6 VARCHAR, label VARCHAR, source_file VARCHAR, source_row INTEGER)`,
   )
   const [found, another] = files
   if (found === undefined) return { snapshots: [], unread: [] }
@@ -47,7 +49,7 @@ export async function stageMunicipalityCodes(
     )
   const bytes = await readFile(found.path)
   const table = readCnv(bytes, found.name)
-  const appender = await session.connection.createAppender('old_mun')
+  const appender = await session.connection.createAppender(name)
   const codes = new Map<string, { target: string; label: string; row: number }>()
   for (const { label, row, codes: ranges } of table.lines) {
     const target = /^\d{6}(?= )/.exec(label)?.[0]

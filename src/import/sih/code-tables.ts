@@ -1,5 +1,5 @@
 /**
- * Code tables that name procedures and diagnoses: groups, subgroups and procedures of SIGTAP (fixed width, each with its layout
+ * Code tables that name procedures and diagnoses: groups, subgroups, forms of organisation and procedures of SIGTAP (fixed width, each with its layout
  * file), chapters and categories of CID-10 (CSV). In: files. Out: codes with their names, file and row. A table that was not
  * imported leaves names null, but for the chapters, which the model names.
  */
@@ -18,6 +18,7 @@ export type CodeList =
   | 'procedures'
   | 'procedure_groups'
   | 'procedure_subgroups'
+  | 'procedure_forms'
   | 'diagnosis_chapters'
   | 'diagnosis_categories'
 
@@ -43,9 +44,14 @@ const SIGTAP: Readonly<Record<string, { list: CodeList; key: readonly string[]; 
     key: ['CO_GRUPO', 'CO_SUB_GRUPO'],
     name: 'NO_SUB_GRUPO',
   },
+  tb_forma_organizacao: {
+    list: 'procedure_forms',
+    key: ['CO_GRUPO', 'CO_SUB_GRUPO', 'CO_FORMA_ORGANIZACAO'],
+    name: 'NO_FORMA_ORGANIZACAO',
+  },
   tb_procedimento: { list: 'procedures', key: ['CO_PROCEDIMENTO'], name: 'NO_PROCEDIMENTO' },
 }
-const SIGTAP_FILE = /^(tb_grupo|tb_sub_grupo|tb_procedimento)(_layout)?\.txt$/i
+const SIGTAP_FILE = /^(tb_grupo|tb_sub_grupo|tb_forma_organizacao|tb_procedimento)(_layout)?\.txt$/i
 const CID_FILE = /^CID-10-(CAPITULOS|CATEGORIAS)\.CSV$/i
 
 export const isCodeTable = (name: string): boolean => SIGTAP_FILE.test(name) || CID_FILE.test(name)
@@ -158,9 +164,14 @@ export const FOLLOWING: Readonly<
   procedures: {
     procedure_group_code: (code) => (code.length === 10 ? code.slice(0, 2) : null),
     procedure_subgroup_code: (code) => (code.length === 10 ? code.slice(0, 4) : null),
+    procedure_form_code: (code) => (code.length === 10 ? code.slice(0, 6) : null),
   },
   procedure_groups: {},
   procedure_subgroups: { procedure_group_code: (code) => code.slice(0, 2) },
+  procedure_forms: {
+    procedure_group_code: (code) => code.slice(0, 2),
+    procedure_subgroup_code: (code) => code.slice(0, 4),
+  },
   diagnosis_chapters: {},
   diagnosis_categories: { diagnosis_chapter_code: chapterOf },
 }

@@ -11,16 +11,13 @@ import { join } from 'node:path'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../../model/sih/layout.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
+import { isMunicipalityTable, stageMunicipalityCodes } from '../cnes/municipality-codes.ts'
 import type { FoundFile } from '../discover.ts'
 import { groupBy } from '../group-by.ts'
 import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
-import {
-  type AdmissionFileName,
-  recogniseAdmissionFile,
-  refuseOtherKinds,
-} from './admission-files.ts'
+import { type AdmissionFileName, recogniseAdmissionFile, refuseOtherKinds } from './admission-files.ts'
 import { isCodeTable, readCodeTables } from './code-tables.ts'
 import { type DecodeJob, readInOrder } from './decoders.ts'
 import {
@@ -29,6 +26,7 @@ import {
   createTables,
   type FileTotals,
   noteAside,
+  OLD_CODES,
   writeCodeLists,
   writeMonth,
   writeSetAside,
@@ -42,10 +40,19 @@ interface AdmissionFile extends AdmissionFileName {
   readonly found: FoundFile
 }
 
+interface SihFiles {
+  readonly admissions: readonly AdmissionFile[]
+  /** Code tables of procedures and diagnoses. */
+  readonly tables: readonly FoundFile[]
+  /** br_municip.cnv: codes that municipalities had before. */
+  readonly municipalities: readonly FoundFile[]
+}
+
 export const SIH: AreaImporter = {
   area: 'sih',
   needs: ['demography'],
   recognises: (name) => recogniseAdmissionFile(name) !== null || isCodeTable(name),
+  alsoReads: isMunicipalityTable,
   async open(files) {
     const admissions: AdmissionFile[] = []
     for (const found of files) {
@@ -64,7 +71,11 @@ export const SIH: AreaImporter = {
     // Code tables alone name nothing: there are no admissions whose codes they could name.
     if (admissions.length === 0) return null
     const tables = files.filter(({ name }) => isCodeTable(name))
-    return { synthetic: false, build: (context) => buildAdmissions(admissions, tables, context) }
+    const municipalities = files.filter(({ name }) => isMunicipalityTable(name))
+    return {
+      synthetic: false,
+      build: (context) => buildAdmissions({ admissions, tables, municipalities }, context),
+    }
   },
 }
 
@@ -73,8 +84,7 @@ async function jobOf({ found: { path, name }, ...promise }: AdmissionFile): Prom
 }
 
 async function buildAdmissions(
-  admissions: readonly AdmissionFile[],
-  tables: readonly FoundFile[],
+  { admissions, tables, municipalities }: SihFiles,
   { session, staging, needed, onProgress, threads }: BuildContext,
 ): Promise<BuiltArea> {
   const demography = needed.get('demography')
@@ -86,12 +96,13 @@ async function buildAdmissions(
     )
   const codes = await readCodeTables(tables)
   await createTables(session, join(demography, 'municipalities/part-0.parquet'))
-  for (const { file, row } of codes.unread)
+  const old = await stageMunicipalityCodes(session, municipalities, OLD_CODES)
+  for (const { file, row } of [...codes.unread, ...old.unread])
     await noteAside(session, 'code_tables', file, [{ row, reason: 'unreadable_row' }])
   const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
   const counts: Record<string, number> = {}
-  const snapshots: Snapshot[] = [...codes.snapshots]
+  const snapshots: Snapshot[] = [...codes.snapshots, ...old.snapshots]
   const headers = new HeaderList()
   const covered: Record<string, Coverage> = {}
   const months = [...groupBy(admissions, ({ period }) => period)]

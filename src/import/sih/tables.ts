@@ -1,8 +1,8 @@
 /**
  * Admissions added up file by file, in DuckDB → the partitions of a month, its checks, and the code lists of a release.
  *
- * Published municipality codes are mapped here: six digits to the seven of the list, 53xxxx to Brasília, a code that is none of the
- * list to the ignored municipality of its state. Codes that become one are added up, so a row is what its key says.
+ * Published municipality codes are mapped here: six digits to the seven of the list, an old code to that of today where DATASUS's
+ * table was imported, 53xxxx to Brasília, a code that is none of the list to the ignored municipality of its state. Codes that become one are added up, so a row is what its key says.
  */
 import { STATES } from '../../model/territory/states.ts'
 import { quoteText, type Session } from '../session.ts'
@@ -17,6 +17,7 @@ const CODE_LISTS: readonly CodeList[] = [
   'procedures',
   'procedure_groups',
   'procedure_subgroups',
+  'procedure_forms',
   'diagnosis_chapters',
   'diagnosis_categories',
 ]
@@ -78,10 +79,18 @@ export async function appendAdmissions(session: Session, read: ReadFile): Promis
   }
 }
 
+/** Table of the codes that municipalities had before: code6, and target6, the code of today. */
+export const OLD_CODES = 'sih_old_codes'
+
+/** The code of today where the published one is none of the list, and the table of old codes has it. */
+const ofToday = (table: string): string =>
+  `(SELECT own.* REPLACE (coalesce(CASE WHEN own.published6 NOT IN (SELECT code6 FROM sih_places) THEN old.target6 END, own.published6) AS published6)
+    FROM ${table} AS own LEFT JOIN ${OLD_CODES} AS old ON old.code6 = own.published6)`
+
 /** The place of a published code: of the list, else the ignored one of its state; @param state SQL of the state where the code names none */
 const placed = (table: string, state: string): string =>
   `(SELECT own.*, coalesce(place.ibge_code, ignored.ibge_code) AS place_code, coalesce(place.name, ignored.name) AS place_name, coalesce(place.uf, ignored.uf) AS place_uf
-    FROM (SELECT *, coalesce((SELECT code FROM sih_states WHERE code = left(published6, 2)), ${state}) AS state_code FROM ${table}) AS own
+    FROM (SELECT *, coalesce((SELECT code FROM sih_states WHERE code = left(published6, 2)), ${state}) AS state_code FROM ${ofToday(table)}) AS own
     LEFT JOIN sih_places AS place ON place.code6 = CASE WHEN own.state_code = '53' THEN '530010' ELSE own.published6 END
     LEFT JOIN sih_places AS ignored ON ignored.code6 = own.state_code || '0000')`
 
@@ -96,7 +105,7 @@ const ofSigtap = (digits: number): string =>
 /** Hospitals lie somewhere: in the state of the file where their code says nothing. */
 const HOSPITAL_ROWS = `
   SELECT cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name, procedure_code,
-    ${ofSigtap(2)} AS procedure_group_code, ${ofSigtap(4)} AS procedure_subgroup_code,
+    ${ofSigtap(2)} AS procedure_group_code, ${ofSigtap(4)} AS procedure_subgroup_code, ${ofSigtap(6)} AS procedure_form_code,
     care_character_code, complexity_code, financing_code, ${BATCH_COLUMNS}, ${sums(MEASURES)}
   FROM ${placed('sih_hospitals', '(SELECT code FROM sih_states WHERE sih_states.uf = processing_uf)')}
   GROUP BY ALL`
@@ -258,6 +267,7 @@ const STEMS: Readonly<Record<CodeList, string>> = {
   procedures: 'procedure',
   procedure_groups: 'procedure_group',
   procedure_subgroups: 'procedure_subgroup',
+  procedure_forms: 'procedure_form',
   diagnosis_chapters: 'diagnosis_chapter',
   diagnosis_categories: 'diagnosis_category',
 }

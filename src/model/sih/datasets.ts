@@ -10,7 +10,13 @@ const BATCH = ['source_file', 'source_sha256', 'source_rows'] as const
 
 const list = <Name extends string>(
   datasetName: Name,
-  stem: 'procedure' | 'procedure_group' | 'procedure_subgroup' | 'diagnosis_chapter' | 'diagnosis_category',
+  stem:
+    | 'procedure'
+    | 'procedure_group'
+    | 'procedure_subgroup'
+    | 'procedure_form'
+    | 'diagnosis_chapter'
+    | 'diagnosis_category',
   description: string,
   more: readonly FieldName[] = [],
 ) => ({
@@ -42,6 +48,7 @@ export const DATASETS = {
       'procedure_code',
       'procedure_group_code',
       'procedure_subgroup_code',
+      'procedure_form_code',
       'care_character_code',
       'complexity_code',
       'financing_code',
@@ -97,6 +104,7 @@ export const DATASETS = {
   procedures: list('procedures', 'procedure', 'Procedures of SIGTAP, and those that admissions name.', [
     'procedure_group_code',
     'procedure_subgroup_code',
+    'procedure_form_code',
   ]),
   procedure_groups: list('procedure_groups', 'procedure_group', 'Groups of procedures of SIGTAP.'),
   procedure_subgroups: list(
@@ -105,6 +113,10 @@ export const DATASETS = {
     'Subgroups of procedures of SIGTAP.',
     ['procedure_group_code'],
   ),
+  procedure_forms: list('procedure_forms', 'procedure_form', 'Forms of organisation of SIGTAP.', [
+    'procedure_group_code',
+    'procedure_subgroup_code',
+  ]),
   diagnosis_chapters: list('diagnosis_chapters', 'diagnosis_chapter', 'Chapters of CID-10.'),
   diagnosis_categories: list(
     'diagnosis_categories',

@@ -13,6 +13,14 @@ export const DIMENSIONS = {
   procedure_subgroup: extended(
     listed('Subgrupo de procedimento', 'Procedure subgroup', 'procedure_subgroups', 'procedure_subgroup'),
   ),
+  procedure_form: extended(
+    listed(
+      'Forma de organização do procedimento',
+      'Form of organisation of the procedure',
+      'procedure_forms',
+      'procedure_form',
+    ),
+  ),
   procedure: extended(listed('Procedimento', 'Procedure', 'procedures', 'procedure')),
   care_character: extended(
     closed('Caráter da internação', 'Character of the admission', 'care_character_code', CARE_CHARACTERS),
@@ -55,7 +63,7 @@ export const DIMENSIONS = {
   },
 } as const satisfies Record<string, DimensionDeclaration>
 
-const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure'] as const
+const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure_form', 'procedure'] as const
 
 export const FACTS = {
   hospital_admissions: {

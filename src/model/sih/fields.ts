@@ -25,6 +25,10 @@ export const FIELDS = {
     'Subgroup of SIGTAP: the first 4 digits of the procedure; null before 2008.',
   ),
   procedure_subgroup_name: name('Name of the subgroup.'),
+  procedure_form_code: optionalCode(
+    'Form of organisation of SIGTAP: the first 6 digits of the procedure; null before 2008.',
+  ),
+  procedure_form_name: name('Name of the form of organisation.'),
   care_character_code: code('Character of the admission: 01 elective, 02 urgent … ; 00 not informed.'),
   complexity_code: code('Complexity of the procedure: 01, 02, 03; 00 not informed.'),
   financing_code: code('Kind of financing: 04 FAEC, 06 MAC … ; 00 not informed.'),
