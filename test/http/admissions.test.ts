@@ -7,6 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { readManifest } from '../../src/release/verify.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -156,6 +157,55 @@ t.test('what is no code is refused', async (t: Test) => {
   }
   const key = fromFiles.keyWithout('analytics.query.read')
   t.equal((await fromFiles.get(LIST, { authorization: `Bearer ${key}` })).status, 403)
+})
+
+t.test('nothing of a person is in answers or logs', async (t) => {
+  const lines: string[] = []
+  const client = await openClient(small.releasesDir, 1, {
+    rows: true,
+    log: { write: (line) => lines.push(line) },
+  })
+  t.teardown(() => client.close())
+  const persons = personalTexts([202603, 202604, 202605])
+  t.ok(persons.size > 3000, `${persons.size} texts`)
+  const answers: string[] = []
+  const keep = ({ text, bytes }: { text: string; bytes: Buffer }): void => {
+    answers.push(text, bytes.toString('latin1'))
+  }
+  for (const row of await walk(client, `${LIST}?reference_period=all`, 100)) answers.push(JSON.stringify(row))
+  const { body: catalog } = await client.get('/v1/analytics/catalog')
+  for (const { code } of catalog.data.dimensions) {
+    keep(await client.get(`/v1/analytics/dimensions/${code}/values?counts=true&limit=250`))
+    for (const metrics of [['admissions', 'admissions_value'], ['bed_occupancy_share']]) {
+      const query = { metrics, group_by: [code], limit: 1000 }
+      keep(await client.query(query))
+      keep(await client.query(query, { accept: 'text/csv' }))
+      keep(await client.post('/v1/analytics/explain', query))
+    }
+  }
+  for (const group_by of [[], ['procedure'], ['diagnosis_category']])
+    for (const metric of ['admissions', 'hospital_deaths'])
+      keep(
+        await client.post('/v1/analytics/lineage', {
+          metrics: [metric],
+          group_by,
+          key:
+            group_by.length === 0
+              ? {}
+              : { [group_by[0] as string]: group_by[0] === 'procedure' ? '0310010039' : 'O80' },
+          limit: 1000,
+        }),
+      )
+  for (const id of [small.result.sih, small.result.analytics]) keep(await client.get(`/v1/releases/${id}`))
+  // Errors do not repeat a row, and the log has no address.
+  for (const person of [...persons].slice(0, 20)) {
+    await client.get(`${LIST}?cnes_code=${encodeURIComponent(person)}`)
+    await client.get(`/v1/analytics/dimensions/procedure/values?search=${encodeURIComponent(person)}`)
+  }
+  t.same([...new Set(answers.flatMap((text) => personsIn(text, persons)))], [])
+  t.ok(answers.join('').length > 1_000_000, 'much was searched')
+  t.ok(lines.length > 200, `${lines.length} lines`)
+  t.same([...new Set(lines.flatMap((line) => personsIn(line, persons)))], [])
 })
 
 t.test('a release without admissions has none, and answers', async (t) => {

@@ -3,7 +3,7 @@
  * numbers. Then what holds of all of them: months are added up, parts add up to the whole, both sources of admissions agree, what was
  * not collected is null, and lineage leads to the published file.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
@@ -16,6 +16,7 @@ import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
+import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
@@ -29,6 +30,7 @@ const view = (name: string, id: string | null, dataset: string, where = ''): Pro
   )
 await view('places', small.result.demography, 'municipalities')
 await view('residents', small.result.demography, 'population', " WHERE population_type = 'CENSUS_POPULATION'")
+await view('ages', small.result.demography, 'population_by_age', ' WHERE reference_year = 2025')
 await view('hospitals_stored', small.result.sih, 'hospital_admissions')
 await view('residences_stored', small.result.sih, 'hospital_admissions_by_residence')
 await view('beds_stored', small.result.cnes, 'bed_capacity', ' WHERE is_active')
@@ -49,6 +51,8 @@ interface Twin {
   readonly of?: 'beds' | 'residents'
   /** Whose top is not of admissions. */
   readonly from?: 'beds' | 'residences'
+  /** By age group, to the standard population. */
+  readonly isStandardized?: true
 }
 const DAYS = "day(last_day(strptime(CAST(reference_period AS VARCHAR) || '01', '%Y%m%d')))"
 const TWINS: Readonly<Record<string, Twin>> = {
@@ -68,6 +72,7 @@ const TWINS: Readonly<Record<string, Twin>> = {
     times: 10_000n,
     from: 'residences',
   },
+  admissions_per_10k_standardized: { top: 'admissions', from: 'residences', isStandardized: true },
   sus_bed_days: { top: `beds_sus * ${DAYS}`, from: 'beds' },
   bed_occupancy_share: { top: 'days_of_stay', bottom: `beds_sus * ${DAYS}`, of: 'beds', times: 100n },
 }
@@ -81,6 +86,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   reference_period: 'reference_period',
   procedure_group: 'procedure_group_code',
   procedure_subgroup: 'procedure_subgroup_code',
+  procedure_form: 'procedure_form_code',
   procedure: 'procedure_code',
   care_character: 'care_character_code',
   complexity: 'complexity_code',
@@ -117,6 +123,35 @@ interface Question {
 }
 const monthText = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
 
+/** Brazil on 1 July 2010, by age group (POPSBR): written again, as everything here is. */
+const STANDARD = [
+  14926565, 16004125, 17190853, 17259413, 17342029, 17495165, 16070561, 14030008, 13050194, 12011024,
+  10282765, 8368585, 6506111, 4834001, 3751073, 2638919, 2987938,
+].map(BigInt)
+const AGES = [...Array.from({ length: 16 }, (_, index) => index * 5), 80].map((age) =>
+  age === 80 ? '80+' : `${String(age).padStart(2, '0')}-${String(age + 4).padStart(2, '0')}`,
+)
+
+/** Σ w·N/P ÷ Σ w as one fraction of whole numbers. @param people by group of residents and age @returns null where an age has nobody */
+function standardized(
+  events: ReadonlyMap<string, bigint>,
+  people: ReadonlyMap<string, bigint>,
+  group: string,
+  home: string,
+): string | null {
+  const at = (key: string, age: string): string => JSON.stringify([...(JSON.parse(key) as unknown[]), age])
+  const residents = AGES.map((age) => people.get(at(home, age)) ?? 0n)
+  if (residents.some((count) => count === 0n)) return null
+  const product = residents.reduce((all, count) => all * count, 1n)
+  const top = AGES.reduce(
+    (sum, age, index) =>
+      sum +
+      ((STANDARD[index] ?? 0n) * (events.get(at(group, age)) ?? 0n) * product) / (residents[index] ?? 1n),
+    0n,
+  )
+  return decimal(top * 10_000n, product * STANDARD.reduce((all, weight) => all + weight, 0n))
+}
+
 async function sums(
   from: string,
   value: string,
@@ -138,15 +173,14 @@ async function sums(
   )
 }
 
+const isAboutResidents = ({ metrics, group_by }: Question): boolean =>
+  group_by.some((code) => OF_RESIDENCE.has(code)) ||
+  metrics.some((code) => TWINS[code]?.from === 'residences')
+
 /** @returns key of a group → text of each metric; groups with admissions alone */
-async function twin({
-  metrics,
-  group_by,
-  states,
-  months,
-}: Question): Promise<Map<string, Record<string, string | null>>> {
-  const isOfResidence =
-    group_by.some((code) => OF_RESIDENCE.has(code)) || metrics.includes('admissions_per_10k')
+async function twin(question: Question): Promise<Map<string, Record<string, string | null>>> {
+  const { metrics, group_by, states, months } = question
+  const isOfResidence = isAboutResidents(question)
   const inStates = states.map((uf) => `'${uf}'`).join(', ')
   const inMonths = `reference_period IN (${months.join(', ')})`
   const columns = group_by.map((code) => COLUMNS[code] ?? '')
@@ -179,9 +213,31 @@ async function twin({
     ]),
   )
   const answer = new Map<string, Record<string, string | null>>()
+  const ofAges = columns.filter((column) => column === 'sex' || column in OF_PEOPLE)
+  const [events, ages] = metrics.some((code) => TWINS[code]?.isStandardized)
+    ? [
+        await sums(
+          'residences',
+          'admissions',
+          [...columns, 'age_group'],
+          `residence_uf IN (${inStates}) AND ${inMonths}`,
+        ),
+        await sums(
+          `(SELECT r.population, r.uf, r.age_group, r.sex, ${people.map((column) => `${OF_PEOPLE[column]} AS ${column}`).join(', ') || '1'} FROM ages r LEFT JOIN places p ON p.ibge_code = CAST(r.municipality_code AS INTEGER))`,
+          'population',
+          [...ofAges, 'age_group'],
+          `uf IN (${inStates})`,
+        ),
+      ]
+    : [new Map<string, bigint>(), new Map<string, bigint>()]
   for (const key of keys)
     for (const [metric, { own, top, bottom }] of sides) {
       const codes = JSON.parse(key) as unknown[]
+      if (own.isStandardized === true) {
+        const home = JSON.stringify(codes.filter((_, index) => ofAges.includes(columns[index] ?? '')))
+        answer.set(key, { ...answer.get(key), [metric]: standardized(events, ages, key, home) })
+        continue
+      }
       const lower =
         own.of === 'residents'
           ? JSON.stringify(codes.filter((_, index) => (columns[index] ?? '') in OF_PEOPLE))
@@ -201,8 +257,7 @@ async function twin({
 
 async function compare(t: Test, question: Question): Promise<void> {
   const { metrics, group_by, states, months } = question
-  const isOfResidence =
-    group_by.some((code) => OF_RESIDENCE.has(code)) || metrics.includes('admissions_per_10k')
+  const isOfResidence = isAboutResidents(question)
   const { status, body } = await client.query({
     metrics,
     group_by,
@@ -226,7 +281,7 @@ async function compare(t: Test, question: Question): Promise<void> {
     })
     const texts = Object.entries(values as Record<string, number | null>).map(([metric, value]) => {
       const own = TWINS[metric]
-      const hasDecimals = own?.bottom !== undefined || own?.over !== undefined
+      const hasDecimals = own?.bottom !== undefined || own?.over !== undefined || own?.isStandardized === true
       return [metric, value === null ? null : hasDecimals ? value.toFixed(2) : String(value)]
     })
     found.set(JSON.stringify(codes), Object.fromEntries(texts))
@@ -248,7 +303,13 @@ t.same(Object.keys(TWINS).sort(), [...ADMISSION_METRICS].sort(), 'every metric o
 
 const OF_HOSPITALS = Object.keys(COLUMNS).filter((code) => !OF_RESIDENCE.has(code))
 const PLAIN = Object.keys(TWINS).filter(
-  (code) => !['admissions_per_10k', 'sus_bed_days', 'bed_occupancy_share'].includes(code),
+  (code) =>
+    ![
+      'admissions_per_10k',
+      'admissions_per_10k_standardized',
+      'sus_bed_days',
+      'bed_occupancy_share',
+    ].includes(code),
 )
 const BOTH = { states: ['AC', 'RR'], months: [202605] }
 const EARLIER = { states: ['AC', 'AP', 'RR'], months: [202603, 202604] }
@@ -292,6 +353,169 @@ t.test('occupancy of beds: days over beds times the days of each month', async (
         group_by,
         ...scope,
       })
+})
+
+t.test('standardized by age, against one fraction of whole numbers', async (t) => {
+  const metrics = ['admissions_per_10k_standardized', 'admissions']
+  for (const group_by of [
+    [],
+    ['residence_state'],
+    ['residence_municipality'],
+    ['residence_health_region'],
+    ['sex'],
+    ['residence_state', 'sex'],
+    ['diagnosis_chapter'],
+    ['diagnosis_category', 'residence_state', 'sex'],
+    ['reference_period'],
+    ['residence_municipality', 'reference_period'],
+  ])
+    for (const scope of [BOTH, EARLIER]) await compare(t, { metrics, group_by, ...scope })
+  const query = {
+    metrics: metrics.slice(0, 1),
+    filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }, monthsAre('2026-05')],
+  }
+  const { meta } = await one(query)
+  t.ok(
+    meta.notes.some((note: string) =>
+      /^admissions_per_10k_standardized: standardized directly by 17 age groups to the population of Brazil in 2010/.test(
+        note,
+      ),
+    ),
+    'the standard is named',
+  )
+  t.ok(
+    meta.notes.some((note: string) => /^population_by_age: /.test(note)),
+    'and the source of the residents',
+  )
+  for (const group_by of [['age_group'], ['state'], ['facility']]) {
+    const { status, body } = await client.query({ ...query, group_by })
+    t.equal(status, 400, group_by.join())
+    t.equal(body.code, 'incompatible_dimension')
+    t.notOk(body.errors[0].allowed.includes('age_group'))
+  }
+  // One sex of one age group alone is no standard: its filter is refused, that of a sex is of its residents.
+  const women = [...query.filters, { dimension: 'sex', operator: 'EQ', value: 'F' }]
+  const bySex = (await one({ ...query, group_by: ['sex'] })).data.find(
+    (row: { dimensions: { sex: { code: string } } }) => row.dimensions.sex.code === 'F',
+  )
+  t.same((await one({ ...query, filters: women })).data[0].metrics, bySex.metrics)
+})
+
+t.test('the standard is that of the published population', { skip: skipWithoutShared }, (t) => {
+  const [header = '', ...lines] = readFileSync(sharedPath('population_age/standard_populations.csv'), 'utf8')
+    .trim()
+    .split('\n')
+  const column = header.trim().split(',').indexOf('brazil_2010_popsbr')
+  t.same(
+    lines.map((line) => BigInt(line.trim().split(',')[column] ?? '')),
+    STANDARD,
+  )
+  t.end()
+})
+
+t.test('lineage of a standardized rate: the admissions of known age, and the residents', async (t) => {
+  const filters = [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }, monthsAre('2026-05')]
+  for (const metric of ['admissions_per_10k_standardized', 'admissions_per_10k'])
+    for (const side of ['numerator', 'denominator'])
+      for (const group_by of [[], ['residence_municipality']]) {
+        const { status, body } = await client.post('/v1/analytics/lineage', {
+          metrics: [metric],
+          group_by,
+          key: group_by.length === 0 ? {} : { residence_municipality: 1400100 },
+          side,
+          filters,
+          limit: 1000,
+        })
+        t.equal(status, 200, JSON.stringify(body).slice(0, 300))
+        t.ok(body.meta.total > 0, `${metric} ${side} ${group_by}`)
+        if (body.pagination.has_more) continue
+        t.equal(
+          body.data.reduce((sum: number, row: { contribution: number }) => sum + row.contribution, 0),
+          body.meta.total,
+        )
+      }
+})
+
+t.test('a release without population by age: null, with notes', async (t) => {
+  const own = await makeSmallRelease('admissions')
+  const demography = await forgeRelease(own.releasesDir, own.result.demography ?? '', (folder, manifest) => {
+    rmSync(join(folder, 'population_by_age'), { recursive: true })
+    delete manifest.datasets.population_by_age
+    delete manifest.counts.population_by_age_year
+    manifest.files = manifest.files.filter(({ path }) => !path.startsWith('population_by_age/'))
+  })
+  const analytics = await forgeRelease(own.releasesDir, own.result.analytics, (_folder, manifest) => {
+    manifest.components.demography = demography
+  })
+  await writePointer(own.releasesDir, analytics)
+  const old = await openClient(own.releasesDir)
+  t.teardown(() => old.close())
+  for (const group_by of [[], ['residence_state'], ['sex', 'diagnosis_chapter']]) {
+    const { status, body } = await old.query({
+      metrics: ['admissions_per_10k_standardized', 'admissions'],
+      group_by,
+      filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }, monthsAre('2026-05')],
+    })
+    t.equal(status, 200, JSON.stringify(body).slice(0, 300))
+    t.ok(body.data.length > 0)
+    t.ok(
+      body.data.every(
+        (row: { metrics: Record<string, number | null> }) =>
+          row.metrics.admissions_per_10k_standardized === null && typeof row.metrics.admissions === 'number',
+      ),
+    )
+    t.ok(body.meta.notes.some((note: string) => /^population_by_age: null, because/.test(note)))
+  }
+})
+
+/** Records of a member in each table, by plain SQL. */
+t.test('counts beside members are the records of the files', async (t) => {
+  for (const [code, column] of Object.entries(COLUMNS)) {
+    const isOfResidence = OF_RESIDENCE.has(code)
+    const dataset = isOfResidence ? 'hospital_admissions_by_residence' : 'hospital_admissions'
+    const place = isOfResidence ? 'residence_state' : 'state'
+    const filters = [{ dimension: place, operator: 'IN', value: ['AC', 'RR'] }]
+    const { status, body } = await client.get(
+      `/v1/analytics/dimensions/${code}/values?limit=250&filters=${encodeURIComponent(JSON.stringify(filters))}`,
+    )
+    t.equal(status, 200, `${code}: ${JSON.stringify(body).slice(0, 200)}`)
+    const wanted = await sums(
+      isOfResidence ? 'residences' : 'hospitals',
+      '1',
+      [column],
+      `${isOfResidence ? 'residence_uf' : 'uf'} IN ('AC', 'RR')${code === 'reference_period' ? '' : ' AND reference_period = 202605'}`,
+    )
+    const wrong = body.data.filter(
+      ({ code: member, facts }: { code: string | number; facts: Record<string, number | null> }) => {
+        const key = code === 'reference_period' ? Number(String(member).replace('-', '')) : member
+        return facts[dataset] !== Number(wanted.get(JSON.stringify([key])) ?? 0n)
+      },
+    )
+    t.same(wrong.slice(0, 3), [], code)
+    t.ok(
+      body.data.some(({ facts }: { facts: Record<string, number> }) => (facts[dataset] ?? 0) > 0) ||
+        // Their first page by name may have none.
+        ['facility', 'municipality'].includes(code),
+      code,
+    )
+  }
+  const months = (await client.get('/v1/analytics/dimensions/residence_state/values?counts=true')).body
+  const of = (uf: string) => months.data.find(({ code }: { code: string }) => code === uf).facts
+  t.same(of('AP'), { hospital_admissions_by_residence: null }, 'its hospitals are late')
+  t.same(of('SP'), { hospital_admissions_by_residence: null })
+  t.type(of('RR').hospital_admissions_by_residence, 'number')
+  t.ok(months.meta.notes.some((note: string) => /^by residence: /.test(note)))
+  t.ok(
+    months.meta.notes.some((note: string) =>
+      /^hospital_admissions_by_residence 2026-05: .*facts\.hospital_admissions_by_residence/.test(note),
+    ),
+  )
+  const key = client.keyWithout('analytics.query.read')
+  t.not(
+    (await client.get('/v1/analytics/dimensions/sex/values?counts=true', { authorization: `Bearer ${key}` }))
+      .status,
+    500,
+  )
 })
 
 /** Where the columns of a dBase file begin in a record. */
@@ -463,6 +687,41 @@ t.test('reports: cents become reais in every form, and a workbook can be verifie
   writeFileSync(path, workbook.bytes)
   const verdict = await verifyReport(path, small.releasesDir, null, readSettings({}))
   t.equal(verdict.verdict, 'reproduced', JSON.stringify(verdict).slice(0, 300))
+})
+
+t.test('places of residence are filtered as other places are', async (t) => {
+  const asked = async (dimension: string, value: unknown, operator = 'EQ') =>
+    (
+      await one({
+        metrics: ['admissions'],
+        filters: [{ dimension, operator, value }, monthsAre('2026-05')],
+      })
+    ).data[0].metrics.admissions
+  const wanted = await sums(
+    'residences',
+    'admissions',
+    ['residence_municipality_code'],
+    "reference_period = 202605 AND residence_uf IN ('AC', 'RR')",
+  )
+  const boaVista = Number(wanted.get('[1400100]') ?? 0n)
+  t.ok(boaVista > 0)
+  for (const value of [1400100, '1400100', '140010'])
+    t.equal(await asked('residence_municipality', value), boaVista, String(value))
+  t.equal(
+    await asked('residence_municipality', [1400100, 1200401], 'IN'),
+    boaVista + Number(wanted.get('[1200401]') ?? 0n),
+  )
+  t.equal(await asked('residence_state', 'rr'), await asked('residence_state', 'RR'))
+  for (const [dimension, value] of [
+    ['residence_state', 'XX'],
+    ['residence_municipality', 'Boa Vista'],
+  ] as const) {
+    const { status } = await client.query({
+      metrics: ['admissions'],
+      filters: [{ dimension, operator: 'EQ', value }],
+    })
+    t.equal(status, 400, dimension)
+  }
 })
 
 t.test('a hospital and a residence do not go together', async (t) => {
