@@ -24,7 +24,7 @@ await build({
     'workers/report': 'src/workers/report.ts',
     'workers/release-check': 'src/workers/release-check.ts',
     'workers/rows': 'src/workers/rows.ts',
-    'workers/admissions': 'src/workers/admissions.ts',
+    'workers/decoder': 'src/workers/decoder.ts',
   },
   outdir: 'dist',
   bundle: true,

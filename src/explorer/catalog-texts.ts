@@ -134,6 +134,21 @@ const FORMULAS: readonly (readonly [RegExp, (...groups: string[]) => string])[] 
     /^SUS beds of each month times its days, added up over the months\.$/,
     () => 'Leitos SUS de cada mês vezes os seus dias, somados pelos meses.',
   ],
+  [
+    /^Quantity of outpatient procedures approved \(PA_QTDAPR\), .*\.$/,
+    () =>
+      'Quantidade aprovada de procedimentos ambulatoriais (PA_QTDAPR), pelo mês de processamento. Cada procedimento tem a sua unidade (de medicamentos, comprimidos): não são consultas nem pessoas.',
+  ],
+  [
+    /^Quantity of outpatient procedures presented \(PA_QTDPRO\), .*\.$/,
+    () =>
+      'Quantidade apresentada de procedimentos ambulatoriais (PA_QTDPRO), pelo mês de processamento, com o que não foi aprovado.',
+  ],
+  [
+    /^Value of outpatient procedures in reais \(PA_VALAPR\), .*\.$/,
+    () =>
+      'Valor dos procedimentos ambulatoriais em reais (PA_VALAPR), com complementos locais: aprovado, o que ainda não é pago, em preços da época.',
+  ],
 ]
 
 /** Basis of the rates → what they are divided by, in place of the census. */
@@ -180,6 +195,7 @@ const TABLES: Readonly<Record<string, string>> = {
   specialized_services: 'serviços especializados',
   hospital_admissions: 'internações',
   hospital_admissions_by_residence: 'internações por residência',
+  outpatient_production: 'produção ambulatorial',
   federal_health_transfers: 'transferências federais',
   population: 'população',
   population_by_age: 'população por idade',

@@ -64,6 +64,7 @@ const UNITS: Readonly<Record<string, string>> = {
   deaths: 'óbitos',
   'bed-days': 'leitos-dia',
   BRL: 'reais',
+  procedures: 'procedimentos',
 }
 
 /** @param unit of the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */

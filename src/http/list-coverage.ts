@@ -5,8 +5,8 @@
  */
 import type { Row } from '../engine/types.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
+import { ADDED_UP_TABLES } from '../model/dimensions.ts'
 import { NEEDS_OF_FLAG, type Need, type Table } from '../model/needs.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
 import { codesIn, placesIn } from '../query/filters.ts'
@@ -41,7 +41,7 @@ export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): bo
 
 /** @returns the dataset as a table that is collected by state and month; null: it is none */
 export const tableOf = (dataset: DatasetName): Table | null =>
-  [...TABLES, ...ADMISSION_TABLES].find((table) => table === dataset) ?? null
+  [...TABLES, ...ADDED_UP_TABLES].find((table) => table === dataset) ?? null
 
 /**
  * @param filters with places as the states or municipalities they have

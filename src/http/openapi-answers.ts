@@ -141,7 +141,7 @@ export const ANSWERS: Readonly<Record<string, Json>> = {
   ReleaseListResponse: list(
     object({
       release_id: text('Id: area, scope, month and the digest of the manifest.'),
-      area: { type: 'string', enum: ['cnes', 'demography', 'sih', 'financing', 'analytics'] },
+      area: { type: 'string', enum: ['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics'] },
       periods: PERIODS,
       rows: integer('Rows of all files.'),
       bytes: integer('Bytes of all files.'),

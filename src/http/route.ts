@@ -173,6 +173,7 @@ const RELEASE_HEADERS = {
   demography: 'x-demography-release-id',
   cnes: 'x-data-release-id',
   sih: 'x-data-release-id',
+  sia: 'x-data-release-id',
   financing: 'x-data-release-id',
   analytics: 'x-analytics-release-id',
 } as const

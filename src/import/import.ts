@@ -9,6 +9,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Area } from '../model/datasets.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readPointer } from '../release/store.ts'
 import { readManifest } from '../release/verify.ts'
@@ -27,13 +29,14 @@ import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised } from './discover.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
-import { buildAdmissionPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
+import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
+import { SIA } from './sia/importer.ts'
 import { SIH } from './sih/importer.ts'
-import { mergeOutputs, type NamedCheck } from './write-parquet.ts'
+import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
 /** Each after those it needs. */
-const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH, FINANCING]
+const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH, SIA, FINANCING]
 /** Whose file is it? Any workbook may be one of IBGE, so those that know theirs by name are asked first. */
 const RECOGNISERS: readonly AreaImporter[] = [FINANCING, ...AREAS.filter((area) => area !== FINANCING)]
 
@@ -57,6 +60,7 @@ export interface ImportResult {
   readonly cnes: string | null
   readonly demography: string | null
   readonly sih: string | null
+  readonly sia: string | null
   readonly financing: string | null
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
@@ -182,6 +186,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       cnes: idOf('cnes'),
       demography: idOf('demography'),
       sih: idOf('sih'),
+      sia: idOf('sia'),
       financing: idOf('financing'),
       analytics: joined.manifest.release_id,
       rows: Object.fromEntries(
@@ -289,7 +294,9 @@ function makeAnalytics(
   const cnes = releases.get('cnes')
   const demography = releases.get('demography')
   // Of the months there are; of releases of places alone, what those say.
-  const ofMonths = [cnes, releases.get('sih')].flatMap((release) => release?.manifest ?? [])
+  const ofMonths = [cnes, releases.get('sih'), releases.get('sia')].flatMap(
+    (release) => release?.manifest ?? [],
+  )
   // Financing is of years, which reach to December before it has come.
   const ofYears = [releases.get('financing'), demography].flatMap((release) => release?.manifest ?? [])
   const described = ofMonths.length > 0 ? ofMonths : ofYears.slice(0, 1)
@@ -308,10 +315,16 @@ function makeAnalytics(
         `fails the check ${failed.name} (${failed.violations})`,
         'Import the CNES files again with the municipality list in use',
       )
-    const sih = releases.get('sih')
-    const admissions =
-      sih === undefined ? [] : await buildAdmissionPreAggregates(session, staging, sih.folder, sih.manifest)
-    const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...admissions])
+    const flows: DatasetOutput[] = []
+    for (const [area, tables] of [
+      ['sih', ADMISSION_TABLES],
+      ['sia', OUTPATIENT_TABLES],
+    ] as const) {
+      const made = releases.get(area)
+      if (made !== undefined)
+        flows.push(...(await buildFlowPreAggregates(session, staging, tables, made.folder, made.manifest)))
+    }
+    const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...flows])
     return prepareRelease(
       staging,
       {

@@ -1,12 +1,12 @@
 /**
- * The pre-aggregates of an analytics release, from the facts of the releases it joins, cnes and sih. In: a release's folder and
+ * The pre-aggregates of an analytics release, from the facts of the releases it joins, cnes, sih and sia. In: a release's folder and
  * manifest. Out: one Parquet file a month and pre-aggregate, and what the manifest says of it.
  *
  * The planner relies on a municipality lying in one state: an import in which one does not fails. Sums are of integers, so that
  * the order in which facts are read changes nothing: equal facts give equal bytes.
  */
 import { join } from 'node:path'
-import { type Dimension, dimensionOf } from '../model/dimensions.ts'
+import { type AddedUpTable, type Dimension, dimensionOf } from '../model/dimensions.ts'
 import type { Condition } from '../model/metrics.ts'
 import {
   type CnesFacts,
@@ -21,7 +21,6 @@ import {
   type StoredMeasure,
   storedMeasures,
 } from '../model/pre-aggregates.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { selectList } from '../model/stored-columns.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { groupBy } from './group-by.ts'
@@ -196,17 +195,21 @@ function writeAddedUp(
   )
 }
 
-/** Admissions are sums alone, so no facility is counted. @param folder of the sih release, or of what will become it */
-export async function buildAdmissionPreAggregates(
+/**
+ * Flows are sums alone, so no facility is counted.
+ * @param tables those of the release @param folder of the release, or of what will become it
+ */
+export async function buildFlowPreAggregates(
   session: Session,
   staging: string,
+  tables: readonly AddedUpTable[],
   folder: string,
-  sih: Manifest,
+  manifest: Manifest,
 ): Promise<DatasetOutput[]> {
   const built = await session.all(
-    ADMISSION_TABLES.map((dataset) => async (own: Session): Promise<DatasetOutput[]> => {
+    tables.map((dataset) => async (own: Session): Promise<DatasetOutput[]> => {
       const outputs: DatasetOutput[] = []
-      for (const period of sih.datasets[dataset]?.periods ?? [])
+      for (const period of manifest.datasets[dataset]?.periods ?? [])
         for (const name of PRE_AGGREGATE_NAMES)
           if (preAggregateOf(name).dataset === dataset)
             outputs.push(

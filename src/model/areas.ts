@@ -7,6 +7,7 @@ import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'
 import * as financing from './financing/index.ts'
 import * as outlines from './outlines/index.ts'
+import * as sia from './sia/index.ts'
 import * as sih from './sih/index.ts'
 import * as territory from './territory/index.ts'
 
@@ -16,6 +17,7 @@ export const FIELDS = {
   ...demography.FIELDS,
   ...outlines.FIELDS,
   ...sih.FIELDS,
+  ...sia.FIELDS,
   ...financing.FIELDS,
 }
 export const DATASETS = {
@@ -24,6 +26,7 @@ export const DATASETS = {
   ...demography.DATASETS,
   ...outlines.DATASETS,
   ...sih.DATASETS,
+  ...sia.DATASETS,
   ...financing.DATASETS,
 }
 export const DIMENSIONS = {
@@ -31,6 +34,13 @@ export const DIMENSIONS = {
   ...cnes.DIMENSIONS,
   ...demography.DIMENSIONS,
   ...sih.DIMENSIONS,
+  ...sia.DIMENSIONS,
 }
-export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...financing.FACTS }
-export const METRICS = { ...cnes.METRICS, ...demography.METRICS, ...sih.METRICS, ...financing.METRICS }
+export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...sia.FACTS, ...financing.FACTS }
+export const METRICS = {
+  ...cnes.METRICS,
+  ...demography.METRICS,
+  ...sih.METRICS,
+  ...sia.METRICS,
+  ...financing.METRICS,
+}

@@ -6,7 +6,7 @@ import type { Area, Dataset } from './types.ts'
 export type { Area, Dataset, Filter, FilterValues } from './types.ts'
 
 /** Areas that releases are of, each after those that it is made with. */
-export const AREA_NAMES: readonly Area[] = ['demography', 'cnes', 'sih', 'financing']
+export const AREA_NAMES: readonly Area[] = ['demography', 'cnes', 'sih', 'sia', 'financing']
 
 export { DATASETS }
 export type DatasetName = keyof typeof DATASETS

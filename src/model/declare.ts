@@ -18,6 +18,13 @@ export const code = (description: string): Field => ({ type: 'string', descripti
 export const optionalCode = (description: string): Field => ({ type: 'string', nullable: true, description })
 export const name = (description: string): Field => ({ type: 'string', nullable: true, description })
 export const quantity = (unit: string, description: string): Field => ({ type: 'integer', unit, description })
+/** Of sums that may be more than 32 bits hold. */
+export const wideQuantity = (unit: string, description: string): Field => ({
+  ...quantity(unit, description),
+  isWide: true,
+})
+/** Integer cents, which a large facility's month may have more of than 32 bits hold. */
+export const cents = (description: string): Field => wideQuantity('cents of BRL', description)
 export const flag = (description: string): Field => ({ type: 'boolean', description })
 
 /** Stored by every dataset whose rows are rows of a published file. */

@@ -1,6 +1,8 @@
 /** The dimensions of all areas, 15 of them core, and the datasets that metrics add up or count (facts). Values only. */
 import { DIMENSIONS as DECLARED, FACTS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
+import { OUTPATIENT_TABLES } from './sia/datasets.ts'
+import { ADMISSION_TABLES } from './sih/datasets.ts'
 import type { Dimension, DimensionDeclaration, Fact } from './types.ts'
 
 export type { Dimension } from './types.ts'
@@ -28,11 +30,14 @@ const TWINS: Readonly<Partial<Record<FactDataset, FactDataset>>> = {
   hospital_admissions: 'hospital_admissions_by_residence',
 }
 export const twinOf = (dataset: FactDataset): FactDataset | null => TWINS[dataset] ?? null
+/** Tables whose rows were added up, each from one published file: of admissions, and of outpatient production. */
+export const ADDED_UP_TABLES = [...ADMISSION_TABLES, ...OUTPATIENT_TABLES] as const
+export type AddedUpTable = (typeof ADDED_UP_TABLES)[number]
+export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
+  ADDED_UP_TABLES.some((table) => table === dataset)
 /** Does a dataset hold flows, which are added up over months? All others that have months are stocks. */
 export const isFlow = (dataset: FactDataset): boolean =>
-  dataset === 'hospital_admissions' ||
-  dataset === 'hospital_admissions_by_residence' ||
-  dataset === 'federal_health_transfers'
+  isAddedUp(dataset) || dataset === 'federal_health_transfers'
 /**
  * Facts that have rows without an amount: of places that the published file says nothing of. What they are added to is
  * unknown, and so is a place without any row.

@@ -13,7 +13,7 @@ import {
 } from './dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from './metrics.ts'
 
-/** Tables that are collected by state and month: of the registry, and of hospital admissions. */
+/** Tables that are collected by state and month: of the registry, of hospital admissions, of outpatient production. */
 export type Table = Exclude<FactDataset, PopulationFacts>
 /** 'third_parties': who provides a service. 'sus_link': the registry's own link of a facility to SUS. */
 export type Need = Table | 'third_parties' | 'sus_link'

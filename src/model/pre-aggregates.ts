@@ -1,24 +1,24 @@
 /**
- * Pre-aggregates: the facts of active facilities, and admissions, added up by some of their dimensions, stored in the analytics release beside
+ * Pre-aggregates: the facts of active facilities, admissions and outpatient production, added up by some of their dimensions, stored in the analytics release beside
  * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
  *
  * Sums and counts of a group are sums of these. A number of facilities is one too where no facility is in two of the
  * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
  */
 import { type CnesFacts, PRE_AGGREGATES as OF_CNES } from './cnes/pre-aggregates.ts'
-import { type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
+import { type AddedUpTable, type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
 import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
-import type { AdmissionTable } from './sih/datasets.ts'
+import { PRE_AGGREGATES as OF_SIA } from './sia/pre-aggregates.ts'
 import { PRE_AGGREGATES as OF_SIH } from './sih/pre-aggregates.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
 
 export interface PreAggregate {
-  readonly dataset: CnesFacts | AdmissionTable
+  readonly dataset: CnesFacts | AddedUpTable
   readonly keys: readonly DimensionCode[]
 }
 
-const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH }
+const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH, ...OF_SIA }
 export type PreAggregateName = keyof typeof PRE_AGGREGATES
 export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
 export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]

@@ -11,8 +11,8 @@ import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
 
-/** What a release covers: months of the facility registry, places with their population, months of hospital admissions, years of money. */
-export type Area = 'cnes' | 'demography' | 'sih' | 'financing'
+/** What a release covers: months of the facility registry, places with their population, months of hospital admissions and of outpatient production, years of money. */
+export type Area = 'cnes' | 'demography' | 'sih' | 'sia' | 'financing'
 
 export type FieldType =
   | 'string'
@@ -74,12 +74,13 @@ export type DeclarationFlag =
   | 'has_hospital_sus'
   | 'offers_any_sus'
 
-/** What a parameter accepts: digits of a length, a closed list, a state, a year, a major region, free text, true/false. */
+/** What a parameter accepts: digits of a length, a closed list, a state, a year, a month, a major region, free text, true/false. */
 export type FilterValues =
   | { readonly digits: number }
   | { readonly list: readonly string[] }
   | { readonly uf: true }
   | { readonly year: true }
+  | { readonly month: true }
   | { readonly region: true }
   | { readonly key: readonly [number, number] }
   | { readonly text: number }

@@ -8,9 +8,16 @@ import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
-import { DIMENSION_CODES, type DimensionCode, hasUnknowns, isPopulation } from '../model/dimensions.ts'
+import {
+  DIMENSION_CODES,
+  type DimensionCode,
+  hasUnknowns,
+  isAddedUp,
+  isPopulation,
+} from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
-import { COLUMN_OF_MEASURE } from '../model/sih/layout.ts'
+import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
+import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
@@ -23,7 +30,6 @@ import { type ProvenanceSource, sourceOf } from './provenance.ts'
 import { aloneOf, type BasePlan } from './query-plan.ts'
 import { refuse } from './refusals.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
-import { isAdmission } from './resident-relations.ts'
 import {
   type AnswerParts,
   componentsOf,
@@ -93,7 +99,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   // A sum is not known where one of its records has no amount: then none is behind it.
   const isSum = rows[0]?.total !== null
   const records = isSum ? rows.filter((row) => row.position !== null && row.position !== undefined) : []
-  const sources = isAdmission(own.dataset)
+  const sources = isAddedUp(own.dataset)
     ? records.map(({ source_file = null }) => [{ source_file }])
     : await readSources(own, records, parts)
   const total = isSum ? Number(rows[0]?.total_rows ?? 0) : 0
@@ -282,7 +288,7 @@ function describeRecord(
         archive: place?.archive ?? null,
         sha256: place?.sha256 ?? null,
         // Of records that were added up, the file is all that is known.
-        row: isAdmission(plan.dataset) ? null : (place?.row ?? null),
+        row: isAddedUp(plan.dataset) ? null : (place?.row ?? null),
         column,
         raw_value: raw === null || raw === undefined ? null : String(raw),
       }
@@ -300,7 +306,7 @@ function publishedColumn(
 ): string | null {
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
   if (dataset === 'federal_health_transfers') return PUBLISHED_AMOUNTS[field ?? ''] ?? null
-  if (isAdmission(dataset)) return COLUMN_OF_MEASURE[field ?? ''] ?? null
+  if (isAddedUp(dataset)) return { ...ADMISSION_COLUMNS, ...OUTPATIENT_COLUMNS }[field ?? ''] ?? null
   if (kind !== 'sum' || dataset === 'facilities') return null
   const period = Number(String(row.reference_period).replace('-', ''))
   const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'

@@ -4,15 +4,17 @@
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
+import { datasetOf } from '../model/datasets.ts'
 import {
+  ADDED_UP_TABLES,
   capabilityOf,
   DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
+  isAddedUp,
   isPlace,
 } from '../model/dimensions.ts'
 import { type Need, needsOfDimensions, type Table, tableOfNeed } from '../model/needs.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import {
   FINANCING_TABLES,
   includesAll,
@@ -30,11 +32,11 @@ import { foldText } from './filters.ts'
 import { allPeriods, listedPeriods, periodsMeeting } from './periods.ts'
 import { residenceNotes } from './plan-notes.ts'
 import type { QueryFilter } from './request.ts'
-import { CNES_FACTS, isAdmission } from './resident-relations.ts'
+import { CNES_FACTS } from './resident-relations.ts'
 import { type AnswerParts, statesOfFacilities } from './result.ts'
 
 /** Tables whose records are counted beside members. */
-const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADMISSION_TABLES]
+const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES]
 
 export interface DimensionValue {
   readonly code: string | number
@@ -139,9 +141,9 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
 
 /**
  * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
- * those of active facilities and those of admissions, in the dataset's newest month unless the filters or the dimension choose
+ * those of active facilities, of admissions and of production, in the dataset's newest month unless the filters or the dimension choose
  * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions
- * at all, nothing is said of them.
+ * or production at all, nothing is said of them.
  * @throws AppError 'incompatible_dimension' when no dataset carries them all
  */
 export async function countFacts(
@@ -153,7 +155,7 @@ export async function countFacts(
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
   const carrying = COUNTED.filter(
     (dataset) =>
-      (view.components.sih !== null || !isAdmission(dataset)) &&
+      (!isAddedUp(dataset) || view.components[datasetOf(dataset).area] !== null) &&
       dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (carrying.length === 0)

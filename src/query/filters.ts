@@ -119,6 +119,8 @@ function valueSchema(values: FilterValues): z.ZodType<string, string> {
   if ('list' in values) return z.enum(values.list as [string, ...string[]])
   if ('uf' in values) return z.enum(UFS as [string, ...string[]])
   if ('year' in values) return YEAR
+  if ('month' in values)
+    return takes(z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/), 'um mês, como 2026-05', 'a month, as 2026-05')
   if ('key' in values)
     return takes(
       z.string().regex(new RegExp(`^\\d{${values.key[0]}}:\\d{${values.key[1]}}$`)),

@@ -6,7 +6,16 @@
  * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
  */
 import type { ResidentRelation } from '../engine/types.ts'
-import { DIMENSION_CODES, type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
+import { datasetOf } from '../model/datasets.ts'
+import {
+  ADDED_UP_TABLES,
+  type AddedUpTable,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isAddedUp,
+} from '../model/dimensions.ts'
 import type { Table } from '../model/needs.ts'
 import {
   type CnesFacts,
@@ -15,9 +24,10 @@ import {
   type PreAggregateName,
   preAggregateOf,
 } from '../model/pre-aggregates.ts'
-import { ADMISSION_TABLES, type AdmissionTable } from '../model/sih/datasets.ts'
+import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
+import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { collectedPeriods, type ReleaseView } from '../release/view.ts'
+import { collectedPeriods, componentManifests, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, whole } from '../sql.ts'
 
 /** Year of each kind of population that metrics are made of; null where the release has none. */
@@ -44,8 +54,6 @@ export const CNES_FACTS = [
 ] as const satisfies readonly CnesFacts[]
 /** Tables of facts by month. */
 export type MonthlyFacts = Table
-export const isAdmission = (dataset: FactDataset): dataset is AdmissionTable =>
-  ADMISSION_TABLES.some((table) => table === dataset)
 export const isCnes = (dataset: FactDataset): dataset is CnesFacts =>
   CNES_FACTS.some((table) => table === dataset)
 /** Is a service declared as bought from others? */
@@ -74,7 +82,7 @@ export function estimatesOf(years: readonly number[]): Sql {
 }
 export const estimateColumn = (year: number): string => `estimated_population_${year}`
 
-/** @returns facts of a month: of active facilities, or admissions */
+/** @returns facts of a month: of active facilities, admissions, or outpatient production */
 export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
   resident(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
 
@@ -114,13 +122,14 @@ function populationDefinition(years: PopulationYears): Sql {
 const populationByAgeDefinition = (year: number): Sql =>
   sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
 
+const isByResidence = (dataset: MonthlyFacts): boolean => dataset === 'hospital_admissions_by_residence'
+
 function factsDefinition(dataset: MonthlyFacts, period: number): Sql {
   const { quantities, flags } = measuredFields(dataset)
-  if (isAdmission(dataset)) {
-    const own =
-      dataset === 'hospital_admissions'
-        ? ['cnes_code', 'municipality_ibge_code']
-        : ['residence_municipality_code']
+  if (isAddedUp(dataset)) {
+    const own = isByResidence(dataset)
+      ? ['residence_municipality_code']
+      : ['cnes_code', 'municipality_ibge_code']
     const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
     return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
   }
@@ -166,7 +175,7 @@ const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
 
 /** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
-  const { cnes, demography, sih, financing } = view.components
+  const { cnes, demography, financing } = view.components
   const relations: ResidentRelation[] = []
   const add = (
     name: string,
@@ -180,9 +189,8 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   for (const code of DIMENSION_CODES) {
     const { member } = dimensionOf(code)
     if (member === null || member.dataset === 'facilities') continue
-    const stored =
-      demography?.datasets[member.dataset] ?? cnes?.datasets[member.dataset] ?? sih?.datasets[member.dataset]
-    add(membersName(code), stored?.rows, membersDefinition(code))
+    const stored = componentManifests(view).flatMap(({ datasets }) => datasets[member.dataset]?.rows ?? [])
+    add(membersName(code), stored.length === 0 ? null : Math.max(...stored), membersDefinition(code))
   }
   if (demography?.datasets.health_regions !== undefined)
     add(
@@ -200,10 +208,10 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       ['uf', 'sex', 'age_group'],
     )
   const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
-  const addPreAggregates = (period: number, area: 'cnes' | 'sih'): void => {
+  const addPreAggregates = (period: number, of: 'facilities' | 'flows'): void => {
     for (const name of PRE_AGGREGATE_NAMES) {
       const { dataset, keys } = preAggregateOf(name)
-      if (isAdmission(dataset) !== (area === 'sih')) continue
+      if (isAddedUp(dataset) !== (of === 'flows')) continue
       const codes = keys.filter((code) => dimensionOf(code).integer !== true)
       const columns = codes.map((code) => dimensionOf(code).column)
       const rows = rowsOf(view.analytics, name, period)
@@ -213,7 +221,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   const addSmall = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
       add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
-    addPreAggregates(period, 'cnes')
+    addPreAggregates(period, 'facilities')
   }
   const addFacts = (period: number): void => {
     for (const dataset of CNES_FACTS) {
@@ -230,20 +238,20 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     const facilities = rowsOf(cnes, 'facilities', newest)
     add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
   }
-  const admissions = collectedPeriods(view, 'hospital_admissions').toReversed()
-  const addAdmissions = (period: number): void => {
-    for (const dataset of ADMISSION_TABLES)
+  const addFlows = (dataset: AddedUpTable, from: number, to?: number): void => {
+    for (const period of collectedPeriods(view, dataset).toReversed().slice(from, to))
       add(
         `facts ${dataset} ${period}`,
-        rowsOf(sih, dataset, period),
+        rowsOf(view.components[datasetOf(dataset).area], dataset, period),
         factsDefinition(dataset, period),
         codeColumns(dataset),
-        dataset === 'hospital_admissions' ? 'cnes_code' : null,
+        isByResidence(dataset) ? null : 'cnes_code',
       )
   }
   // Questions about flows are about a year as often as about a month.
-  for (const period of admissions) addPreAggregates(period, 'sih')
-  for (const period of admissions.slice(0, 1)) addAdmissions(period)
+  const ofFlows = new Set(ADDED_UP_TABLES.flatMap((dataset) => collectedPeriods(view, dataset)))
+  for (const period of [...ofFlows].sort((left, right) => right - left)) addPreAggregates(period, 'flows')
+  for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
   // A few thousand rows a year.
   for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
     add(
@@ -254,7 +262,9 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     )
   for (const period of older) addSmall(period)
   for (const period of older) addFacts(period)
-  for (const period of admissions.slice(1)) addAdmissions(period)
+  for (const dataset of ADMISSION_TABLES) addFlows(dataset, 1)
+  // A month of production is larger than a year of all others.
+  for (const dataset of OUTPATIENT_TABLES) addFlows(dataset, 0)
   return relations
 }
 

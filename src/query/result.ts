@@ -7,11 +7,10 @@
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
+import { ADDED_UP_TABLES, type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
-import { hasGaps } from '../release/collected.ts'
+import { hasGaps, tablesBeside } from '../release/collected.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import type { AggregatePlan } from './aggregate.ts'
@@ -180,8 +179,9 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
 export const componentsOf = (view: ReleaseView): Record<string, string | null> => ({
   cnes: componentId(view, 'cnes'),
   demography: componentId(view, 'demography'),
-  // Of releases that join no admissions nothing is said of them.
+  // Of releases that join no admissions or production nothing is said of them.
   ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
+  ...(view.components.sia === null ? {} : { sia: componentId(view, 'sia') }),
   ...(view.components.financing === null ? {} : { financing: componentId(view, 'financing') }),
 })
 
@@ -262,7 +262,11 @@ export async function statesOfFacilities(
   const [filter] = filters.filter(
     ({ dimension, operator }) => dimension === 'facility' && (operator === 'EQ' || operator === 'IN'),
   )
-  if (filter === undefined || !(hasGaps(view) || hasGaps(view, ADMISSION_TABLES))) return null
+  if (
+    filter === undefined ||
+    !(hasGaps(view) || ADDED_UP_TABLES.some((flows) => hasGaps(view, tablesBeside(flows))))
+  )
+    return null
   if (view.components.cnes?.datasets.facilities === undefined) return null
   const codes = filter.values.map(String)
   const rows = await engine.run(

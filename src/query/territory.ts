@@ -5,7 +5,7 @@
 import { AppError, both } from '../errors.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
-import type { ReleaseView } from '../release/view.ts'
+import { componentManifests, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 const NOT_LOADED = both('não está carregada nesta versão de dados', 'is not loaded in this release')
@@ -22,8 +22,8 @@ export function requireDimension(
 ): void {
   const { member, derivedFrom } = dimensionOf(code)
   if (member === null) return
-  if (datasetOf(member.dataset).area === 'sih') {
-    requireAdmissions(code, member.dataset, view, place)
+  if (['sih', 'sia'].includes(datasetOf(member.dataset).area)) {
+    requireCodes(code, member.dataset, view, place)
     return
   }
   if (derivedFrom !== 'municipality' && derivedFrom !== 'residence_municipality') return
@@ -51,18 +51,28 @@ export function requireDimension(
   })
 }
 
-/** @throws AppError 'dimension_not_loaded' where the release joins no admissions, which name procedures and diagnoses */
-function requireAdmissions(
+/** @throws AppError 'dimension_not_loaded' where the release joins nothing that has codes of the dimension */
+function requireCodes(
   code: DimensionCode,
   dataset: DatasetName,
   view: ReleaseView,
   place: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
-  if (view.components.sih?.datasets[dataset] !== undefined) return
+  if (componentManifests(view).some(({ datasets }) => datasets[dataset] !== undefined)) return
+  const isOfAdmissions = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sih')
+  const isOfProduction = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sia')
+  const lacks = [
+    ...(isOfAdmissions ? [both('internações', 'hospital admissions')] : []),
+    ...(isOfProduction ? [both('produção ambulatorial', 'outpatient production')] : []),
+  ]
+  const files = [
+    ...(isOfAdmissions ? [both('RDUFAAMM.dbc do SIHSUS', 'RDUFAAMM.dbc files of SIHSUS')] : []),
+    ...(isOfProduction ? [both('PAUFAAMM.dbc do SIASUS', 'PAUFAAMM.dbc files of SIASUS')] : []),
+  ]
   throw new AppError('dimension_not_loaded', {
     detail: both(
-      `A versão de dados não tem a dimensão ${code}: não reúne internações. Importe arquivos RDUFAAMM.dbc do SIHSUS.`,
-      `The release has no dimension ${code}: it joins no hospital admissions. Import RDUFAAMM.dbc files of SIHSUS.`,
+      `A versão de dados não tem a dimensão ${code}: não reúne ${lacks.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+      `The release has no dimension ${code}: it joins no ${lacks.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
     ),
     errors: place === null ? [] : [{ ...place, message: NOT_LOADED }],
     extra: { dimension: code },

@@ -7,6 +7,7 @@
  */
 import { datasetOf } from '../model/datasets.ts'
 import { type Need, PROVIDERS_BY_STATE_UNTIL, type Table, tableOfNeed } from '../model/needs.ts'
+import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { coverageOf, type ReleaseView } from './view.ts'
@@ -21,16 +22,18 @@ export const TABLES = [
   'specialized_services',
 ] as const satisfies readonly Table[]
 
-/** @returns tables of the same release: their months are its months */
-export const tablesBeside = (table: Table): readonly Table[] =>
-  table === 'federal_health_transfers'
-    ? FINANCING_TABLES
-    : ADMISSION_TABLES.some((other) => other === table)
-      ? ADMISSION_TABLES
-      : TABLES
-
 /** Transfers of the Union, whose periods are years, each named by its last month. */
 export const FINANCING_TABLES = ['federal_health_transfers'] as const satisfies readonly Table[]
+const TABLES_BY_RELEASE: readonly (readonly Table[])[] = [
+  TABLES,
+  ADMISSION_TABLES,
+  OUTPATIENT_TABLES,
+  FINANCING_TABLES,
+]
+/** @returns tables of the same release: their months are its months */
+export const tablesBeside = (table: Table): readonly Table[] =>
+  TABLES_BY_RELEASE.find((tables) => tables.includes(table)) ?? TABLES
+
 /** @returns tables of every release that some needs are of: of the registry where there are none */
 export function tablesOfNeeds(needs: readonly Need[]): readonly Table[] {
   const areas = new Set(needs.map((need) => tablesBeside(tableOfNeed(need))))

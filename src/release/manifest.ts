@@ -40,7 +40,7 @@ const coverageSchema = z.strictObject({
 export const manifestSchema = z.strictObject({
   format: z.literal(1),
   release_id: z.string(),
-  area: z.enum(['cnes', 'demography', 'sih', 'financing', 'analytics']),
+  area: z.enum(['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics']),
   scope: z.string().regex(/^[a-z]{2}$/),
   /** Newest month (YYYYMM) of the release; of demography, January of the newest year. */
   month: period,
@@ -93,7 +93,8 @@ export type ManifestFile = z.infer<typeof fileSchema>
 export type Snapshot = z.infer<typeof snapshotSchema>
 export type Coverage = z.infer<typeof coverageSchema>
 
-export const RELEASE_ID = /^(demo-)?(cnes|demography|sih|financing|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
+export const RELEASE_ID =
+  /^(demo-)?(cnes|demography|sih|sia|financing|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
 
 /** @returns the id a manifest must have: prefix from its own fields, hex from the canonical JSON without the id */
 export function releaseIdOf(manifest: Omit<Manifest, 'release_id'>): string {

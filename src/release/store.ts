@@ -80,7 +80,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     options.onOpening?.(id)
     const analytics = await verified(id)
     if (analytics === null || analytics.area !== 'analytics') return null
-    const { cnes, demography, sih, financing } = analytics.components
+    const { cnes, demography, sih, sia, financing } = analytics.components
     const view: ReleaseView = {
       id,
       analytics,
@@ -88,11 +88,12 @@ export function createStore(options: StoreOptions): ReleaseStore {
         cnes: cnes === undefined ? null : await verified(cnes),
         demography: demography === undefined ? null : await verified(demography),
         sih: sih === undefined ? null : await verified(sih),
+        sia: sia === undefined ? null : await verified(sia),
         financing: financing === undefined ? null : await verified(financing),
       },
       synthetic: analytics.synthetic,
     }
-    const lacking = [cnes, demography, sih, financing].filter(
+    const lacking = [cnes, demography, sih, sia, financing].filter(
       (part) => part !== undefined && problems.has(part),
     )
     if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))

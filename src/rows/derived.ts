@@ -19,6 +19,7 @@ export const ROW_DATASETS: readonly DatasetName[] = [
   'specialized_services',
   'equipment_inventory',
   'bed_capacity',
+  'outpatient_production',
   'hospital_admissions',
   'population',
   'municipalities',

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-export type WorkerName = 'report' | 'release-check' | 'rows' | 'admissions'
+export type WorkerName = 'report' | 'release-check' | 'rows' | 'decoder'
 
 export interface WorkerEntry {
   /** Path of the module to start. */

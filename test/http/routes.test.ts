@@ -100,6 +100,7 @@ for (const route of ROUTES)
         demography: small.result.demography,
         // A release without admissions answers for itself.
         sih: small.result.sih ?? small.result.analytics,
+        sia: small.result.sia ?? small.result.analytics,
         financing: small.result.financing ?? small.result.analytics,
         analytics: small.result.analytics,
       }[area]

@@ -48,10 +48,10 @@ export const command: Command = {
         },
       )
       progress.stop()
-      const { cnes, demography, sih, financing, analytics, rows, rejected, unknown, rowFiles } = result
+      const { cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, rowFiles } = result
       if (isJson)
         process.stdout.write(
-          `${JSON.stringify({ cnes, demography, sih, financing, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
+          `${JSON.stringify({ cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
         )
       else {
         const report = await checkPromotion(releasesDir, analytics)
@@ -64,6 +64,7 @@ export const command: Command = {
           `cnes        ${cnes ?? '-'}`,
           `demography  ${demography ?? '-'}`,
           `sih         ${sih ?? '-'}`,
+          `sia         ${sia ?? '-'}`,
           `financing   ${financing ?? '-'}`,
           `analytics   ${analytics}`,
           ...reportLines(report),

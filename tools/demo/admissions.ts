@@ -350,18 +350,39 @@ const CATEGORIES = [
   ['S72', 'Fratura do fêmur'],
 ] as const
 
+type Named = readonly (readonly string[])[]
+/** What else the tables of SIGTAP name. */
+export interface MoreCodes {
+  readonly groups: Named
+  readonly subgroups: Named
+  readonly forms: Named
+  readonly procedures: Named
+}
+const NO_MORE: MoreCodes = { groups: [], subgroups: [], forms: [], procedures: [] }
+
 /** Tables of SIGTAP with their layouts, and of CID-10: those codes that the demonstration has. */
-export function admissionTables(period: number): (readonly [name: string, bytes: Buffer])[] {
+export function admissionTables(
+  period: number,
+  more: MoreCodes = NO_MORE,
+): (readonly [name: string, bytes: Buffer])[] {
+  const all = (own: Named, others: Named): Named =>
+    [...own, ...others].sort(([left = ''], [right = '']) => (left < right ? -1 : 1))
   const layout = (lines: readonly string[]): string =>
     `${['Coluna,Tamanho,Inicio,Fim,Tipo', ...lines].join('\r\n')}\r\n`
   const lines = (rows: readonly string[]): string => `${rows.join('\r\n')}\r\n`
   const files: readonly (readonly [string, string])[] = [
-    ['tb_grupo.txt', lines(GROUPS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_grupo.txt',
+      lines(all(GROUPS, more.groups).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+    ],
     [
       'tb_grupo_layout.txt',
       layout(['CO_GRUPO,2,1,2,VARCHAR2', 'NO_GRUPO,100,3,102,VARCHAR2', 'DT_COMPETENCIA,6,103,108,CHAR']),
     ],
-    ['tb_sub_grupo.txt', lines(SUBGROUPS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_sub_grupo.txt',
+      lines(all(SUBGROUPS, more.subgroups).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+    ],
     [
       'tb_sub_grupo_layout.txt',
       layout([
@@ -371,7 +392,10 @@ export function admissionTables(period: number): (readonly [name: string, bytes:
         'DT_COMPETENCIA,6,105,110,CHAR',
       ]),
     ],
-    ['tb_forma_organizacao.txt', lines(FORMS.map(([code, name]) => `${code}${name.padEnd(100)}${period}`))],
+    [
+      'tb_forma_organizacao.txt',
+      lines(all(FORMS, more.forms).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+    ],
     [
       'tb_forma_organizacao_layout.txt',
       layout([
@@ -384,7 +408,12 @@ export function admissionTables(period: number): (readonly [name: string, bytes:
     ],
     [
       'tb_procedimento.txt',
-      lines(PROCEDURES.map(([code, name]) => `${code}${name.padEnd(250)}${'2'.padEnd(70)}${period}`)),
+      lines(
+        all(
+          PROCEDURES.map(([code, name]) => [code, name]),
+          more.procedures,
+        ).map(([code, name = '']) => `${code}${name.padEnd(250)}${'2'.padEnd(70)}${period}`),
+      ),
     ],
     [
       'tb_procedimento_layout.txt',

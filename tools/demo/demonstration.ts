@@ -36,6 +36,7 @@ import { MONTHS_WITH_GAPS, stateFiles } from './gaps.ts'
 import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
 import { demonstrationMesh } from './mesh.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
+import { PRODUCTION_CODES, productionFiles } from './production.ts'
 import { type Chance, createChance, inventCnpj } from './random.ts'
 import { TERRITORY_ARCHIVE, territoryTables } from './territory.ts'
 
@@ -51,6 +52,8 @@ export interface DemonstrationOptions {
   readonly gaps?: boolean
   /** Hospital admissions, too: of every month, but of several the newest of Amapá comes late. */
   readonly admissions?: boolean
+  /** Outpatient production, too: of every month, but of several the newest of Amapá comes late. */
+  readonly production?: boolean
   /** Health financing, too: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
   readonly financing?: boolean
   readonly onProgress?: (step: string) => void
@@ -65,6 +68,7 @@ const SCALES = {
     services: 10_000,
     ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
     admissions: 0.0004,
+    production: { rate: 0.001, partRows: 2000 },
   },
   national: {
     facilities: 623_207,
@@ -73,10 +77,12 @@ const SCALES = {
     services: 1_442_080,
     ufs: null,
     admissions: 0.0069,
+    // 8 million rows in São Paulo.
+    production: { rate: 0.18, partRows: 2_500_000 },
   },
 } as const
 const NEWEST = 202605
-/** Its admissions of the newest of several months are not there yet. */
+/** Its admissions and production of the newest of several months are not there yet. */
 const LATE_STATE = 'AP'
 /** QT_SUS of equipment is published from this month on. */
 const QT_SUS_FROM = 202601
@@ -136,7 +142,25 @@ export async function writeDemonstration(
       const files = admissionFiles({ period, states: published }, monthsBetween(period, NEWEST), context)
       written.push(...(await writeStreams(join(out, 'sih', String(period)), files)))
     }
-    written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST))))
+  }
+  if (options.production === true)
+    for (const { period } of months) {
+      onProgress(`outpatient production ${period}`)
+      const folder = join(out, 'sia', String(period))
+      const context = { plan, all, chance, ...size.production }
+      const states = STATES.map(({ uf }) => uf).filter((uf) => size.ufs?.has(uf) ?? true)
+      written.push(
+        ...(await writeStreams(
+          folder,
+          states
+            .filter((uf) => period !== NEWEST || months.length === 1 || uf !== LATE_STATE)
+            .flatMap((uf) => productionFiles(uf, period, monthsBetween(period, NEWEST), context)),
+        )),
+      )
+    }
+  if (options.admissions === true || options.production === true) {
+    const more = options.production === true ? PRODUCTION_CODES : undefined
+    written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST, more))))
   }
   if (options.financing === true) {
     onProgress('financing')

@@ -7,7 +7,7 @@
  */
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
-import { AREA_NAMES } from '../../src/model/datasets.ts'
+import { AREA_NAMES, DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { answerQuery } from '../../src/query/result.ts'
 import { componentManifests, formatPeriod, type ReleaseView } from '../../src/release/view.ts'
@@ -102,7 +102,9 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
             const periods = manifest.area === 'financing' && both.length > 0 ? both : own
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
             const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))
-            return [name, files.reduce((sum, { rows }) => sum + rows, 0)]
+            // Lists of procedures are in releases of two areas.
+            const isOwn = !(name in DATASETS) || datasetOf(name as DatasetName).area === manifest.area
+            return [isOwn ? name : `${manifest.area} ${name}`, files.reduce((sum, { rows }) => sum + rows, 0)]
           }),
       ),
     )

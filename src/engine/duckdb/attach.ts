@@ -4,7 +4,7 @@
  */
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
-import { fileOptions, quoteName, quoteText } from './views.ts'
+import { fileOptions, quoteName, quoteText, sharedLists, unionOfLists } from './views.ts'
 
 /**
  * @param manifests of a release, or of an analytics release and those it joins
@@ -15,11 +15,19 @@ export function attachScript(
   address: (releaseId: string, path: string) => string,
 ): string {
   const [{ release_id: schema = '' } = {}] = manifests
+  const filesOf = (manifest: Manifest, name: string): string[] =>
+    manifest.files
+      .filter(({ path }) => path.startsWith(`${name}/`))
+      .map(({ path }) => address(manifest.release_id, path))
+  const shared = sharedLists(manifests)
+  const unions = [...shared].map(
+    ([name, own]) =>
+      `CREATE OR REPLACE VIEW ${quoteName(schema)}.${quoteName(name)} AS ${unionOfLists(name, own, (manifest) => filesOf(manifest, name))};`,
+  )
   const views = manifests.flatMap((manifest) =>
-    Object.entries(manifest.datasets).map(([name, { fields, periods }]) => {
-      const files = manifest.files
-        .filter(({ path }) => path.startsWith(`${name}/`))
-        .map(({ path }) => `  ${quoteText(address(manifest.release_id, path))}`)
+    Object.entries(manifest.datasets).flatMap(([name, { fields, periods }]) => {
+      if (shared.has(name)) return []
+      const files = filesOf(manifest, name).map((file) => `  ${quoteText(file)}`)
       const columns = selectList(
         name,
         fields.map((field) => field.name),
@@ -35,7 +43,7 @@ ${files.join(',\n')}
 INSTALL httpfs;
 LOAD httpfs;
 CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)};
-${views.join('\n')}
+${[...unions, ...views].join('\n')}
 USE ${quoteName(schema)};
 `
 }

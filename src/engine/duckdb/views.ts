@@ -4,6 +4,7 @@
  * one period never opens the others.
  */
 import { join } from 'node:path'
+import { AREA_NAMES } from '../../model/datasets.ts'
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
@@ -27,8 +28,16 @@ export function createViewStatements(
   releasesDir: string,
 ): ViewStatement[] {
   const statements: ViewStatement[] = [{ sql: `CREATE SCHEMA ${quoteName(schema)}`, reads: release.id }]
-  for (const manifest of [...componentManifests(release), release.analytics]) {
+  const manifests = [...componentManifests(release), release.analytics]
+  const shared = sharedLists(manifests)
+  for (const [dataset, own] of shared)
+    statements.push({
+      sql: `CREATE VIEW ${viewName(schema, dataset, null)} AS ${unionOfLists(dataset, own, (manifest) => filesOf(manifest, dataset, releasesDir))}`,
+      reads: own.map(({ release_id }) => `${release_id}/${dataset}`).join(' and '),
+    })
+  for (const manifest of manifests) {
     for (const [dataset, entry] of Object.entries(manifest.datasets)) {
+      if (shared.has(dataset)) continue
       const reads = `${manifest.release_id}/${dataset}`
       const files = filesOf(manifest, dataset, releasesDir)
       const columns = selectList(
@@ -47,6 +56,36 @@ export function createViewStatements(
     }
   }
   return statements
+}
+
+/** @returns code lists that several of the releases hold: those of procedures are with admissions and with production */
+export function sharedLists(manifests: readonly Manifest[]): Map<string, Manifest[]> {
+  const holders = new Map<string, Manifest[]>()
+  for (const manifest of manifests)
+    for (const dataset of Object.keys(manifest.datasets))
+      holders.set(dataset, [...(holders.get(dataset) ?? []), manifest])
+  return new Map([...holders].filter(([, own]) => own.length > 1))
+}
+
+/**
+ * @param manifests of the releases that hold the list @param filesOf files of the list in one of them
+ * @returns SELECT that has each code once: with a name where any release names it, then as the first area has it
+ */
+export function unionOfLists(
+  dataset: string,
+  manifests: readonly Manifest[],
+  filesOf: (manifest: Manifest) => readonly string[],
+): string {
+  const inOrder = AREA_NAMES.flatMap((area) => manifests.filter((manifest) => manifest.area === area))
+  const lists = inOrder.map((manifest, place) => {
+    const columns = selectList(dataset, manifest.datasets[dataset]?.fields.map(({ name }) => name) ?? [])
+    return `SELECT ${columns}, ${place} AS place FROM read_parquet([${filesOf(manifest).map(quoteText).join(', ')}], ${fileOptions(false)})`
+  })
+  const { key = [], fields = [] } = inOrder[0]?.datasets[dataset] ?? {}
+  const names = fields.filter(({ name }) => name.endsWith('_name')).map(({ name }) => quoteName(name))
+  const order = [...names.map((name) => `${name} IS NULL`), 'place'].join(', ')
+  return `SELECT * EXCLUDE (place) FROM (${lists.join(' UNION ALL BY NAME ')})
+    QUALIFY row_number() OVER (PARTITION BY ${key.map(quoteName).join(', ')} ORDER BY ${order}) = 1`
 }
 
 function filesOf(manifest: Manifest, dataset: string, releasesDir: string): string[] {

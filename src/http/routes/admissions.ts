@@ -1,4 +1,4 @@
-/** Hospital admissions of SUS by month (capability analytics.query.read, as the specification has none of its own for them). */
+/** Hospital admissions and outpatient production of SUS by month (capability analytics.query.read, as the specification has none of its own for them). */
 import { DATASETS } from '../../model/datasets.ts'
 import type { Route } from '../route.ts'
 
@@ -13,5 +13,16 @@ export const ADMISSIONS: readonly Route[] = [
     filters: Object.keys(DATASETS.hospital_admissions.filters),
     limit: { default: 25, max: 100 },
     response: 'SihMonthlyListResponse',
+  },
+  {
+    kind: 'list',
+    path: '/v1/sia/monthly',
+    summary:
+      'Outpatient production presented and approved by processing month, month of care, facility, procedure, financing, complexity and instrument, each row with the published file that it was added up from.',
+    capability: 'analytics.query.read',
+    dataset: DATASETS.outpatient_production,
+    filters: Object.keys(DATASETS.outpatient_production.filters),
+    limit: { default: 25, max: 100 },
+    response: 'SiaMonthlyListResponse',
   },
 ]

@@ -22,6 +22,7 @@ import { COPY_MARK } from '../copy-mark.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, readDbfRecords } from '../readers/dbf-records.ts'
+import { stateMonthOf } from '../state-month-name.ts'
 
 /** RD: approved admissions. RJ: rejected ones. ER: errors. SP: services of professionals, many rows an admission. */
 export type AdmissionKind = 'RD' | 'RJ' | 'ER' | 'SP'
@@ -34,22 +35,14 @@ export interface AdmissionFileName {
 }
 
 const FILE_NAME = new RegExp(`^(RD|RJ|ER|SP)([A-Z]{2})(\\d{2})(0[1-9]|1[0-2])${COPY_MARK}\\.(dbc|dbf)$`, 'i')
-/** Files begin in 1992: later digits are of this century. */
-const FIRST_YEAR = 92
 
 /** @returns what a file name promises, or null when it is no file of hospital admissions */
 export function recogniseAdmissionFile(fileName: string): AdmissionFileName | null {
   const match = FILE_NAME.exec(fileName)
   if (match === null) return null
   const [, kind = '', letters = '', year = '', month = ''] = match
-  const uf = letters.toUpperCase()
-  if (STATES.every((state) => state.uf !== uf)) return null
-  const century = Number(year) >= FIRST_YEAR ? 1900 : 2000
-  return {
-    kind: kind.toUpperCase() as AdmissionKind,
-    uf,
-    period: (century + Number(year)) * 100 + Number(month),
-  }
+  const found = stateMonthOf(letters, year, month)
+  return found === null ? null : { kind: kind.toUpperCase() as AdmissionKind, ...found }
 }
 
 const REFUSED: Readonly<Record<Exclude<AdmissionKind, 'RD'>, string>> = {

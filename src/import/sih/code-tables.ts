@@ -54,7 +54,9 @@ const SIGTAP: Readonly<Record<string, { list: CodeList; key: readonly string[]; 
 const SIGTAP_FILE = /^(tb_grupo|tb_sub_grupo|tb_forma_organizacao|tb_procedimento)(_layout)?\.txt$/i
 const CID_FILE = /^CID-10-(CAPITULOS|CATEGORIAS)\.CSV$/i
 
-export const isCodeTable = (name: string): boolean => SIGTAP_FILE.test(name) || CID_FILE.test(name)
+/** Does a table name procedures, their groups or subgroups? */
+export const isProcedureTable = (name: string): boolean => SIGTAP_FILE.test(name)
+export const isCodeTable = (name: string): boolean => isProcedureTable(name) || CID_FILE.test(name)
 
 /** @throws ImportError where a table is there twice, lacks its layout, or is not what it is named */
 export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeTables> {

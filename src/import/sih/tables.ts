@@ -1,19 +1,27 @@
 /**
  * Admissions added up file by file, in DuckDB → the partitions of a month, its checks, and the code lists of a release.
  *
- * Published municipality codes are mapped here: six digits to the seven of the list, an old code to that of today where DATASUS's
- * table was imported, 53xxxx to Brasília, a code that is none of the list to the ignored municipality of its state. Codes that become one are added up, so a row is what its key says.
+ * Published municipality codes are mapped (added-up.ts); codes that become one are added up, so a row is what its key says.
  */
-import { STATES } from '../../model/territory/states.ts'
-import { quoteText, type Session } from '../session.ts'
-import { type DatasetOutput, type NamedCheck, writeDataset, writeParquet } from '../write-parquet.ts'
-import { MEASURES, type ReadAdmissions } from './admission-files.ts'
+import {
+  type AddedUpArea,
+  addUp,
+  BATCH,
+  BATCH_COLUMNS,
+  createPlaces,
+  ofSigtap,
+  placed,
+  stateOfFile,
+  sumsOf,
+} from '../added-up.ts'
+import type { AppendedFile, FileTotals } from '../build-added-up.ts'
+import type { Session } from '../session.ts'
+import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
+import { MEASURES } from './admission-files.ts'
 import { builtIn, type CodeList, FOLLOWING, type NamedCode } from './code-tables.ts'
 
-const BATCH = 'processing_uf VARCHAR, source_file VARCHAR, source_sha256 VARCHAR, source_rows INTEGER'
 const MEASURE_COLUMNS = MEASURES.map((measure) => `${measure} BIGINT`).join(', ')
-const STATE_CODES = STATES.map(({ ibge_code, uf }) => `('${ibge_code}', '${uf}')`).join(', ')
-const CODE_LISTS: readonly CodeList[] = [
+export const CODE_LISTS: readonly CodeList[] = [
   'procedures',
   'procedure_groups',
   'procedure_subgroups',
@@ -23,44 +31,17 @@ const CODE_LISTS: readonly CodeList[] = [
 ]
 
 /** @param municipalities Parquet of the municipality list */
-export const createTables = (session: Session, municipalities: string): Promise<void> =>
-  session.run(
-    `CREATE TABLE sih_places AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
-       FROM read_parquet(${quoteText(municipalities)}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
-     CREATE TABLE sih_states AS SELECT * FROM (VALUES ${STATE_CODES}) AS states(code, uf);
-     CREATE TABLE sih_set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
-     CREATE TABLE sih_hospitals (${BATCH}, cnes_code VARCHAR, published6 VARCHAR, procedure_code VARCHAR, care_character_code VARCHAR,
+export async function createTables(session: Session, municipalities: string): Promise<void> {
+  await createPlaces(session, 'sih', municipalities)
+  await session.run(
+    `CREATE TABLE sih_hospitals (${BATCH}, cnes_code VARCHAR, published6 VARCHAR, procedure_code VARCHAR, care_character_code VARCHAR,
        complexity_code VARCHAR, financing_code VARCHAR, ${MEASURE_COLUMNS});
      CREATE TABLE sih_residences (${BATCH}, published6 VARCHAR, diagnosis_category_code VARCHAR, diagnosis_chapter_code VARCHAR,
-       age_group VARCHAR, sex VARCHAR, ${MEASURE_COLUMNS});
-     CREATE TABLE sih_codes (list VARCHAR, code VARCHAR)`,
+       age_group VARCHAR, sex VARCHAR, ${MEASURE_COLUMNS})`,
   )
-
-/** Rows that could not be loaded, each with its reason. */
-export async function noteAside(
-  session: Session,
-  dataset: string,
-  file: string,
-  rows: readonly { readonly row: number; readonly reason: string }[],
-): Promise<void> {
-  const appender = await session.connection.createAppender('sih_set_aside')
-  for (const { row, reason } of rows) {
-    appender.appendVarchar(dataset)
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.appendVarchar(reason)
-    appender.endRow()
-  }
-  appender.closeSync()
 }
 
-/** What a file adds to a month. */
-export interface ReadFile extends ReadAdmissions {
-  readonly uf: string
-  readonly file: string
-}
-
-export async function appendAdmissions(session: Session, read: ReadFile): Promise<void> {
+export async function appendAdmissions(session: Session, read: AppendedFile<'admissions'>): Promise<void> {
   for (const [table, groups] of [
     ['sih_hospitals', read.byHospital],
     ['sih_residences', read.byResidence],
@@ -79,40 +60,17 @@ export async function appendAdmissions(session: Session, read: ReadFile): Promis
   }
 }
 
-/** Table of the codes that municipalities had before: code6, and target6, the code of today. */
-export const OLD_CODES = 'sih_old_codes'
-
-/** The code of today where the published one is none of the list, and the table of old codes has it. */
-const ofToday = (table: string): string =>
-  `(SELECT own.* REPLACE (coalesce(CASE WHEN own.published6 NOT IN (SELECT code6 FROM sih_places) THEN old.target6 END, own.published6) AS published6)
-    FROM ${table} AS own LEFT JOIN ${OLD_CODES} AS old ON old.code6 = own.published6)`
-
-/** The place of a published code: of the list, else the ignored one of its state; @param state SQL of the state where the code names none */
-const placed = (table: string, state: string): string =>
-  `(SELECT own.*, coalesce(place.ibge_code, ignored.ibge_code) AS place_code, coalesce(place.name, ignored.name) AS place_name, coalesce(place.uf, ignored.uf) AS place_uf
-    FROM (SELECT *, coalesce((SELECT code FROM sih_states WHERE code = left(published6, 2)), ${state}) AS state_code FROM ${ofToday(table)}) AS own
-    LEFT JOIN sih_places AS place ON place.code6 = CASE WHEN own.state_code = '53' THEN '530010' ELSE own.published6 END
-    LEFT JOIN sih_places AS ignored ON ignored.code6 = own.state_code || '0000')`
-
-const sums = (measures: readonly string[]): string =>
-  measures.map((measure) => `CAST(sum(${measure}) AS BIGINT) AS ${measure}`).join(', ')
-const BATCH_COLUMNS =
-  'processing_uf, any_value(source_file) AS source_file, any_value(source_sha256) AS source_sha256, any_value(source_rows) AS source_rows'
-
-const ofSigtap = (digits: number): string =>
-  `CASE WHEN length(procedure_code) = 10 THEN left(procedure_code, ${digits}) END`
-
 /** Hospitals lie somewhere: in the state of the file where their code says nothing. */
 const HOSPITAL_ROWS = `
   SELECT cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name, procedure_code,
     ${ofSigtap(2)} AS procedure_group_code, ${ofSigtap(4)} AS procedure_subgroup_code, ${ofSigtap(6)} AS procedure_form_code,
-    care_character_code, complexity_code, financing_code, ${BATCH_COLUMNS}, ${sums(MEASURES)}
-  FROM ${placed('sih_hospitals', '(SELECT code FROM sih_states WHERE sih_states.uf = processing_uf)')}
+    care_character_code, complexity_code, financing_code, ${BATCH_COLUMNS}, ${addUp(MEASURES)}
+  FROM ${placed('sih', 'sih_hospitals', stateOfFile('sih'))}
   GROUP BY ALL`
 const RESIDENCE_ROWS = `
   SELECT place_uf AS residence_uf, place_code AS residence_municipality_code, diagnosis_chapter_code, diagnosis_category_code,
-    age_group, sex, ${BATCH_COLUMNS}, ${sums(MEASURES)}
-  FROM ${placed('sih_residences', 'NULL')}
+    age_group, sex, ${BATCH_COLUMNS}, ${addUp(MEASURES)}
+  FROM ${placed('sih', 'sih_residences', 'NULL')}
   GROUP BY ALL`
 
 /** Writes both datasets of the month whose files were appended. */
@@ -138,22 +96,14 @@ export async function writeMonth(
   ]
 }
 
-/** What is known of a file apart from its groups. */
-export interface FileTotals {
-  readonly rows: number
-  readonly setAside: number
-  readonly totals: readonly number[]
-  readonly unequalValues: number | null
-  readonly otherKinds: number
-}
-
 /** Compares the rows of a month with its files, counts what is unusual, and empties the tables for the next month. */
 export async function checkMonth(
   session: Session,
   period: number,
-  files: readonly FileTotals[],
+  files: readonly FileTotals<'admissions'>[],
 ): Promise<{ checks: NamedCheck[]; counts: Record<string, number> }> {
-  const total = (of: (file: FileTotals) => number): number => files.reduce((sum, file) => sum + of(file), 0)
+  const total = (of: (file: FileTotals<'admissions'>) => number): number =>
+    files.reduce((sum, file) => sum + of(file), 0)
   const checks: NamedCheck[] = []
   const check = (name: string, violations: number): number =>
     checks.push({ name: `${name}_${period}`, violations })
@@ -173,17 +123,11 @@ export async function checkMonth(
     'admission_records_equal_snapshot',
     Math.abs(total(({ rows, setAside }) => rows - setAside) - total(({ totals }) => totals[0] ?? 0)),
   )
-  const sumsOf = async (table: string): Promise<number[]> => {
-    const [row = {}] = await session.rows(
-      `SELECT ${MEASURES.map((measure) => `coalesce(sum(${measure}), 0) AS ${measure}`).join(', ')} FROM ${table}`,
-    )
-    return MEASURES.map((measure) => Number(row[measure]))
-  }
   for (const [dataset, table] of [
     ['hospital_admissions', 'sih_hospital_rows'],
     ['hospital_admissions_by_residence', 'sih_residence_rows'],
   ] as const) {
-    const found = await sumsOf(table)
+    const found = await sumsOf(session, table, MEASURES)
     check(
       `${dataset}_sums_equal_snapshot`,
       found.reduce(
@@ -216,21 +160,23 @@ export async function checkMonth(
   return { checks, counts }
 }
 
-/** Writes every code list: codes that tables name, those of the model, and those that admissions have without a name. */
+/** Writes code lists: codes that tables name, those of the model, and those that an area's rows have without a name. */
 export async function writeCodeLists(
   session: Session,
   staging: string,
   tables: ReadonlyMap<CodeList, ReadonlyMap<string, NamedCode>>,
+  area: AddedUpArea,
+  lists: readonly CodeList[],
 ): Promise<DatasetOutput[]> {
-  const used = await session.rows('SELECT DISTINCT list, code FROM sih_codes ORDER BY ALL')
+  const used = await session.rows(`SELECT DISTINCT list, code FROM ${area}_codes ORDER BY ALL`)
   const outputs: DatasetOutput[] = []
-  for (const list of CODE_LISTS) {
+  for (const list of lists) {
     const codes = new Map<string, NamedCode>(builtIn(list).map((code) => [code.code, code]))
     for (const [code, named] of tables.get(list) ?? []) codes.set(code, named)
     for (const row of used)
       if (row.list === list && !codes.has(String(row.code)))
         codes.set(String(row.code), { code: String(row.code), name: null, file: null, row: null })
-    outputs.push(await writeCodeList(session, staging, list, [...codes.values()]))
+    outputs.push(await writeCodeList(session, staging, area, list, [...codes.values()]))
   }
   return outputs
 }
@@ -238,12 +184,13 @@ export async function writeCodeLists(
 async function writeCodeList(
   session: Session,
   staging: string,
+  area: AddedUpArea,
   list: CodeList,
   codes: readonly NamedCode[],
 ): Promise<DatasetOutput> {
   const stem = STEMS[list]
   const following = Object.entries(FOLLOWING[list])
-  const table = `sih_list_${list}`
+  const table = `${area}_list_${list}`
   await session.run(
     `CREATE TABLE ${table} (${stem}_code VARCHAR, ${stem}_name VARCHAR, source_file VARCHAR, source_row INTEGER${following.map(([column]) => `, ${column} VARCHAR`).join('')})`,
   )
@@ -271,23 +218,3 @@ const STEMS: Readonly<Record<CodeList, string>> = {
   diagnosis_chapters: 'diagnosis_chapter',
   diagnosis_categories: 'diagnosis_category',
 }
-
-export const writeSetAside = (session: Session, staging: string): Promise<DatasetOutput> =>
-  writeParquet(
-    session,
-    staging,
-    {
-      // A release joins areas: each has its own.
-      name: 'set_aside_admissions',
-      key: ['source_file', 'source_row', 'dataset'],
-      order: ['source_file', 'source_row', 'dataset', 'reason'],
-      columns: [
-        { name: 'dataset', type: 'VARCHAR' },
-        { name: 'source_file', type: 'VARCHAR' },
-        { name: 'source_row', type: 'INTEGER' },
-        { name: 'reason', type: 'VARCHAR' },
-      ],
-    },
-    null,
-    'SELECT * FROM sih_set_aside',
-  )

@@ -2,10 +2,9 @@
  * The pre-aggregates of CNES facts: which dimensions the facts of active facilities are added up by in advance. Values only;
  * model/pre-aggregates.ts says what follows from an entry.
  */
-import type { DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
-import type { AdmissionTable } from '../sih/datasets.ts'
+import type { AddedUpTable, DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
 
-export type CnesFacts = Exclude<FactDataset, PopulationFacts | AdmissionTable | 'federal_health_transfers'>
+export type CnesFacts = Exclude<FactDataset, PopulationFacts | AddedUpTable | 'federal_health_transfers'>
 
 const MUNICIPALITY = ['state', 'municipality'] as const
 const ATTRIBUTES = ['state', 'facility_type', 'management_type', 'legal_nature'] as const

@@ -29,15 +29,16 @@ export const CARE_CHARACTERS: Names = {
   ],
 }
 
-/** COMPLEX. */
+/** COMPLEX; PA_NIVCPL, which is the last digit. */
 export const COMPLEXITIES: Names = {
-  ...NONE,
+  // Of outpatient procedures, 0 says that complexity does not apply.
+  [NOT_INFORMED]: ['Não se aplica ou não informado', 'Not applicable or not informed'],
   '01': ['Atenção básica', 'Primary care'],
   '02': ['Média complexidade', 'Medium complexity'],
   '03': ['Alta complexidade', 'High complexity'],
 }
 
-/** FINANC. */
+/** FINANC, PA_TPFIN. */
 export const FINANCING_KINDS: Names = {
   ...NONE,
   '01': ['Atenção Básica (PAB)', 'Primary care (PAB)'],

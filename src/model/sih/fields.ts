@@ -1,18 +1,10 @@
 /** Columns of hospital admissions, and of the code lists that name what they are about. Values only. */
-import { code, name, optionalCode, quantity } from '../declare.ts'
+import { cents, code, name, optionalCode, quantity } from '../declare.ts'
 import type { Field } from '../types.ts'
-
-/** Integer cents, which a large hospital's month may have more of than 32 bits hold. */
-const cents = (description: string): Field => ({
-  type: 'integer',
-  isWide: true,
-  unit: 'cents of BRL',
-  description,
-})
 
 export const FIELDS = {
   procedure_code: code(
-    'Procedure that was done (PROC_REA): 10 digits of SIGTAP; before 2008, 8 digits of the table of that time.',
+    'Procedure that was done (PROC_REA, PA_PROC_ID): 10 digits of SIGTAP; before 2008, a code of the table of that time.',
   ),
   procedure_name: name(
     'Name of the procedure; null where no table of SIGTAP that was imported has the code.',
@@ -30,12 +22,12 @@ export const FIELDS = {
   ),
   procedure_form_name: name('Name of the form of organisation.'),
   care_character_code: code('Character of the admission: 01 elective, 02 urgent … ; 00 not informed.'),
-  complexity_code: code('Complexity of the procedure: 01, 02, 03; 00 not informed.'),
+  complexity_code: code('Complexity of the procedure: 01, 02, 03; 00 none or not informed.'),
   financing_code: code('Kind of financing: 04 FAEC, 06 MAC … ; 00 not informed.'),
   processing_uf: {
     type: 'string',
     description:
-      'State whose file of the month the admissions are in: the one that pays. Hospitals of another state may be in it.',
+      'State whose file of the month the records are in: the one that pays. Facilities of another state may be in it.',
   },
 
   admission_records: quantity(

@@ -8,6 +8,7 @@ import {
   type DimensionCode,
   dimensionOf,
   hasUnknowns,
+  isAddedUp,
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
@@ -27,6 +28,10 @@ import {
 import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList, unionOf } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
+
+/** Are facts flows of facilities, which lie in a municipality? */
+const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
+  isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
 
 const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
@@ -132,17 +137,17 @@ ${join(keys, '\n  UNION ALL\n')}
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
     )
-    // Where hospitals whose municipality is not known have admissions, these are a row, too.
-    const withAdmissions = plan.datasets
-      .filter((dataset) => dataset.dataset === 'hospital_admissions' && hasRows(dataset))
+    // Where facilities whose municipality is not known have admissions or production, these are a row, too.
+    const withFlows = plan.datasets
+      .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
       .map(({ dataset, periods, source }) => {
         const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
-        const admitted = periods.map((period) =>
+        const served = periods.map((period) =>
           isPlaced ? preAggregateRows(source, period) : factsOf(dataset as MonthlyFacts, period),
         )
-        return sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(admitted)} AS admitted))`
+        return sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(served)} AS served))`
       })
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withAdmissions], ' OR ')})`
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withFlows], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )

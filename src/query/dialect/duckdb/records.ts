@@ -6,11 +6,17 @@
  * contributes 1 and the others 0, so that contributions always add up to the cell.
  */
 import { datasetOf } from '../../../model/datasets.ts'
-import { dimensionOf, hasUnknowns, isPopulation, RESIDENCE_DIMENSIONS } from '../../../model/dimensions.ts'
+import {
+  dimensionOf,
+  hasUnknowns,
+  isAddedUp,
+  isPopulation,
+  RESIDENCE_DIMENSIONS,
+} from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
-import { IS_OUTSOURCED, isAdmission, isCnes } from '../../resident-relations.ts'
+import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
 import {
   codeText,
   conditionSql,
@@ -102,8 +108,8 @@ export function printContributions(
   page: { readonly limit: number; readonly offset: number },
 ): Sql {
   const columns = columnList(recordKeyOf(plan))
-  // Admissions were added up: each row names the published file that it is of.
-  const batch = isAdmission(plan.dataset) ? TEXT(', source_file') : EMPTY
+  // Flows were added up: each row names the published file that it is of.
+  const batch = isAddedUp(plan.dataset) ? TEXT(', source_file') : EMPTY
   const inCell = plan.keys.map((dimension) => {
     const column = filterColumn(dimension, plan.dataset)
     return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
@@ -190,8 +196,8 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
   const either = names.map(
     (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
   )
-  // Only admissions have keys that may be null.
-  const equal = TEXT(isAdmission(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
+  // Only flows have keys that may be null.
+  const equal = TEXT(isAddedUp(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
   const isPresent = (where: string): Sql =>
     sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
   const listed = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `

@@ -1,26 +1,54 @@
 /**
- * Files of admissions read side by side, each by a worker process. In: files, and how many processes there may be. Out: what
- * readAdmissions makes of each, in the order of the files, whichever was ready first: an import writes the same bytes with any number
- * of them. Not here: the reading (admission-files.ts), and what becomes of it (importer.ts).
+ * Files of admissions or of production read side by side, each by a worker process. In: files, and how many processes there may be.
+ * Out: what the reader of their kind makes of each, in the order of the files, whichever was ready first: an import writes the same
+ * bytes with any number of them. Not here: the reading (sih/admission-files.ts, sia/production-files.ts), and what becomes of it.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { workerEntry } from '../../workers/entry.ts'
-import { ImportError } from '../import-error.ts'
+import { workerEntry } from '../workers/entry.ts'
+import { ImportError } from './import-error.ts'
+import { type ProductionFileName, type ReadProduction, readProduction } from './sia/production-files.ts'
 import {
   type AdmissionFileName,
-  MEASURES,
   type ReadAdmissions,
   readAdmissions,
   type Sums,
-} from './admission-files.ts'
+} from './sih/admission-files.ts'
+
+/** What each kind of files promises by name and gives when read. */
+interface Kinds {
+  readonly admissions: { readonly promise: AdmissionFileName; readonly read: ReadAdmissions }
+  readonly production: { readonly promise: ProductionFileName; readonly read: ReadProduction }
+}
+export type FileKind = keyof Kinds
+export type PromiseOf<Kind extends FileKind> = Kinds[Kind]['promise']
+export type ReadOf<Kind extends FileKind> = Kinds[Kind]['read']
+
+type Reader<Kind extends FileKind> = (
+  path: string,
+  name: string,
+  promise: PromiseOf<Kind>,
+) => Promise<ReadOf<Kind>>
+const READERS: { readonly [Kind in FileKind]: Reader<Kind> } = {
+  admissions: readAdmissions,
+  production: readProduction,
+}
+/** Members that are sums by group. */
+const GROUPS: Readonly<Record<FileKind, readonly string[]>> = {
+  admissions: ['byHospital', 'byResidence'],
+  production: ['groups'],
+}
 
 /** One file to read: what a worker is sent. */
-export interface DecodeJob {
+export interface DecodeJob<Kind extends FileKind = FileKind> {
+  readonly kind: Kind
   readonly path: string
   readonly name: string
-  readonly promise: AdmissionFileName
+  readonly promise: PromiseOf<Kind>
   readonly bytes: number
 }
+
+const read = <Kind extends FileKind>({ kind, path, name, promise }: DecodeJob<Kind>): Promise<ReadOf<Kind>> =>
+  READERS[kind](path, name, promise)
 
 /** Groups as one text and one array, which pass from process to process in a tenth of the time of objects. */
 interface PackedSums {
@@ -28,10 +56,8 @@ interface PackedSums {
   readonly codes: string
   readonly values: Float64Array
 }
-type Packed = Omit<ReadAdmissions, 'byHospital' | 'byResidence'> & {
-  readonly byHospital: PackedSums
-  readonly byResidence: PackedSums
-}
+/** What was read, but groups are packed. */
+type Packed = Readonly<Record<string, unknown>>
 /** What a worker answers. */
 export type DecodeReply =
   | { readonly read: Packed }
@@ -43,34 +69,42 @@ const BYTES_OF_ONE = 8 * 2 ** 20
 const OUTPUT_MAX = 4000
 
 /** What a worker does with a job. */
-export async function decode({ path, name, promise }: DecodeJob): Promise<DecodeReply> {
+export async function decode(job: DecodeJob): Promise<DecodeReply> {
   try {
-    const read = await readAdmissions(path, name, promise)
-    return { read: { ...read, byHospital: pack(read.byHospital), byResidence: pack(read.byResidence) } }
+    return {
+      read: mapGroups(job.kind, { ...(await read(job)) }, (groups) =>
+        pack(groups as Iterable<Sums<readonly string[]>>),
+      ),
+    }
   } catch (error) {
     if (error instanceof ImportError) return { refused: [error.file, error.problem, error.remedy] }
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
+const mapGroups = (kind: FileKind, whole: Packed, change: (groups: unknown) => unknown): Packed =>
+  Object.fromEntries(
+    Object.entries(whole).map(([name, value]) => [name, GROUPS[kind].includes(name) ? change(value) : value]),
+  )
+
 function pack(sums: Iterable<Sums<readonly string[]>>): PackedSums {
   const groups = [...sums]
-  const values = new Float64Array(groups.length * MEASURES.length)
+  const width = groups[0]?.values.length ?? 0
+  const values = new Float64Array(groups.length * width)
   groups.forEach((group, index) => {
-    values.set(group.values, index * MEASURES.length)
+    values.set(group.values, index * width)
   })
   return { codes: groups.map(({ codes }) => codes.join('|')).join('\n'), values }
 }
 
-function* unpack<Codes extends readonly string[]>({ codes, values }: PackedSums): Generator<Sums<Codes>> {
+function* unpack({ codes, values }: PackedSums): Generator<Sums<readonly string[]>> {
   if (values.length === 0) return
+  const lines = codes.split('\n')
+  const width = values.length / lines.length
   let at = 0
-  for (const line of codes.split('\n')) {
-    yield {
-      codes: line.split('|') as unknown as Codes,
-      values: values.subarray(at, at + MEASURES.length),
-    }
-    at += MEASURES.length
+  for (const line of lines) {
+    yield { codes: line.split('|'), values: values.subarray(at, at + width) }
+    at += width
   }
 }
 
@@ -79,24 +113,24 @@ function* unpack<Codes extends readonly string[]>({ codes, values }: PackedSums)
  * @param processes 1: this one alone
  * @returns what each file holds, in that order. @throws ImportError of the first file that cannot be read
  */
-export async function* readInOrder(
-  months: readonly (readonly DecodeJob[])[],
+export async function* readInOrder<Kind extends FileKind>(
+  months: readonly (readonly DecodeJob<Kind>[])[],
   processes: number,
-): AsyncGenerator<ReadAdmissions, undefined> {
+): AsyncGenerator<ReadOf<Kind>, undefined> {
   const bytes = months.flat().reduce((sum, job) => sum + job.bytes, 0)
   const count = Math.min(processes, months.flat().length)
   if (count <= 1 || bytes < BYTES_OF_ONE) {
-    for (const { path, name, promise } of months.flat()) yield await readAdmissions(path, name, promise)
+    for (const job of months.flat()) yield await read(job)
     return
   }
   // The largest of a month first, so that none is begun when all others are done; at most a month ahead of what was taken.
   const waiting = months.flatMap((jobs, month) =>
     [...jobs].sort((left, right) => right.bytes - left.bytes).map((job) => ({ job, month })),
   )
-  const results = new Map<DecodeJob, Promise<ReadAdmissions>>()
-  const settle = new Map<DecodeJob, (read: Promise<ReadAdmissions>) => void>()
+  const results = new Map<DecodeJob<Kind>, Promise<ReadOf<Kind>>>()
+  const settle = new Map<DecodeJob<Kind>, (read: Promise<ReadOf<Kind>>) => void>()
   for (const job of months.flat()) {
-    const result = new Promise<ReadAdmissions>((resolve) => settle.set(job, resolve))
+    const result = new Promise<ReadOf<Kind>>((resolve) => settle.set(job, resolve))
     // A file that fails is told when its turn comes.
     result.catch(() => undefined)
     results.set(job, result)
@@ -111,13 +145,13 @@ export async function* readInOrder(
       if (next === undefined || decoder === undefined || next.month > taken + 1) return
       waiting.shift()
       idle.shift()
-      const read = decoder.run(next.job)
-      settle.get(next.job)?.(read)
+      const result = decoder.run(next.job)
+      settle.get(next.job)?.(result)
       const free = (): void => {
         idle.push(decoder)
         fill()
       }
-      read.then(free, free)
+      result.then(free, free)
     }
   }
   try {
@@ -126,7 +160,7 @@ export async function* readInOrder(
       taken = month
       fill()
       for (const job of jobs) {
-        yield await (results.get(job) as Promise<ReadAdmissions>)
+        yield await (results.get(job) as Promise<ReadOf<Kind>>)
         results.delete(job)
         settle.delete(job)
       }
@@ -138,7 +172,7 @@ export async function* readInOrder(
 }
 
 interface Decoder {
-  run(job: DecodeJob): Promise<ReadAdmissions>
+  run<Kind extends FileKind>(job: DecodeJob<Kind>): Promise<ReadOf<Kind>>
   end(): void
 }
 
@@ -147,7 +181,7 @@ function createDecoder(): Decoder {
   let child: ChildProcess | null = null
   const start = (): ChildProcess => {
     // No environment: settings and secrets are not the child's.
-    const { file, execArgv } = workerEntry('admissions')
+    const { file, execArgv } = workerEntry('decoder')
     return fork(file, [], {
       execArgv: [...execArgv],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -175,10 +209,12 @@ function createDecoder(): Decoder {
           own.removeAllListeners()
           if ('refused' in reply) reject(new ImportError(...reply.refused))
           else if ('error' in reply) reject(new Error(reply.error))
-          else {
-            const { byHospital, byResidence, ...read } = reply.read
-            resolve({ ...read, byHospital: unpack(byHospital), byResidence: unpack(byResidence) })
-          }
+          else
+            resolve(
+              mapGroups(job.kind, reply.read, (groups) => unpack(groups as PackedSums)) as unknown as ReadOf<
+                typeof job.kind
+              >,
+            )
         })
         own.once('error', (error) => fail(error.message))
         own.once('close', (code, signal) => fail(errors.trim() || (signal ?? `code ${code}`)))

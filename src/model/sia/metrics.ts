@@ -1,0 +1,45 @@
+/** Metrics of outpatient production: flows, which are added up over months of processing. Values only. */
+import { counted, metricsOf, ratio, share, sum } from '../declare.ts'
+
+const PRODUCTION = 'outpatient_production'
+
+export const METRICS = metricsOf('extended', {
+  outpatient_quantity_approved: counted(
+    sum(PRODUCTION, 'quantity_approved'),
+    'procedures',
+    'Quantidade ambulatorial aprovada',
+    'Outpatient quantity approved',
+    'Quantity of outpatient procedures approved (PA_QTDAPR), by month of processing. Each procedure has its own unit (of medicines, pills): quantities are neither visits nor persons.',
+  ),
+  outpatient_quantity_presented: counted(
+    sum(PRODUCTION, 'quantity_presented'),
+    'procedures',
+    'Quantidade ambulatorial apresentada',
+    'Outpatient quantity presented',
+    'Quantity of outpatient procedures presented (PA_QTDPRO), by month of processing, those that were not approved included.',
+  ),
+  outpatient_approval_share: share(
+    'outpatient_quantity_approved',
+    'outpatient_quantity_presented',
+    'Proporção aprovada da quantidade ambulatorial',
+    'Share of the outpatient quantity that was approved',
+  ),
+  outpatient_value_approved: {
+    ...counted(
+      sum(PRODUCTION, 'value_approved_cents'),
+      'BRL',
+      'Valor ambulatorial aprovado',
+      'Outpatient value approved',
+      'Value of outpatient procedures in reais (PA_VALAPR), local complements included: approved, which is not yet paid, in prices of its time.',
+    ),
+    isMoney: true,
+  },
+  outpatient_value_per_capita: ratio(
+    'outpatient_value_approved',
+    'population_census',
+    1,
+    'BRL per inhabitant',
+    'Valor ambulatorial aprovado por habitante',
+    'Outpatient value approved per inhabitant',
+  ),
+})

@@ -1,8 +1,0 @@
-/**
- * Reads files of hospital admissions, one after another, in a process of its own: a job is a file, the answer its admissions
- * added up. Ends when who started it goes.
- */
-import { type DecodeJob, decode } from '../import/sih/decoders.ts'
-
-process.on('disconnect', () => process.exit())
-process.on('message', async (job: DecodeJob) => process.send?.(await decode(job)))
