@@ -84,6 +84,7 @@ try {
   const direct = await openDirect(fixture)
   const keysFile = join(folder, 'keys.json')
   const { secret } = createKey(keysFile, { name: 'bench', capabilities: CAPABILITIES, rate: 100_000_000 })
+  const logOf = (name: string): string => join(folder, `${name.replaceAll(/\W+/g, '-')}.log`)
   const startFrom = (
     root: string | undefined,
     name: string,
@@ -97,12 +98,13 @@ try {
       keysFile,
       secret,
       env,
-      logFile: join(folder, `${name.replaceAll(/\W+/g, '-')}.log`),
+      logFile: logOf(name),
     })
   const postgres = findPostgres()
   if (postgres === null) say('PostgreSQL is not installed: scenarios against it are skipped')
   const start: Bench['start'] = (name, env, { releasesDir }) => startFrom(undefined, name, env, releasesDir)
-  const ours = once(async () => awaitPreparation(await start('sus-data', {}, fixture)))
+  const prepared = async (server: Server): Promise<Server> => awaitPreparation(server, logOf(server.name))
+  const ours = once(async () => prepared(await start('sus-data', {}, fixture)))
   const bench: Bench = {
     quick: values.quick,
     seconds: Number(values.seconds ?? (values.quick ? 1 : 5)),
@@ -114,7 +116,7 @@ try {
     load: startLoad(),
     ours,
     uncached: once(async () =>
-      awaitPreparation(await start('sus-data, nothing cached', { SUS_CACHE_BYTES: '0' }, fixture)),
+      prepared(await start('sus-data, nothing cached', { SUS_CACHE_BYTES: '0' }, fixture)),
     ),
     rival: once(
       async (): Promise<Server | null> =>
@@ -125,7 +127,7 @@ try {
     startOther: async (name, { releasesDir }) =>
       values.against === undefined
         ? null
-        : awaitPreparation(await startFrom(resolve(values.against), name, {}, releasesDir)),
+        : prepared(await startFrom(resolve(values.against), name, {}, releasesDir)),
     pair: once(() => makePair(work, fixture.scale, say)),
     fixtureOf: (scale, periods) => makeFixture(work, scale, periods, say),
     walk: once(async () => walkFacilities(await ours())),
