@@ -212,8 +212,8 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     const isDear = route.kind === 'list' && isFiltered(route, params)
     if (isDear || context.gzipWanted) {
       const key = canonicalKeyOf(route, params, view)
-      parts.cache.put(key, response)
       remember(key)
+      return fromCache(parts, state, parts.cache.put(key, response))
     }
     return fromCache(parts, state, response)
   }
