@@ -71,8 +71,9 @@ export interface StoredSource {
 
 /** @returns null where the pre-aggregate lacks what the measure needs */
 export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
-  // Bed-days are made of the beds of each month, standardized rates of ages: of the facts.
-  if (measure.timesDays === true || measure.standardizedBy !== undefined) return null
+  // Bed-days are made of the beds of each month: of the facts.
+  if (measure.timesDays === true) return null
+  if (measure.standardizedBy !== undefined && !keys.includes('age_group')) return null
   const columns = keys.map((code) => dimensionOf(code).column)
   const isOfKey = (condition: Condition): boolean =>
     ('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field)

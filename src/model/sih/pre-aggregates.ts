@@ -21,6 +21,10 @@ export const PRE_AGGREGATES = {
       'financing_kind',
     ],
   },
+  admissions_by_procedure_code: {
+    dataset: 'hospital_admissions',
+    keys: ['state', 'procedure_group', 'procedure_subgroup', 'procedure_form', 'procedure'],
+  },
   admissions_by_municipality_and_group: {
     dataset: 'hospital_admissions',
     keys: [...PLACE, 'procedure_group', 'care_character'],
@@ -29,6 +33,10 @@ export const PRE_AGGREGATES = {
   resident_admissions_by_age: {
     dataset: 'hospital_admissions_by_residence',
     keys: ['residence_state', 'diagnosis_chapter', 'age_group', 'sex'],
+  },
+  resident_admissions_by_municipality_and_age: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: [...RESIDENCE, 'age_group', 'sex'],
   },
   resident_admissions_by_diagnosis: {
     dataset: 'hospital_admissions_by_residence',

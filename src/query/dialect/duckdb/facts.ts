@@ -119,6 +119,7 @@ function byStandard(plan: DatasetPlan): Sql {
     ...plan,
     dataset: 'population_by_age',
     measures: [{ dataset: 'population_by_age', kind: 'sum', field: 'population' }],
+    source: null,
     keys: shared,
     filters: plan.filters.filter(({ dimension }) => hasResidents(dimension)),
   }
@@ -129,9 +130,11 @@ function byStandard(plan: DatasetPlan): Sql {
 function countedByAge(plan: DatasetPlan): Sql {
   const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
   const keys = plan.keys.map((code) => sql`${codeSql(code)} AS ${key(code)}`)
-  const counted = plan.measures.map(
-    ({ field = '' }, index) => sql`sum(facts.${ident(field)}) AS ${ident(`counted_${index}`)}`,
-  )
+  const { source } = plan
+  const counted = plan.measures.map((measure, index) => {
+    const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
+    return sql`sum(facts.${ident(stored?.stored.column ?? measure.field ?? '')}) AS ${ident(`counted_${index}`)}`
+  })
   return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
     FROM ${factsSource(plan)} AS facts${whereOf(plan)}
     GROUP BY ${join([...plan.keys.map(codeSql), ages], ', ')})`
