@@ -6,10 +6,9 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { readManifest } from '../../src/release/verify.ts'
-import { writePointer } from '../../src/release/writer.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
+import { openWithout, walkList } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
@@ -48,24 +47,6 @@ async function sqlRows(where: string): Promise<Record<string, unknown>[]> {
     )
 }
 
-async function walk(
-  client: typeof fromFiles,
-  url: string,
-  limit: number,
-): Promise<Record<string, unknown>[]> {
-  const rows: Record<string, unknown>[] = []
-  let cursor = ''
-  do {
-    const { status, body } = await client.get(
-      `${url}${url.includes('?') ? '&' : '?'}limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    )
-    if (status !== 200) throw new Error(JSON.stringify(body))
-    rows.push(...body.data)
-    cursor = body.pagination.next_cursor ?? ''
-  } while (cursor !== '')
-  return rows
-}
-
 const LIST = '/v1/sih/monthly'
 const CASES: readonly (readonly [query: string, where: string])[] = [
   ['', 'reference_period = 202605'],
@@ -89,7 +70,7 @@ t.test('pages laid end to end are the rows of the files, from row files and from
     const wanted = await sqlRows(where)
     t.ok(wanted.length > 0, where)
     for (const client of [fromFiles, fromEngine])
-      t.same(await walk(client, `${LIST}?${query}`, 37), wanted, query)
+      t.same(await walkList(client, `${LIST}?${query}`, 37), wanted, query)
   }
   const [first] = await sqlRows('reference_period = 202605')
   const { body } = await fromFiles.get(`${LIST}?cnes_code=${first?.cnes_code}&limit=100`)
@@ -100,7 +81,7 @@ t.test('sorted by each of its orders, from row files and from the engine', async
   for (const sort of ['uf', 'municipality_name', 'admissions', 'days_of_stay', 'deaths', 'value_total_cents'])
     for (const way of ['', '-']) {
       const [files, engine] = await Promise.all(
-        [fromFiles, fromEngine].map((client) => walk(client, `${LIST}?uf=RR&sort=${way}${sort}`, 61)),
+        [fromFiles, fromEngine].map((client) => walkList(client, `${LIST}?uf=RR&sort=${way}${sort}`, 61)),
       )
       t.same(files, engine, `${way}${sort}`)
       const values = (files ?? []).map((row) => row[sort])
@@ -172,7 +153,8 @@ t.test('nothing of a person is in answers or logs', async (t) => {
   const keep = ({ text, bytes }: { text: string; bytes: Buffer }): void => {
     answers.push(text, bytes.toString('latin1'))
   }
-  for (const row of await walk(client, `${LIST}?reference_period=all`, 100)) answers.push(JSON.stringify(row))
+  for (const row of await walkList(client, `${LIST}?reference_period=all`, 100))
+    answers.push(JSON.stringify(row))
   const { body: catalog } = await client.get('/v1/analytics/catalog')
   for (const { code } of catalog.data.dimensions) {
     keep(await client.get(`/v1/analytics/dimensions/${code}/values?counts=true&limit=250`))
@@ -209,11 +191,7 @@ t.test('nothing of a person is in answers or logs', async (t) => {
 })
 
 t.test('a release without admissions has none, and answers', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.sih
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir, 1, { rows: true })
+  const old = await openWithout(small, 'sih', true)
   t.teardown(() => old.close())
   const { status, body } = await old.get(`${LIST}?count=true`)
   t.equal(status, 200)

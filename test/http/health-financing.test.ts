@@ -7,9 +7,8 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { SOURCE_CODES } from '../../src/model/financing/code-lists.ts'
 import { readManifest } from '../../src/release/verify.ts'
-import { writePointer } from '../../src/release/writer.ts'
+import { openWithout, walkList } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('financing')
@@ -33,20 +32,6 @@ async function sqlRows(where: string): Promise<Rows> {
   return found
     .getRowObjectsJson()
     .map((row) => ({ ...row, amount_cents: row.amount_cents === null ? null : Number(row.amount_cents) }))
-}
-
-async function walk(query: string, limit: number): Promise<Rows> {
-  const rows: Rows = []
-  let cursor = ''
-  do {
-    const { status, body } = await client.get(
-      `${LIST}?${query}&limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    )
-    if (status !== 200) throw new Error(JSON.stringify(body))
-    rows.push(...body.data)
-    cursor = body.pagination.next_cursor ?? ''
-  } while (cursor !== '')
-  return rows
 }
 
 t.test('pages laid end to end are the rows of the files', async (t) => {
@@ -76,7 +61,11 @@ t.test('pages laid end to end are the rows of the files', async (t) => {
       rows.map((row) =>
         Object.fromEntries(Object.entries(row).sort(([left], [right]) => (left < right ? -1 : 1))),
       )
-    t.same(sameKeys(await walk(query, query === '' ? 100 : 37)), sameKeys(wanted), query)
+    t.same(
+      sameKeys(await walkList(client, `${LIST}?${query}`, query === '' ? 100 : 37)),
+      sameKeys(wanted),
+      query,
+    )
     const { body } = await client.get(`${LIST}?${query}&count=true&limit=1`)
     t.equal(body.pagination.total, wanted.length)
   }
@@ -85,7 +74,7 @@ t.test('pages laid end to end are the rows of the files', async (t) => {
 t.test('sorted by each of its orders', async (t) => {
   for (const sort of ['uf', 'entity_name', 'reference_year', 'amount_cents'])
     for (const way of ['', '-']) {
-      const rows = await walk(`source=siops&sort=${way}${sort}`, 61)
+      const rows = await walkList(client, `${LIST}?source=siops&sort=${way}${sort}`, 61)
       t.equal(rows.length, (await sqlRows("source = 'siops'")).length)
       const values = rows.map((row) => row[sort]).filter((value) => typeof value === 'number')
       t.ok(
@@ -153,11 +142,7 @@ t.test('what is no code is refused', async (t) => {
 })
 
 t.test('a release without financing has none, and says so', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.financing
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir, 1, { rows: true })
+  const old = await openWithout(small, 'financing', true)
   t.teardown(() => old.close())
   const { status, body } = await old.get(`${LIST}?count=true`)
   t.equal(status, 200)

@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { readManifest } from '../../src/release/verify.ts'
-import { writePointer } from '../../src/release/writer.ts'
+import { openWithout, walkList } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
@@ -32,20 +31,6 @@ async function sqlRows(where: string): Promise<Record<string, unknown>[]> {
         Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
       ),
     )
-}
-
-async function walk(client: typeof fromFiles, query: string): Promise<Record<string, unknown>[]> {
-  const rows: Record<string, unknown>[] = []
-  let cursor = ''
-  do {
-    const { status, body } = await client.get(
-      `${LIST}?${query}&limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    )
-    if (status !== 200) throw new Error(JSON.stringify(body))
-    rows.push(...body.data)
-    cursor = body.pagination.next_cursor ?? ''
-  } while (cursor !== '')
-  return rows
 }
 
 const LIST = '/v1/sia/monthly'
@@ -72,7 +57,8 @@ t.test('pages laid end to end are the rows of the files, from row files and from
   for (const [query, where] of CASES) {
     const wanted = await sqlRows(where)
     t.ok(wanted.length > 0, where)
-    for (const client of [fromFiles, fromEngine]) t.same(await walk(client, query), wanted, query)
+    for (const client of [fromFiles, fromEngine])
+      t.same(await walkList(client, `${LIST}?${query}`, 100), wanted, query)
   }
   const [first] = await sqlRows(IN_MAY)
   const { body } = await fromFiles.get(`${LIST}?cnes_code=${first?.cnes_code}&limit=100`)
@@ -82,7 +68,7 @@ t.test('pages laid end to end are the rows of the files, from row files and from
 t.test('sorted by each of its orders, from row files and from the engine', async (t) => {
   for (const sort of ['uf', '-municipality_name', 'quantity_approved', '-value_approved_cents']) {
     const [files, engine] = await Promise.all(
-      [fromFiles, fromEngine].map((client) => walk(client, `uf=RR&sort=${sort}`)),
+      [fromFiles, fromEngine].map((client) => walkList(client, `${LIST}?uf=RR&sort=${sort}`, 100)),
     )
     t.same(files, engine, sort)
     t.ok((files ?? []).length > 50)
@@ -148,11 +134,7 @@ t.test('nothing of a person is in an answer', async (t) => {
 })
 
 t.test('a release without production has none, and answers', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.sia
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir, 1, { rows: true })
+  const old = await openWithout(small, 'sia', true)
   t.teardown(() => old.close())
   const { status, body } = await old.get(`${LIST}?count=true`)
   t.equal(status, 200)

@@ -12,6 +12,7 @@ import { readDbfColumns } from '../../src/import/readers/dbf.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
+import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
@@ -791,11 +792,7 @@ t.test('admissions of months that have no facilities, and of releases that have 
 })
 
 t.test('a release without admissions: null with a note, and dimensions that are not loaded', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.sih
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir)
+  const old = await openWithout(small, 'sih')
   t.teardown(() => old.close())
   const { body } = await old.query({
     metrics: ['admissions', 'bed_occupancy_share', 'bed_capacity_sus'],

@@ -7,12 +7,11 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
-import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { checkPromotion } from '../../tools/promotion/run.ts'
+import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { FINANCING_METRICS } from '../fixtures/registry-metrics.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
@@ -336,11 +335,7 @@ t.test('a corrected year is a difference of its funds', async (t) => {
 })
 
 t.test('a release that joins no financing answers null', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.financing
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir)
+  const old = await openWithout(small, 'financing')
   t.teardown(() => old.close())
   const { status, body } = await old.query({ metrics: METRICS })
   t.equal(status, 200)

@@ -11,8 +11,8 @@ import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
+import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { OUTPATIENT_METRICS } from '../fixtures/registry-metrics.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -430,11 +430,7 @@ t.test('production alone, without facilities and admissions', async (t) => {
 })
 
 t.test('a release without production: null with a note, and a dimension that is not loaded', async (t) => {
-  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
-    delete manifest.components.sia
-  })
-  await writePointer(small.releasesDir, analytics)
-  const old = await openClient(small.releasesDir)
+  const old = await openWithout(small, 'sia')
   t.teardown(() => old.close())
   const { body } = await old.query({
     metrics: ['outpatient_value_approved', 'admissions'],
