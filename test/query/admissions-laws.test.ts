@@ -15,7 +15,7 @@ import { forgeRelease } from '../fixtures/forged-release.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const QUESTIONS = cases(800, 40)
+const QUESTIONS = cases(80, 40)
 const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)
