@@ -56,6 +56,9 @@ function readExplorerKey(file: string): string | null {
 /** Steps of making and importing one demonstration month: what the bar counts. */
 const DEMONSTRATION_STEPS = 59
 
+/** A quarter of the admissions of a real month: whoever starts the server for the first time waits for all that is made. */
+const ADMISSION_RATE = 0.0017
+
 /** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
   // A second start needs none of them.
@@ -74,6 +77,7 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
       periods: 1,
       seed: 1,
       admissions: true,
+      ...(scale === 'national' ? { admissionRate: ADMISSION_RATE } : {}),
       onProgress: (step) => progress.step(`demonstration: ${step}`),
     })
     const { analytics, cnes, demography, sih } = await importPaths([snapshots], {

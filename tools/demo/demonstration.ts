@@ -52,6 +52,8 @@ export interface DemonstrationOptions {
   readonly gaps?: boolean
   /** Hospital admissions, too: of every month, but of several the newest of Amapá comes late. */
   readonly admissions?: boolean
+  /** Of a month, for each inhabitant of the states; as many as the scale has without it. */
+  readonly admissionRate?: number
   /** Outpatient production, too: of every month, but of several the newest of Amapá comes late. */
   readonly production?: boolean
   /** Health financing, too: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
@@ -133,7 +135,7 @@ export async function writeDemonstration(
     )
   }
   if (options.admissions === true) {
-    const context = { plan, all, chance, rate: size.admissions }
+    const context = { plan, all, chance, rate: options.admissionRate ?? size.admissions }
     const states = STATES.map(({ uf }) => uf).filter((uf) => ufs?.has(uf) ?? true)
     for (const { period } of months) {
       onProgress(`admissions ${period}`)
