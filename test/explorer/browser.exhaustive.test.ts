@@ -233,6 +233,8 @@ t.test('equipment in use by municipality with totals, from an empty page by poin
   await page.getByLabel('Município', { exact: true }).check()
   await settle(page)
   await choose(page, 'Filtros').click()
+  // They are many: named when they are wanted.
+  await page.locator('.dimensions .unavailable summary').click()
   t.match(
     await page.locator('.dimensions .unavailable').innerText(),
     /Não existe para Equipamentos em uso[\s\S]*Tipo de leito/,

@@ -232,8 +232,11 @@ const LEAKS =
 
 /** These say what is here beside the release: row files, or counts of requests. */
 const DIFFER = /^\/(ready|metrics)|^\/explorer|^\/(\?|$)/
+/** Servers listen at ports of their own, which descriptions of releases name. */
 const plainText = (headers: Reply['headers'], bytes: Buffer): string =>
-  (headers['content-encoding'] === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes).toString('latin1')
+  (headers['content-encoding'] === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes)
+    .toString('latin1')
+    .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, 'http://server')
 
 interface Asked {
   readonly method: string
