@@ -165,6 +165,8 @@ export async function checkEqual(left: Side, right: Side, count = 25): Promise<v
       const { next_cursor: _, ...rest } = answer.pagination ?? {}
       return rest
     }
+    // Worked out from the outlines of places, which the rival does not hold.
+    for (const record of [a.data].flat()) delete (record as Record<string, unknown>).coordinates_suspect
     if (!isDeepStrictEqual(a.data, b.data) || !isDeepStrictEqual(sizes(a), sizes(b)))
       throw new Error(
         `${left.server.name} and ${right.server.name} differ on ${ours.path} ${ours.body ?? ''}: ${firstDifference([a.data, sizes(a)], [b.data, sizes(b)])}`,
