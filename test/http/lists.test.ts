@@ -142,7 +142,7 @@ t.test('sorted lists stand in their order, null last, and lose nothing over thei
       fields.every((field) => route.dataset.fields.includes(field)),
       'those it shows',
     )
-    // Admissions, production and financing have releases of their own: test/http/admissions.test.ts, test/http/health-financing.test.ts.
+    // Admissions, production and financing have releases of their own: test/http/admissions.exhaustive.test.ts, test/http/health-financing.test.ts.
     if (['sih', 'sia', 'financing'].includes(route.dataset.area)) continue
     const filter =
       name === 'facilities'

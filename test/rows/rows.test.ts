@@ -183,7 +183,7 @@ t.test(
       if (route.kind !== 'list' || route.pathFilter !== undefined) continue
       const name = route.dataset.name as DatasetName
       if (!ROW_DATASETS.includes(name)) continue
-      // Admissions have a release of their own: test/http/admissions.test.ts.
+      // Admissions have a release of their own: test/http/admissions.exhaustive.test.ts.
       if (view.components[route.dataset.area]?.datasets[name] === undefined) continue
       const rows = await plain.engine.run(
         planList({ dataset: route.dataset, filters: {}, period: periodOf(route.dataset) }, 20_000, null),
