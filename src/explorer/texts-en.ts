@@ -82,7 +82,7 @@ export const EN: Texts = {
   views: { table: 'Table', bars: 'Bars', lines: 'Lines', map: 'Map' },
   view: 'Show as',
   rows: (shown, total) => `${shown} of ${total} rows`,
-  rowCount: (total) => `${total} rows`,
+  rowCount: (total) => (total === '1' ? '1 row' : `${total} rows`),
   previousPage: 'Previous page',
   nextPage: 'Next page',
   total: 'Total',

@@ -84,7 +84,7 @@ export const PT = {
   views: { table: 'Tabela', bars: 'Barras', lines: 'Linhas', map: 'Mapa' } as Record<string, string>,
   view: 'Mostrar como',
   rows: (shown: string, total: string) => `${shown} de ${total} linhas`,
-  rowCount: (total: string) => `${total} linhas`,
+  rowCount: (total: string) => (total === '1' ? '1 linha' : `${total} linhas`),
   previousPage: 'Página anterior',
   nextPage: 'Próxima página',
   total: 'Total',
