@@ -110,6 +110,7 @@ export interface QueryAnswer {
     readonly query: unknown
     readonly rows_sha256: string
     readonly fingerprint: string
+    readonly citation: { readonly abnt: string; readonly bibtex: string }
     readonly notes: readonly string[]
   }
 }

@@ -270,6 +270,15 @@ const META: Json = {
       items: { type: 'string' },
       description: 'What to know of the answer, such as what was not collected.',
     },
+    citation: {
+      type: 'object',
+      description: 'How an analytics answer is cited: whoever cites adds address and day of access.',
+      required: ['abnt', 'bibtex'],
+      properties: {
+        abnt: { type: 'string', description: 'Reference by ABNT NBR 6023.' },
+        bibtex: { type: 'string', description: 'Entry of BibTeX.' },
+      },
+    },
     sources: {
       type: 'array',
       items: { type: 'object' },

@@ -14,6 +14,7 @@ import { hasGaps, tablesBeside } from '../release/collected.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import type { AggregatePlan } from './aggregate.ts'
+import { type Citation, citationOf } from './citation.ts'
 import { shownValues } from './dialect/duckdb/measured.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
@@ -97,6 +98,7 @@ export interface AnswerSummary {
   readonly tableRows: number
   readonly rowsSha256: string
   readonly fingerprint: string
+  readonly citation: Citation
   readonly notes: readonly string[]
 }
 
@@ -110,11 +112,13 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
     const lacking = denominator === null ? 'are not in the source of the population' : 'have no denominator'
     return count > 0 ? [`${code}: null in ${count} of ${total} rows, which ${lacking}.`] : []
   })
+  const fingerprint = fingerprintOf(view.id, normalised, rowsSha256)
   return {
     total,
     tableRows: Number(row?.table_rows ?? 0),
     rowsSha256,
-    fingerprint: fingerprintOf(view.id, normalised, rowsSha256),
+    fingerprint,
+    citation: citationOf(plan, view, fingerprint),
     notes: [...plan.notes, ...missing, ...basisNotes(plan, view), ...negativeBedNotes(plan, view)],
   }
 }
@@ -170,6 +174,7 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
       query: normalised,
       rows_sha256: summary.rowsSha256,
       fingerprint: summary.fingerprint,
+      citation: { ...summary.citation },
       notes: summary.notes,
     },
   }

@@ -43,7 +43,7 @@ export function dataPackage(manifest: Manifest, address: (path: string) => strin
 }
 
 /** bed_capacity/reference_period=202605/part-0.parquet → bed_capacity-202605 */
-const resourceName = (path: string): string =>
+export const resourceName = (path: string): string =>
   path
     .replace(/\/part-(\d+)\.parquet$/, (_, part: string) => (part === '0' ? '' : `-${part}`))
     .replace(/\/reference_period=/, '-')

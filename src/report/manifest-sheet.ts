@@ -21,11 +21,22 @@ const JSON_FIELDS: ReadonlySet<string> = new Set([
   'signature',
 ])
 
+const CITATION_FIELDS = ['citation.abnt', 'citation.bibtex']
+
 /** @returns rows, header first */
 export function describeManifest(manifest: ReportManifest): string[][] {
   const header = manifest.language === 'en' ? ['field', 'value'] : ['campo', 'valor']
-  const rows = Object.keys(reportManifestSchema.shape).flatMap((name) => {
-    const value = manifest[name as keyof ReportManifest]
+  const { citation } = manifest
+  // One row each, to be copied from.
+  const flat: Readonly<Record<string, unknown>> = {
+    ...manifest,
+    ...(citation === undefined ? {} : { 'citation.abnt': citation.abnt, 'citation.bibtex': citation.bibtex }),
+  }
+  const names = Object.keys(reportManifestSchema.shape).flatMap((name) =>
+    name === 'citation' ? CITATION_FIELDS.filter((field) => field in flat) : [name],
+  )
+  const rows = names.flatMap((name) => {
+    const value = flat[name]
     const text = JSON_FIELDS.has(name) ? canonicalJson(value) : String(value ?? '')
     const pieces = text.match(PIECE) ?? ['']
     return pieces.map((piece) => [name, piece])
@@ -45,7 +56,8 @@ export function readManifestRows(rows: readonly (readonly string[])[]): ReportMa
       throw new Error(`the field ${name} of the manifest is not JSON`)
     }
   })
-  return parseManifest(Object.fromEntries(values))
+  const { 'citation.abnt': abnt, 'citation.bibtex': bibtex, ...others } = Object.fromEntries(values)
+  return parseManifest({ ...others, ...(abnt === undefined ? {} : { citation: { abnt, bibtex } }) })
 }
 
 /** @throws Error that names the field */

@@ -45,6 +45,8 @@ export const reportManifestSchema = z.strictObject({
   table_sha256: sha256,
   fingerprint: sha256,
   notes: z.array(z.string()),
+  /** How the rows are cited; reports made before it was there have none. */
+  citation: z.strictObject({ abnt: z.string(), bibtex: z.string() }).optional(),
   /** Ed25519 over the 64 characters of the fingerprint; null where the operator has no key. */
   signature: z
     .strictObject({ algorithm: z.literal('Ed25519'), public_key: z.string(), value: z.string() })
@@ -87,6 +89,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     table_sha256: tableSha256,
     fingerprint: summary.fingerprint,
     notes: [...summary.notes],
+    citation: { ...summary.citation },
     signature: signature === null ? null : { algorithm: 'Ed25519', ...signature },
     how_to_verify: 'sus-data verify-report FILE',
   })

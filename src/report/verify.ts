@@ -5,6 +5,7 @@
  * report is whole. Offline the content is checked against the manifest, the manifest against itself; with the release the
  * query runs again and every cell is compared.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
 import { fingerprintOf } from '../query/fingerprint.ts'
@@ -96,6 +97,10 @@ async function firstDifference(report: ReadReport, table: ReportTable): Promise<
     return `the fingerprint is ${manifest.fingerprint}; the release gives ${summary.fingerprint}`
   if (JSON.stringify(columns) !== JSON.stringify(manifest.columns))
     return 'the manifest describes the columns otherwise than this version does'
+  // Reports made before it was there have no citation.
+  const { citation } = manifest
+  if (citation !== undefined && !isDeepStrictEqual(citation, summary.citation))
+    return 'the manifest cites the rows otherwise than this version does'
   return null
 }
 

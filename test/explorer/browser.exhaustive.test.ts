@@ -471,7 +471,7 @@ t.test('the citation names release and fingerprint; the query runs as it is show
   const abnt = await codeOf('Citação (ABNT)')
   for (const part of [meta.release_id, meta.fingerprint, `release=${meta.release_id}`, 'Leitos SUS'])
     t.ok(abnt.includes(part), part)
-  t.match(abnt, /^BRASIL\. Ministério da Saúde\..*Disponível em: http\S+\. Acesso em: \d+ \S+ \d{4}\.$/)
+  t.match(abnt, /^SUS-DATA\..*\[dados fictícios.*Disponível em: http\S+\. Acesso em: \d+ \S+ \d{4}\.$/)
   const bibtex = await codeOf('BibTeX')
   t.match(bibtex, /^@misc\{susdata_[0-9a-f]{12},[\s\S]*\n\}$/)
   t.equal(bibtex.split('{').length, bibtex.split('}').length, 'braces are closed')

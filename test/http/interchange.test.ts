@@ -101,6 +101,41 @@ t.test('the script for DuckDB', async (t) => {
   t.equal(Number(tables[0]?.[0]), declared.size, 'every table of the release and of those it joins')
 })
 
+t.test('the description in JSON-LD names every file, and what releases it joins', async (t) => {
+  const headers = { host: 'dados.example.br', 'x-forwarded-proto': 'https' }
+  const base = `https://dados.example.br/v1/releases/${analytics}`
+  const served = await client.get(`/v1/releases/${analytics}/metadata.jsonld`, headers)
+  t.equal(served.status, 200)
+  t.match(served.headers['content-type'], 'application/ld+json')
+  const { body } = served
+  const manifest = (await client.get(`/v1/releases/${analytics}`)).body.data
+  t.equal(body['@id'], base)
+  t.same(body['@type'], ['sc:Dataset', 'dcat:Dataset'])
+  const listed = manifest.files.map(({ path, sha256 }: { path: string; sha256: string }) => [
+    `${base}/files/${path}`,
+    sha256,
+  ])
+  t.same(
+    body.distribution.map((file: { contentUrl: string; sha256: string }) => [file.contentUrl, file.sha256]),
+    listed,
+  )
+  t.same(
+    body['dcat:distribution'].map((file: Record<string, Record<string, Record<string, string>>>) => [
+      file['dcat:downloadURL']?.['@id'],
+      file['spdx:checksum']?.['spdx:checksumValue']?.['@value'],
+    ]),
+    listed,
+  )
+  t.same(
+    body.isBasedOn,
+    Object.values(manifest.components).map(
+      (id) => `https://dados.example.br/v1/releases/${id}/metadata.jsonld`,
+    ),
+  )
+  t.equal(served.text, (await client.get(`/v1/releases/${analytics}/metadata.jsonld`, headers)).text)
+  t.equal((await client.get(`/v1/releases/${analytics}x/metadata.jsonld`)).status, 404)
+})
+
 t.test('addresses are those of the request, and none where it names no host', async (t) => {
   const of = async (host: string): Promise<string> =>
     (await client.get(`/v1/releases/${analytics}/attach.sql`, { host })).text

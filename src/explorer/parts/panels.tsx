@@ -168,13 +168,8 @@ export function SourceOf({ source }: { readonly source: Source }) {
 /** The date a citation names; an answer is the same whenever it is read. */
 const accessDate = (): string => new Date().toISOString().slice(0, 10)
 
-function citations(
-  question: Question,
-  answer: QueryAnswer,
-  title: string,
-  address: string,
-): { abnt: string; bibtex: string } {
-  const { release_id, fingerprint } = answer.meta
+/** The citation of the answer, with the address of this page and the day it is read on. */
+function citations({ meta }: QueryAnswer, address: string): { abnt: string; bibtex: string } {
   const [year, month, day] = accessDate().split('-')
   const months = [
     'jan.',
@@ -191,17 +186,10 @@ function citations(
     'dez.',
   ]
   const date = `${Number(day)} ${months[Number(month) - 1]} ${year}`
-  const period = answer.meta.reference_period ?? (question.from || question.to)
+  const { abnt, bibtex } = meta.citation
   return {
-    abnt: `BRASIL. Ministério da Saúde. DATASUS. ${title}${period === '' ? '' : `, ${period}`}. sus-data, versão dos dados ${release_id}, impressão digital ${fingerprint}. Disponível em: ${address}. Acesso em: ${date}.`,
-    bibtex: `@misc{susdata_${fingerprint.slice(0, 12)},
-  author = {{Brasil. Ministério da Saúde. DATASUS}},
-  title = {${title}},
-  year = {${period.slice(0, 4) || year}},
-  note = {sus-data, release ${release_id}, fingerprint ${fingerprint}},
-  url = {${address}},
-  urldate = {${accessDate()}}
-}`,
+    abnt: `${abnt} Disponível em: ${address}. Acesso em: ${date}.`,
+    bibtex: bibtex.replace(/\n\}$/, `,\n  url = {${address}},\n  urldate = {${accessDate()}}\n}`),
   }
 }
 
@@ -239,7 +227,7 @@ export function VerifyPanel(props: {
   const title = rows === '' ? metrics : `${metrics}, ${t.by} ${rows}`
   const pinned = { ...question, release: answer.meta.release_id, cell: null }
   const address = `${origin}${questionHref(pinned)}`
-  const { abnt, bibtex } = citations(question, answer, title, address)
+  const { abnt, bibtex } = citations(answer, address)
   const report = { q: JSON.stringify({ ...bodyOf(pinned), title: title.slice(0, 120) }) }
   return (
     <section class="verify" aria-labelledby="verify-title">

@@ -167,6 +167,7 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
         release_id: JSON.stringify(request.view?.id),
         fingerprint: JSON.stringify(summary.fingerprint),
         rows_sha256: JSON.stringify(summary.rowsSha256),
+        citation: JSON.stringify(summary.citation),
         total_rows: String(summary.total),
       },
     })

@@ -10,6 +10,7 @@ import { AppError, both } from '../../errors.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
+import { describeMetadata } from '../../release/metadata-jsonld.ts'
 import { formatPeriod } from '../../release/view.ts'
 import { matchesTag } from '../etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
@@ -159,6 +160,28 @@ export const RELEASES: readonly Route[] = [
       if (manifest === undefined) throw new AppError('not_found')
       const address = (path: string): string => fileAddress(request.origin, manifest.release_id, path)
       return textOf(`${JSON.stringify(dataPackage(manifest, address))}\n`, 'application/json')
+    },
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/releases/{release_id}/metadata.jsonld',
+    summary:
+      'A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
+    capability: 'any',
+    release: null,
+    response: 'ReleaseFileResponse',
+    produces: ['application/ld+json'],
+    handle: async (request) => {
+      const [manifest, ...joined] = await manifestsOf(request)
+      if (manifest === undefined) throw new AppError('not_found')
+      const release = (id: string): string => `${request.origin}/v1/releases/${id}`
+      const metadata = describeMetadata(manifest, joined, {
+        release,
+        metadata: (id) => `${release(id)}/metadata.jsonld`,
+        file: (path) => fileAddress(request.origin, manifest.release_id, path),
+      })
+      return textOf(`${JSON.stringify(metadata)}\n`, 'application/ld+json')
     },
   },
   {
