@@ -39,12 +39,27 @@ export interface SetAsideRow {
 
 export const isSetAside = (read: AccountRow | SetAsideRow): read is SetAsideRow => 'reason' in read
 
+/** Eleven digits, with or without the usual marks: where their check digits are right they are a CPF. */
+const CPF_SHAPE = /(?<![0-9])\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?![0-9])/g
+const checkDigit = (digits: string): string => {
+  const rest = [...digits].reduce((sum, digit, at) => sum + Number(digit) * (digits.length + 1 - at), 0) % 11
+  return rest < 2 ? '0' : String(11 - rest)
+}
+const isCpf = (digits: string): boolean => {
+  const base = digits.slice(0, 9)
+  const first = checkDigit(base)
+  return digits === `${base}${first}${checkDigit(base + first)}`
+}
+/** Categories are texts that people write: a CPF in one is not kept. */
+const withoutCpf = (text: string): string =>
+  text.replaceAll(CPF_SHAPE, (found) => (isCpf(found.replaceAll(/\D/g, '')) ? '…' : found))
+
 /** A cursor ends with the path of its row, and has a bound: longer paths are cut, and end with a digest of the whole. */
 const PATH_BYTES = 480
 
 /** @returns the parts as one path, at most PATH_BYTES of UTF-8 */
 export function categoryPath(parts: readonly string[]): string {
-  const path = parts.map((part) => part.replaceAll(/\s+/g, ' ').trim()).join(' > ')
+  const path = parts.map((part) => withoutCpf(part.replaceAll(/\s+/g, ' ').trim())).join(' > ')
   if (Buffer.byteLength(path) <= PATH_BYTES) return path
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 12)
   let cut = path
