@@ -196,7 +196,8 @@ function writeAddedUp(
 }
 
 /**
- * Flows are sums alone, so no facility is counted.
+ * Flows are sums alone, so no facility is counted. A release of an earlier version may lack a column: what is added up by it is not
+ * made, and questions about it are answered from the facts, where the column reads as null.
  * @param tables those of the release @param folder of the release, or of what will become it
  */
 export async function buildFlowPreAggregates(
@@ -209,15 +210,24 @@ export async function buildFlowPreAggregates(
   const built = await session.all(
     tables.map((dataset) => async (own: Session): Promise<DatasetOutput[]> => {
       const outputs: DatasetOutput[] = []
-      for (const period of manifest.datasets[dataset]?.periods ?? [])
-        for (const name of PRE_AGGREGATE_NAMES)
-          if (preAggregateOf(name).dataset === dataset)
-            outputs.push(
-              await writeAddedUp(own, staging, name, period, {
-                from: `read_parquet(${quoteText(join(folder, dataset, `reference_period=${period}`, '*.parquet'))}, hive_partitioning = false)`,
-                value: ({ field }) => `sum(${quoteName(field ?? '')})`,
-              }),
-            )
+      const { periods = [], fields = [] } = manifest.datasets[dataset] ?? {}
+      const stored = new Set(fields.map(({ name }) => name))
+      const made = PRE_AGGREGATE_NAMES.filter((name) => {
+        const preAggregate = preAggregateOf(name)
+        const needed = [
+          ...keyColumns(preAggregate),
+          ...storedMeasures(preAggregate).map(({ field }) => field ?? ''),
+        ]
+        return preAggregate.dataset === dataset && needed.every((column) => stored.has(column))
+      })
+      for (const period of periods)
+        for (const name of made)
+          outputs.push(
+            await writeAddedUp(own, staging, name, period, {
+              from: `read_parquet(${quoteText(join(folder, dataset, `reference_period=${period}`, '*.parquet'))}, hive_partitioning = false)`,
+              value: ({ field }) => `sum(${quoteName(field ?? '')})`,
+            }),
+          )
       return outputs
     }),
   )

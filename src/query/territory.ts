@@ -69,11 +69,19 @@ function requireCodes(
     ...(isOfAdmissions ? [both('RDUFAAMM.dbc do SIHSUS', 'RDUFAAMM.dbc files of SIHSUS')] : []),
     ...(isOfProduction ? [both('PAUFAAMM.dbc do SIASUS', 'PAUFAAMM.dbc files of SIASUS')] : []),
   ]
+  // An earlier version of the importer did not write every list of codes.
+  const isEarlier =
+    (isOfAdmissions && view.components.sih !== null) || (isOfProduction && view.components.sia !== null)
   throw new AppError('dimension_not_loaded', {
-    detail: both(
-      `A versão de dados não tem a dimensão ${code}: não reúne ${lacks.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
-      `The release has no dimension ${code}: it joins no ${lacks.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
-    ),
+    detail: isEarlier
+      ? both(
+          `A versão de dados não tem a dimensão ${code}: foi importada antes de haver essa dimensão. Importe outra vez os arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+          `The release has no dimension ${code}: it was imported before there was one. Import the ${files.map(({ en }) => en).join(' or ')} again.`,
+        )
+      : both(
+          `A versão de dados não tem a dimensão ${code}: não reúne ${lacks.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+          `The release has no dimension ${code}: it joins no ${lacks.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
+        ),
     errors: place === null ? [] : [{ ...place, message: NOT_LOADED }],
     extra: { dimension: code },
   })

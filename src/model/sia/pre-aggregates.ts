@@ -12,6 +12,7 @@ export const PRE_AGGREGATES = {
     dataset: 'outpatient_production',
     keys: [...PLACE, 'care_period', 'procedure_group'],
   },
+  production_by_facility: { dataset: 'outpatient_production', keys: [...PLACE, 'facility'] },
   production_by_procedure: {
     dataset: 'outpatient_production',
     keys: ['state', 'procedure_group', 'procedure_subgroup', 'procedure', 'complexity', 'financing_kind'],

@@ -10,6 +10,7 @@ const RESIDENCE = ['residence_state', 'residence_municipality'] as const
 
 export const PRE_AGGREGATES = {
   admissions_by_municipality: { dataset: 'hospital_admissions', keys: PLACE },
+  admissions_by_facility: { dataset: 'hospital_admissions', keys: [...PLACE, 'facility'] },
   admissions_by_procedure: {
     dataset: 'hospital_admissions',
     keys: [
