@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
-import { readDbfColumns } from '../../src/import/readers/dbf.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { changeDbf } from '../fixtures/changed-dbf.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -20,21 +20,7 @@ const before = small.result.analytics
 // that is now of Acre, and one whose sex is not known any more.
 const path = join(snapshots, 'sih/202605/RDRR2605.dbf')
 const bytes = readFileSync(path)
-const columns = new Map(readDbfColumns(bytes).map((column) => [column.name, column]))
-const [begin, size, count] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10), bytes.readUInt32LE(4)]
-const at = (row: number, name: string): { readonly start: number; readonly width: number } => {
-  const { offset = 0, length = 0 } = columns.get(name) ?? {}
-  return { start: begin + row * size + offset, width: length }
-}
-const cell = (row: number, name: string): string => {
-  const { start, width } = at(row, name)
-  return bytes.toString('latin1', start, start + width).trim()
-}
-const put = (row: number, name: string, text: string): void => {
-  const { start, width } = at(row, name)
-  bytes.write(text.padStart(width), start, 'latin1')
-}
-const rows = Array.from({ length: count }, (_, row) => row)
+const { rows, cell, put, remove } = changeDbf(bytes)
 const isPlain = (row: number): boolean =>
   cell(row, 'IDENT') === '1' &&
   cell(row, 'MORTE') === '0' &&
@@ -44,7 +30,7 @@ const [dearer = 0, dying = 0, gone = 0, strange = 0, moved = 0, unnamed = 0] = r
 for (const name of ['VAL_SH', 'VAL_TOT']) put(dearer, name, (Number(cell(dearer, name)) + 10.5).toFixed(2))
 put(dying, 'MORTE', '1')
 const goneCents = Math.round(Number(cell(gone, 'VAL_TOT')) * 100)
-bytes.write('*', begin + gone * size, 'latin1')
+remove(gone)
 put(strange, 'MUNIC_RES', '999999')
 put(moved, 'MUNIC_RES', '120040')
 put(unnamed, 'SEXO', '0')

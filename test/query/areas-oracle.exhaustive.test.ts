@@ -1,0 +1,339 @@
+/**
+ * Questions across areas, drawn: twelve months of admissions of which files are missing, two of beds, two of production, three years of
+ * transfers. Every value of every answer is that of the oracle (test/fixtures/areas-oracle.ts), and no group with facts is missing.
+ */
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import t from 'tap'
+import { importPaths } from '../../src/import/import.ts'
+import { STATES } from '../../src/model/territory/states.ts'
+import { writePointer } from '../../src/release/writer.ts'
+import { admissionFiles } from '../../tools/demo/admissions.ts'
+import { planFacilities } from '../../tools/demo/facilities.ts'
+import { financingFiles } from '../../tools/demo/financing.ts'
+import { listMunicipalities } from '../../tools/demo/geography.ts'
+import { createChance } from '../../tools/demo/random.ts'
+import {
+  AREA_COLUMNS,
+  type AreaFilter,
+  type AreaMetric,
+  type AreaQuestion,
+  type AreaRow,
+  type AreasData,
+  type AreaTable,
+  answerAreas,
+  BY_HOME,
+  BY_PLACE,
+  type Cell,
+  dimensionsOf,
+} from '../fixtures/areas-oracle.ts'
+import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const QUESTIONS = 250
+const OWN = ['AC', 'AP', 'RR']
+const small = await makeSmallRelease('production')
+const { releasesDir } = small
+const folder = join(small.folder, 'twelve')
+const months = [
+  '2025-06',
+  '2025-07',
+  '2025-08',
+  '2025-09',
+  '2025-10',
+  '2025-11',
+  '2025-12',
+  '2026-01',
+  '2026-02',
+  '2026-03',
+  '2026-04',
+  '2026-05',
+]
+/** A month that nobody collected, and states whose files did not come. */
+const lacks = (uf: string, month: string): boolean =>
+  month === '2025-11' || (month === '2026-01' && uf === 'AC') || (month === '2025-08' && uf !== 'RR')
+// The places and hospitals of the other months.
+const chance = createChance(1)
+const all = listMunicipalities(chance)
+const ufs = new Set(OWN)
+const context = { plan: planFacilities(all, ufs, 4000, chance), all, chance, rate: 0.0003 }
+for (const [age, month] of months.slice(0, 10).toReversed().entries()) {
+  const period = Number(month.replace('-', ''))
+  mkdirSync(join(folder, 'sih', month), { recursive: true })
+  const states = OWN.filter((uf) => !lacks(uf, month))
+  for (const { name, chunks } of admissionFiles({ period, states }, age + 2, context))
+    writeFileSync(join(folder, 'sih', month, name), Buffer.concat([...chunks]))
+}
+for (const name of ['sih', 'sigtap'])
+  cpSync(join(small.snapshots, name), join(folder, name), { recursive: true })
+for (const [name, files] of Object.entries(financingFiles({ all, ufs, chance }))) {
+  mkdirSync(join(folder, 'financing', name), { recursive: true })
+  for (const [file, bytes] of files) writeFileSync(join(folder, 'financing', name, file), bytes)
+}
+const joined = await importPaths([folder], { releasesDir, maxRejected: 0.001 })
+await writePointer(releasesDir, joined.analytics)
+const client = await openClient(releasesDir)
+t.teardown(() => client.close())
+
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+const rowsOf = async (
+  id: string | null,
+  dataset: string,
+  columns: string,
+  where = 'true',
+): Promise<AreaRow[]> =>
+  (
+    await connection.runAndReadAll(
+      `SELECT ${columns.replace('reference_period', "left(CAST(reference_period AS VARCHAR), 4) || '-' || right(CAST(reference_period AS VARCHAR), 2) AS reference_period")}
+       FROM read_parquet('${join(releasesDir, id ?? '', dataset)}/**/*.parquet', hive_partitioning = true) WHERE ${where}`,
+    )
+  ).getRowObjects() as AreaRow[]
+const MEASURES = 'admission_records, admissions, days_of_stay, icu_days, deaths, value_total_cents'
+const PROCEDURE = 'procedure_code, procedure_group_code, procedure_subgroup_code, procedure_form_code'
+/** By the names of files: state and month of each. */
+const filesOf = (below: string, name: RegExp): Map<string, Set<string>> => {
+  const found = new Map<string, Set<string>>()
+  for (const path of readdirSync(below, { recursive: true, encoding: 'utf8' })) {
+    const [, uf = '', year = '', month = ''] = name.exec(path) ?? []
+    if (uf !== '') found.set(`20${year}-${month}`, (found.get(`20${year}-${month}`) ?? new Set()).add(uf))
+  }
+  return found
+}
+const ofAdmissions = filesOf(join(folder, 'sih'), /RD([A-Z]{2})(\d\d)(\d\d)\.dbf$/)
+const everyState = new Set(STATES.map(({ uf }) => uf))
+const data: AreasData = {
+  tables: {
+    hospitals: await rowsOf(
+      joined.sih,
+      'hospital_admissions',
+      `reference_period, cnes_code, uf, municipality_ibge_code, ${PROCEDURE}, care_character_code, complexity_code, financing_code, ${MEASURES}`,
+    ),
+    residences: await rowsOf(
+      joined.sih,
+      'hospital_admissions_by_residence',
+      `reference_period, residence_uf AS uf, residence_municipality_code AS municipality_ibge_code, diagnosis_chapter_code, diagnosis_category_code, age_group, sex, ${MEASURES}`,
+    ),
+    production: await rowsOf(
+      small.result.sia,
+      'outpatient_production',
+      `reference_period, care_period, cnes_code, uf, municipality_ibge_code, ${PROCEDURE}, complexity_code, financing_code, quantity_approved, quantity_presented, value_approved_cents`,
+    ),
+    funds: await rowsOf(
+      joined.financing,
+      'federal_health_transfers',
+      'reference_period, uf, municipality_ibge_code, transferred_cents, CAST(left(entity_code, 1) AS INTEGER) AS region_code',
+    ),
+    beds: await rowsOf(
+      small.result.cnes,
+      'bed_capacity',
+      'reference_period, cnes_code, uf, municipality_ibge_code, beds_sus',
+      'is_active',
+    ),
+  },
+  people: await rowsOf(
+    small.result.demography,
+    'population',
+    'CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, population',
+    "population_type = 'CENSUS_POPULATION'",
+  ),
+  places: new Map(
+    (
+      await rowsOf(
+        small.result.demography,
+        'municipalities',
+        'ibge_code, ibge_code AS municipality_ibge_code, uf, region_code, health_region_code, health_macroregion_code',
+        "territorial_type <> 'ADMINISTRATIVE_REGION'",
+      )
+    ).map((row) => [Number(row.ibge_code), row]),
+  ),
+  published: {
+    hospitals: ofAdmissions,
+    residences: ofAdmissions,
+    production: filesOf(join(small.snapshots, 'sia'), /PA([A-Z]{2})(\d\d)(\d\d)[a-z]?\.dbf$/),
+    funds: new Map(['2024-12', '2025-12', '2026-03'].map((month) => [month, new Set(OWN)])),
+    beds: new Map(['2026-04', '2026-05'].map((month) => [month, everyState])),
+  },
+}
+t.equal(ofAdmissions.size, 11, 'eleven of twelve months')
+t.ok(Object.values(data.tables).every((rows) => rows.length > 100))
+
+const { draw, pick, shuffle } = createDraws(1717)
+const members = (dimension: string, tables: readonly AreaTable[]): Cell[] => {
+  const column = AREA_COLUMNS[dimension] ?? ''
+  const found = new Set<Cell>()
+  for (const table of tables)
+    for (const row of data.tables[table]) {
+      const value = row[column] ?? data.places.get(Number(row.municipality_ibge_code))?.[column] ?? null
+      if (value !== null) found.add(value)
+    }
+  return [...found].sort()
+}
+const YEARS = ['2024-12', '2025-12', '2026-03']
+
+/** @param first whose months are likelier */
+function drawMonths(first: string): string[] {
+  const some = shuffle(months)
+  if (first.startsWith('federal') && draw(2) === 0)
+    return shuffle(YEARS)
+      .slice(0, 1 + draw(3))
+      .sort()
+  if (/bed_/.test(first) && draw(2) === 0)
+    return shuffle(['2026-04', '2026-05'])
+      .slice(0, 1 + draw(2))
+      .sort()
+  const drawn = pick([
+    () => months,
+    () => ['2026-04', '2026-05'],
+    () => ['2026-05'],
+    () => ['2026-04'],
+    () => some.slice(0, 1 + draw(4)),
+    () => shuffle(YEARS).slice(0, 1 + draw(3)),
+    () => [...some.slice(0, 2), '2024-12'],
+  ])()
+  return [...new Set(drawn)].sort()
+}
+
+function drawQuestion(): AreaQuestion {
+  const isByHome = draw(4) === 0
+  const metrics: Readonly<Record<string, AreaMetric>> = isByHome ? BY_HOME : BY_PLACE
+  const [place, tables]: [string, AreaTable[]] = isByHome
+    ? ['residence_state', ['residences']]
+    : ['state', ['hospitals', 'production', 'beds', 'funds']]
+  // A metric first, so that those with few dimensions come as often as others.
+  const first = pick(Object.keys(metrics))
+  const own = dimensionsOf(metrics[first] as AreaMetric)
+  const chosen = shuffle(own)
+  const group_by = chosen.slice(0, draw(4))
+  const filtered = chosen
+    .slice(group_by.length, group_by.length + draw(3))
+    .filter((code) => code !== place && code !== 'facility' && code !== 'region')
+  const fitting = Object.entries(metrics).flatMap(([code, metric]) =>
+    [...group_by, ...filtered].every((dimension) => dimensionsOf(metric).includes(dimension)) ? [code] : [],
+  )
+  const asked = [...new Set([first, ...shuffle(fitting).slice(0, draw(4))])]
+  const states = shuffle([...OWN, 'AC', 'RR', ...(draw(8) === 0 && !isByHome ? ['SP'] : [])]).slice(
+    0,
+    1 + draw(3),
+  )
+  const filters = filtered.flatMap((dimension): AreaFilter[] => {
+    const found = members(dimension, tables)
+    const operator = pick(['EQ', 'IN', 'NEQ', 'NOT_IN'] as const)
+    const isPlace = /municipality|health/.test(dimension)
+    const within = isPlace
+      ? found.filter((code) =>
+          states.includes(
+            String([...data.places.values()].find((row) => row[AREA_COLUMNS[dimension] ?? ''] === code)?.uf),
+          ),
+        )
+      : found
+    if (within.length === 0) return []
+    const value = operator.endsWith('EQ') ? pick(within) : shuffle(within).slice(0, 1 + draw(5))
+    return [{ dimension, operator, value: value as AreaFilter['value'] }]
+  })
+  const of = drawMonths(first)
+  const isByMonth = draw(3) === 0
+  const hasStock = asked.some((code) => metrics[code]?.isStock === true)
+  return {
+    metrics: asked,
+    group_by: isByMonth ? shuffle([...group_by, 'reference_period']) : group_by,
+    filters: shuffle([
+      ...filters,
+      { dimension: place, operator: 'IN', value: [...new Set(states)] } as const,
+    ]),
+    months: of,
+    over_period: hasStock && !isByMonth && of.length > 1 ? pick(['last', 'avg'] as const) : null,
+  }
+}
+
+t.test('every value of drawn questions is that of the oracle', async (t) => {
+  const wrong: string[] = []
+  const counts = { values: 0, nulls: 0, occupancy: 0, transfers: 0, production: 0, mixed: 0 }
+  for (let turn = 0; turn < QUESTIONS; turn += 1) {
+    const question = drawQuestion()
+    const { metrics, group_by, filters, months: asked, over_period } = question
+    const { status, body } = await client.query({
+      metrics,
+      group_by,
+      filters: [...filters, { dimension: 'reference_period', operator: 'IN', value: asked }],
+      limit: 10_000,
+      ...(over_period === null ? {} : { over_period }),
+    })
+    const name = JSON.stringify(question)
+    if (status !== 200) {
+      wrong.push(`${name}: ${JSON.stringify(body).slice(0, 300)}`)
+      continue
+    }
+    const oracle = answerAreas(
+      question,
+      data,
+      STATES.map(({ uf }) => uf),
+    )
+    const left = new Set(oracle.keys)
+    for (const { dimensions, metrics: values } of body.data as {
+      dimensions: Record<string, { code: Cell }>
+      metrics: Record<string, number | null>
+    }[]) {
+      const codes = group_by.map((code) => dimensions[code]?.code ?? null)
+      left.delete(JSON.stringify(codes))
+      for (const metric of metrics) {
+        const found = values[metric] ?? null
+        const wanted = oracle.valueOf(metric, codes)
+        counts.values += 1
+        if (wanted === null) counts.nulls += 1
+        else if (metric === 'bed_occupancy_share') counts.occupancy += 1
+        else if (metric.startsWith('federal')) counts.transfers += 1
+        else if (metric.startsWith('outpatient')) counts.production += 1
+        if ((wanted === null ? null : Number(wanted)) !== found)
+          wrong.push(`${name}: ${JSON.stringify(codes)} ${metric} is ${found}, not ${wanted}`)
+      }
+    }
+    if (body.data.length < 10_000 && left.size > 0)
+      wrong.push(`${name}: lacks ${[...left].slice(0, 3).join()}`)
+    if (new Set(metrics.map((code) => code.split('_')[0])).size > 1) counts.mixed += 1
+  }
+  t.same(wrong.slice(0, 8), [], `${wrong.length} are wrong`)
+  t.comment(JSON.stringify(counts))
+  for (const [what, count] of Object.entries(counts)) t.ok(count > 15, `${what}: ${count}`)
+})
+
+t.test('one month of beds and twelve of admissions', async (t) => {
+  const year = { dimension: 'reference_period', operator: 'IN', value: months }
+  const inRoraima = { dimension: 'state', operator: 'EQ', value: 'RR' }
+  const one = async (query: object) => {
+    const { status, body } = await client.query(query)
+    t.equal(status, 200, JSON.stringify(body).slice(0, 200))
+    return body
+  }
+  // The month that nobody collected takes the year with it; the eleven others have their sum beside the newest beds.
+  const known = months.filter((month) => month !== '2025-11')
+  for (const [asked, hasFlow] of [
+    [months, false],
+    [known, true],
+  ] as const) {
+    const { data: rows, meta } = await one({
+      metrics: ['admissions', 'bed_capacity_sus', 'bed_occupancy_share'],
+      filters: [inRoraima, { ...year, value: asked }],
+      over_period: 'last',
+    })
+    t.equal(typeof rows[0].metrics.admissions === 'number', hasFlow)
+    t.ok(rows[0].metrics.bed_capacity_sus > 0, 'a stock is of its month')
+    t.equal(rows[0].metrics.bed_occupancy_share, null, 'beds of two months are no beds of twelve')
+    t.match(meta.notes.join('\n'), /bed_capacity 2025-06.*not collected/)
+  }
+  const { data: rows } = await one({
+    metrics: ['admissions', 'bed_occupancy_share'],
+    group_by: ['reference_period'],
+    filters: [inRoraima, year],
+  })
+  t.same(
+    rows
+      .filter((row: { metrics: Record<string, number | null> }) => row.metrics.bed_occupancy_share !== null)
+      .map(
+        (row: { dimensions: { reference_period: { code: string } } }) => row.dimensions.reference_period.code,
+      )
+      .sort(),
+    ['2026-04', '2026-05'],
+  )
+})
