@@ -2,6 +2,7 @@
  * The demonstration as files: the same bytes for the same seed, the publishers' layouts, the sizes it promises, and every
  * trap of real months. Read by plain code that shares nothing with the generator or the importer.
  */
+
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
@@ -15,6 +16,7 @@ import { FACILITY_HEADER, facilityRow, planFacilities } from '../../tools/demo/f
 import { listMunicipalities } from '../../tools/demo/geography.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { columnOf, type RawTable, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const SEED = 1
@@ -84,7 +86,7 @@ function hasCheckDigits(text: string, top: number): boolean {
 const isCpf = (text: string): boolean => /^\d{11}$/.test(text) && hasCheckDigits(text, 11)
 const isCnpj = (text: string): boolean => /^\d{14}$/.test(text) && hasCheckDigits(text, 9)
 
-t.test('one seed, one set of bytes', async (t) => {
+t.test('one seed, one set of bytes', secondRing, async (t) => {
   const first = digests(out)
   const again = temporaryFolder('demo-again')
   await writeDemonstration({ out: again, scale: 'small', periods: PERIODS, seed: SEED })

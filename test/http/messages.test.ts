@@ -115,7 +115,7 @@ const VALUES: readonly unknown[] = [
 
 /** Bodies in which one place holds each of the values, for every place of a valid body. */
 function* spoil(body: unknown): Generator<unknown> {
-  yield* cases(VALUES, VALUES.slice(0, 6))
+  yield* cases(VALUES, VALUES.slice(0, 2))
   if (Array.isArray(body)) {
     for (const [index, inner] of body.entries())
       for (const value of spoil(inner)) yield body.map((own, at) => (at === index ? value : own))
@@ -165,7 +165,7 @@ t.test('every field of a body says what it takes', async (t) => {
       await checkWords(t, request, `${url} ${payload.slice(0, 200)}`)
       refused += 1
     }
-  t.ok(refused > 500, `${refused} refused`)
+  t.ok(refused > cases(500, 150), `${refused} refused`)
 })
 
 t.test('filters and requests in the address, and texts that are no JSON', async (t) => {

@@ -2,6 +2,7 @@
  * Lists, a facility's totals and counts of members over a release of files by state in which tables and months are missing:
  * null and a note where nobody looked, 0 where somebody looked and found none. Row files and engine answer alike.
  */
+
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -11,6 +12,7 @@ import { writePointer } from '../../src/release/writer.ts'
 import { changeBase, IBGE, importChanged } from '../fixtures/changed-base.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { forgeRelease, joinForged } from '../fixtures/forged-release.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 import { writeStateFile } from '../fixtures/state-month.ts'
 
@@ -189,7 +191,7 @@ t.test('who provides a service: said by state before 2010, null since', async (t
   t.strictSame(await outsourced('2026-04'), { service_offerings: 1, service_offerings_outsourced: null })
 })
 
-t.test('an own service without a third party, in the national base', async (t) => {
+t.test('an own service without a third party, in the national base', secondRing, async (t) => {
   const cells = { CO_SERVICO: '145', TP_CARACTERISTICA: '1', CO_END_COMPL: '0' }
   const base = changeBase({
     rlEstabServClass(table) {

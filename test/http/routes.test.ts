@@ -1,4 +1,5 @@
 /** Walks the table of routes: every refusal, the envelope, release headers, conditional requests, pinning. */
+
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { describeApi } from '../../src/http/openapi.ts'
@@ -7,6 +8,7 @@ import { ROUTES } from '../../src/http/routes/index.ts'
 import { createSigningKey } from '../../src/keys/signing.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -239,7 +241,7 @@ t.test('language, compression, request ids', async (t) => {
   )
 })
 
-t.test('lists: pages laid end to end are the list', async (t) => {
+t.test('lists: pages laid end to end are the list', secondRing, async (t) => {
   for (const [path, limit] of [
     ['/v1/facilities?status=all', 250],
     ['/v1/facilities?uf=RR&management_type=M', 7],

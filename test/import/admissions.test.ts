@@ -2,6 +2,7 @@
  * Files of hospital admissions → a release: what rows add up to, what is refused or set aside, what is never read, and that the
  * real files give what was measured on them.
  */
+
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -22,6 +23,7 @@ import { readManifest } from '../../src/release/verify.ts'
 import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { makeDbc } from '../fixtures/dbf-builder.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -362,7 +364,7 @@ t.test(
   },
 )
 
-t.test('any number of processes reads the same, in the order of the files', async (t) => {
+t.test('any number of processes reads the same, in the order of the files', secondRing, async (t) => {
   const folder = temporaryFolder('cores')
   // More than one process reads in less time than it starts in.
   const rows = Array.from({ length: 6500 }, (_, index) => ({

@@ -3,6 +3,7 @@
  * numbers. Then what holds of all of them: months are added up, parts add up to the whole, both sources of admissions agree, what was
  * not collected is null, and lineage leads to the published file.
  */
+
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -17,6 +18,7 @@ import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -735,61 +737,65 @@ t.test('a hospital and a residence do not go together', async (t) => {
   t.match(body.detail, /juntas as dimensões procedure, diagnosis_chapter/)
 })
 
-t.test('admissions of months that have no facilities, and of releases that have none at all', async (t) => {
-  const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
-    join(small.snapshots, 'ibge', name),
-  )
-  const releasesDir = join(small.folder, 'admissions-alone')
-  const planted = join(small.folder, 'planted')
-  mkdirSync(planted)
-  // A hospital whose municipality is not known: the ignored one of its state.
-  const path = join(small.snapshots, 'sih/202605/RDRR2605.dbf')
-  const bytes = readFileSync(path)
-  const { MUNIC_MOV: at = 0 } = offsetsOf(bytes)
-  bytes.write('149999', bytes.readUInt16LE(8) + at, 'latin1')
-  writeFileSync(join(planted, 'RDRR2605.dbf'), bytes)
-  const { analytics } = await importPaths([...ibge, planted], { releasesDir, maxRejected: 0 })
-  await writePointer(releasesDir, analytics)
-  const alone = await openClient(releasesDir)
-  t.teardown(() => alone.close())
-  const [total] = (await alone.query({ metrics: ['admission_records'] })).body.data
-  t.type(total.metrics.admission_records, 'number', 'of the one state that the release is of')
-  for (const group of [
-    'municipality',
-    'state',
-    'facility',
-    'region',
-    'procedure_group',
-    'residence_municipality',
-  ]) {
-    const { status, body } = await alone.query({
+t.test(
+  'admissions of months that have no facilities, and of releases that have none at all',
+  secondRing,
+  async (t) => {
+    const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
+      join(small.snapshots, 'ibge', name),
+    )
+    const releasesDir = join(small.folder, 'admissions-alone')
+    const planted = join(small.folder, 'planted')
+    mkdirSync(planted)
+    // A hospital whose municipality is not known: the ignored one of its state.
+    const path = join(small.snapshots, 'sih/202605/RDRR2605.dbf')
+    const bytes = readFileSync(path)
+    const { MUNIC_MOV: at = 0 } = offsetsOf(bytes)
+    bytes.write('149999', bytes.readUInt16LE(8) + at, 'latin1')
+    writeFileSync(join(planted, 'RDRR2605.dbf'), bytes)
+    const { analytics } = await importPaths([...ibge, planted], { releasesDir, maxRejected: 0 })
+    await writePointer(releasesDir, analytics)
+    const alone = await openClient(releasesDir)
+    t.teardown(() => alone.close())
+    const [total] = (await alone.query({ metrics: ['admission_records'] })).body.data
+    t.type(total.metrics.admission_records, 'number', 'of the one state that the release is of')
+    for (const group of [
+      'municipality',
+      'state',
+      'facility',
+      'region',
+      'procedure_group',
+      'residence_municipality',
+    ]) {
+      const { status, body } = await alone.query({
+        metrics: ['admission_records'],
+        group_by: [group],
+        limit: 10_000,
+      })
+      t.equal(status, 200, `${group}: ${JSON.stringify(body).slice(0, 200)}`)
+      const sum = body.data.reduce(
+        (before: number, row: { metrics: { admission_records: number | null } }) =>
+          before + (row.metrics.admission_records ?? 0),
+        0,
+      )
+      // Who lives elsewhere or nowhere that is known is in no state that was collected.
+      if (group === 'residence_municipality') t.ok(sum <= total.metrics.admission_records)
+      else if (group === 'region') t.equal(sum, 0, 'not all states of the region were collected')
+      else t.equal(sum, total.metrics.admission_records, group)
+    }
+    const { body } = await alone.query({
       metrics: ['admission_records'],
-      group_by: [group],
+      group_by: ['municipality'],
       limit: 10_000,
     })
-    t.equal(status, 200, `${group}: ${JSON.stringify(body).slice(0, 200)}`)
-    const sum = body.data.reduce(
-      (before: number, row: { metrics: { admission_records: number | null } }) =>
-        before + (row.metrics.admission_records ?? 0),
-      0,
+    t.ok(
+      body.data.some(
+        (row: { dimensions: { municipality: { code: number } } }) =>
+          row.dimensions.municipality.code === 1400000,
+      ),
     )
-    // Who lives elsewhere or nowhere that is known is in no state that was collected.
-    if (group === 'residence_municipality') t.ok(sum <= total.metrics.admission_records)
-    else if (group === 'region') t.equal(sum, 0, 'not all states of the region were collected')
-    else t.equal(sum, total.metrics.admission_records, group)
-  }
-  const { body } = await alone.query({
-    metrics: ['admission_records'],
-    group_by: ['municipality'],
-    limit: 10_000,
-  })
-  t.ok(
-    body.data.some(
-      (row: { dimensions: { municipality: { code: number } } }) =>
-        row.dimensions.municipality.code === 1400000,
-    ),
-  )
-})
+  },
+)
 
 t.test('a release without admissions: null with a note, and dimensions that are not loaded', async (t) => {
   const old = await openWithout(small, 'sih')

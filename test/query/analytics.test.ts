@@ -52,7 +52,7 @@ const FILTERS: [body: object[], where: string][] = [
 
 t.test('sums and counts equal naive SQL, by state and municipality and in total', async (t) => {
   let compared = 0
-  for (const [filters, where] of cases(FILTERS, FILTERS.slice(1)))
+  for (const [filters, where] of cases(FILTERS, FILTERS.slice(-1)))
     for (const [metric, [dataset, aggregate]] of Object.entries(METRICS)) {
       const [[total] = []] = await rows(
         `SELECT ${aggregate} FROM ${cnes(dataset)} WHERE is_active AND ${where}`,

@@ -2,6 +2,7 @@
  * Metrics of transfers of the Union against their twin in plain SQL over the release's files; what a published file says nothing of is
  * null, alone and in every sum that needs it; years are added up; lineage leads to the published cells.
  */
+
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -14,6 +15,7 @@ import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { FINANCING_METRICS } from '../fixtures/registry-metrics.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('financing')
@@ -299,7 +301,7 @@ t.test('explain, catalog, members and a report', async (t) => {
   t.equal(verdict.verdict, 'reproduced', JSON.stringify(verdict).slice(0, 300))
 })
 
-t.test('a corrected year is a difference of its funds', async (t) => {
+t.test('a corrected year is a difference of its funds', secondRing, async (t) => {
   const folder = temporaryFolder('corrected')
   const fns = join(small.snapshots, 'financing/fns')
   cpSync(fns, folder, { recursive: true })

@@ -1,4 +1,5 @@
 /** Questions that are wrong, hostile or too much: refused cleanly, interrupted for real, and the server answers on. */
+
 import t from 'tap'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { planAggregate } from '../../src/query/aggregate.ts'
@@ -7,6 +8,7 @@ import { parseQuery } from '../../src/query/request.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeEngine, makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -246,7 +248,7 @@ t.test('a query that does not fit into the memory fails alone, and says so', asy
   t.equal((await engine.run(sql`SELECT count(*) AS n FROM ${table('states')}`, view))[0]?.n, 27)
 })
 
-t.test('what does not fit beside others is answered alone', async (t) => {
+t.test('what does not fit beside others is answered alone', secondRing, async (t) => {
   const engine = await makeEngine(small.releasesDir, { memory: '128MB', concurrency: 4, queue: 16 })
   t.teardown(() => engine.close())
   await engine.open(view)

@@ -142,7 +142,7 @@ for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 
     const triples = Array.from({ length: isPeople(dataset) ? 0 : 12 }, () => shuffle(dimensions).slice(0, 3))
     const wrong: string[] = []
     const before = [questions, cells] as const
-    const sets = [...pairs(dimensions), ...triples].filter((_, index) => index % cases(1, 10) === 0)
+    const sets = [...pairs(dimensions), ...triples].filter((_, index) => index % cases(1, 25) === 0)
     for (const group_by of sets)
       for (const variant of ['none', 'EQ', 'IN'] as const) {
         const filters = variant === 'none' ? [] : [drawFilter(dataset, variant)]
@@ -198,7 +198,7 @@ t.test('every metric by each place that follows from a municipality', async (t) 
         ['state'],
         ['municipality'],
       ],
-      [['health_region', 'health_macroregion'], ['region', 'facility_type'], ['state']],
+      [['region', 'facility_type']],
     ),
   ]
   for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 'services'] as const)
@@ -207,7 +207,7 @@ t.test('every metric by each place that follows from a municipality', async (t) 
       const metrics = REGISTRY_METRICS.filter(
         (code) => datasetOf(code) === dataset && !(group_by.includes('facility') && isPerPeople(code)),
       )
-      for (const filter of cases(filters, filters.slice(0, 4)))
+      for (const filter of cases(filters, filters.slice(1, 4)))
         for (let from = 0; from < metrics.length; from += 20) {
           const question = { metrics: metrics.slice(from, from + 20), group_by, filters: filter }
           const found = await differences(question)

@@ -3,6 +3,7 @@
  * numbers. Then what holds of all of them: months are added up, what was not collected is null, lineage leads to the published
  * file, and procedures have the names of either release.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -15,6 +16,7 @@ import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { OUTPATIENT_METRICS } from '../fixtures/registry-metrics.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
@@ -396,7 +398,7 @@ t.test('reports: cents become reais, and a workbook can be verified', async (t) 
   t.equal(verdict.verdict, 'reproduced', JSON.stringify(verdict).slice(0, 300))
 })
 
-t.test('production alone, without facilities and admissions', async (t) => {
+t.test('production alone, without facilities and admissions', secondRing, async (t) => {
   const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
     join(small.snapshots, 'ibge', name),
   )

@@ -16,7 +16,7 @@ import { sql, table } from '../../src/sql.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { type Client, openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
-import { cases } from '../fixtures/rings.ts'
+import { cases, secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(2)
@@ -259,7 +259,7 @@ async function answersWithout(client: Client, t: Test): Promise<void> {
   )
 }
 
-t.test('a release without a territory', async (t) => {
+t.test('a release without a territory', secondRing, async (t) => {
   const releasesDir = join(temporaryFolder('without-territory'), 'releases')
   const result = await importPaths(
     ['cnes/2026-05', 'ibge'].map((folder) => join(small.snapshots, folder)),
