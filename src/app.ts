@@ -230,18 +230,26 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       },
     })
   }
-  app.setErrorHandler((error, request, reply) => fail(request, reply, error))
+  app.setErrorHandler((error, request, reply) => {
+    // The framework asks the method QUERY for a content type before it asks whether any route has it.
+    if ((error as { code?: string }).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') refusePath(request, reply)
+    else fail(request, reply, error)
+  })
 
   const patterns = ROUTES.map((route) => ({
     method: methodOf(route),
     pattern: new RegExp(`^${route.path.replace('{path}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler(refusePath)
+  function refusePath(request: FastifyRequest, reply: FastifyReply): void {
     const path = request.url.split('?')[0] ?? ''
     const methods = patterns
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    if (methods.length === 0) return fail(request, reply, new AppError('route_not_found'))
+    if (methods.length === 0) {
+      fail(request, reply, new AppError('route_not_found'))
+      return
+    }
     const allow = [...new Set(methods)].join(', ')
     fail(
       request,
@@ -251,7 +259,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         headers: { Allow: allow },
       }),
     )
-  })
+  }
 
   const output: Output = { enter, send, fail }
   for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)

@@ -6,10 +6,13 @@
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from './formats.ts'
-import { ANSWERS, type Json, jsonSchema, PAGES, TOTALS } from './openapi-answers.ts'
+import { ANSWERS, DOCUMENTS, OF_ANSWERS } from './openapi-answers.ts'
+import { SHARED } from './openapi-components.ts'
+import { BODY_EXAMPLES } from './openapi-examples.ts'
+import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './openapi-json.ts'
 import { pathParameters, queryParameters } from './openapi-parameters.ts'
-import { listedSchema, markedSchema, recordSchema } from './openapi-records.ts'
-import { methodOf, type Route, releaseHeaderOf, VERSION } from './route.ts'
+import { recordRef, recordSchemas, scopedSchema } from './openapi-records.ts'
+import { methodOf, type Route, releaseAreaOf, releaseHeaderOf, VERSION } from './route.ts'
 
 /** Answers that are files, not envelopes. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
@@ -18,13 +21,14 @@ const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 
 export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const schemas: Record<string, Json> = {
-    Problem: PROBLEM,
-    Meta: META,
-    Pagination: PAGINATION,
-    ProvenanceEntry: PROVENANCE_ENTRY,
+    ...SHARED,
+    ...COMPONENTS,
+    ...OF_ANSWERS,
+    ...DOCUMENTS,
+    ...recordSchemas(routes),
   }
   for (const route of routes) {
-    schemas[route.response] = responseSchema(route)
+    if (!FILE_RESPONSES.has(route.response)) schemas[route.response] = responseSchema(route)
     paths[route.path] = { ...paths[route.path], [methodOf(route).toLowerCase()]: operation(route) }
   }
   return {
@@ -32,11 +36,13 @@ export function describeApi(routes: readonly Route[]): Json {
     info: {
       title: 'sus-data',
       version: VERSION,
-      description: 'Read-only API over public-health data of the Brazilian unified health system.',
+      description:
+        'Read-only API over public-health data of the Brazilian unified health system. Every answer is of one immutable release, which a request may pin.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this server' },
     },
-    servers: [{ url: '/' }],
-    tags: ['Health', 'Releases', ...Object.values(TAGS)].map((name) => ({ name })),
+    servers: [{ url: '/', description: 'This server.' }],
+    tags: Object.entries(TAG_TEXTS).map(([name, description]) => ({ name, description })),
     security: [{ key: [] }],
     paths,
     components: {
@@ -53,9 +59,8 @@ export function describeApi(routes: readonly Route[]): Json {
 }
 
 function operation(route: Route): Json {
-  const isPost = methodOf(route) === 'POST'
   return {
-    operationId: `${methodOf(route).toLowerCase()}${route.path.replaceAll(/[^a-z0-9]+/gi, '_')}`,
+    operationId: route.operation,
     tags: [tagOf(route)],
     summary: route.summary,
     description:
@@ -66,72 +71,89 @@ function operation(route: Route): Json {
           : `Needs the capability ${route.capability}.`,
     ...(route.capability === null ? { security: [] } : {}),
     parameters: [...pathParameters(route), ...queryParameters(route)],
-    ...(isPost
-      ? {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': {
-                schema: bodySchemaOf(route),
-                examples: { query: { value: QUERY_EXAMPLE } },
-              },
-            },
-          },
-        }
-      : {}),
+    ...bodyOf(route),
     responses: {
-      '200': { description: 'The answer.', ...releaseHeaders(route), content: answerContent(route) },
+      '200': {
+        description: 'The answer.',
+        ...releaseHeaders(route),
+        content: answerContent(route),
+        ...linksOf(route),
+      },
+      ...(methodOf(route) === 'GET' && releaseAreaOf(route) !== null
+        ? { '304': { description: 'The client has this answer already: If-None-Match names its ETag.' } }
+        : {}),
+      ...(route.operation === 'getReleaseFile' ? PART_RESPONSES : {}),
       ...errorResponses(route),
     },
   }
 }
 
-/** The envelope, and the content types a route answers with beside it (a file has no envelope). */
-function answerContent(route: Route): Json {
-  const schema = { $ref: `#/components/schemas/${route.response}` }
-  const files = route.kind === 'custom' ? (route.produces ?? []) : typesOf(route).slice(1)
-  const isFile = FILE_RESPONSES.has(route.response)
+function bodyOf(route: Route): Json {
+  if (route.kind !== 'custom' || route.body === undefined) return {}
+  const examples = BODY_EXAMPLES[route.operation]
   return {
-    ...(isFile ? {} : { 'application/json': { schema } }),
-    ...Object.fromEntries(
-      files.map((type) => [type.split(';')[0] ?? type, isFile ? { schema } : (LIST_SCHEMAS[type] ?? {})]),
-    ),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: documentOf(route.body),
+          ...(examples === undefined ? {} : { examples }),
+        },
+      },
+    },
   }
 }
 
-/** A list in its other forms: its columns are its fields, its features are its rows. */
-const LIST_SCHEMAS: Readonly<Record<string, Json>> = {
-  [CSV_NAME]: { schema: { type: 'string' } },
-  [GEOJSON_NAME]: {
-    schema: {
-      type: 'object',
-      required: ['type', 'features', 'pagination', 'meta'],
-      properties: {
-        type: { const: 'FeatureCollection' },
-        features: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['type', 'id', 'geometry', 'properties'],
-            properties: {
-              type: { const: 'Feature' },
-              id: { type: 'string' },
-              geometry: { type: ['object', 'null'] },
-              properties: { type: 'object' },
-            },
-          },
-        },
-        pagination: { $ref: '#/components/schemas/Pagination' },
-        meta: { type: 'object' },
-      },
-    },
-  },
+const BINARY: Json = { type: 'string', format: 'binary' }
+const TEXT: Json = { type: 'string' }
+/** Forms of an answer beside the envelope, by content type. */
+const FORMS: Readonly<Record<string, Json>> = {
+  [CSV_NAME]: TEXT,
+  [GEOJSON_NAME]: ref('FacilityCollection'),
+  'application/topo+json': ref('OutlineTopology'),
+  'application/vnd.json-stat+json': ref('JsonStat'),
+  'application/sql': TEXT,
+}
+/** Where an operation answers with something else in a form. */
+const OWN_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
+  getOutlines: { [GEOJSON_NAME]: ref('OutlineCollection') },
+  getReleaseDataPackage: { 'application/json': ref('DataPackage') },
+  getReleaseMetadata: { 'application/ld+json': ref('LinkedData') },
+  getReleaseFile: { 'application/json': ref('ReleaseManifest') },
+  exportAnalytics: { 'application/json': ref('AnalyticsReport') },
+  exportAnalyticsByLink: { 'application/json': ref('AnalyticsReport') },
 }
 
-/** The schema that checks the body, with the codes a client may send. */
-function bodySchemaOf(route: Route): Json {
-  if (route.kind !== 'custom' || route.body === undefined) return {}
-  return jsonSchema(route.body, { io: 'input' })
+/** The envelope, and the content types a route answers with beside it (a file has no envelope). */
+function answerContent(route: Route): Json {
+  const files = route.kind === 'custom' ? (route.produces ?? []) : typesOf(route).slice(1)
+  const names = files.map((type) => type.split(';')[0] ?? type)
+  const forms = names.map((name) => [
+    name,
+    { schema: OWN_FORMS[route.operation]?.[name] ?? FORMS[name] ?? BINARY },
+  ])
+  return {
+    ...(FILE_RESPONSES.has(route.response) ? {} : { 'application/json': { schema: ref(route.response) } }),
+    ...Object.fromEntries(forms),
+  }
+}
+
+/** Where the answer of a list leads to. */
+function linksOf({ operation: name }: Route): Json {
+  if (name !== 'listReleases') return {}
+  const parameters = { release_id: '$response.body#/data/0/release_id' }
+  const operations = ['getRelease', 'getReleaseDataPackage', 'getReleaseMetadata', 'getReleaseAttachScript']
+  return {
+    links: Object.fromEntries(operations.map((operationId) => [operationId, { operationId, parameters }])),
+  }
+}
+
+const PART_RESPONSES: Json = {
+  '206': {
+    description: 'The part of the file that Range asks for.',
+    content: { 'application/vnd.apache.parquet': { schema: BINARY }, 'application/json': { schema: BINARY } },
+  },
+  '304': { description: 'The client has this file already: If-None-Match names its ETag.' },
 }
 
 /** The areas of the specification, and ours beside them. */
@@ -145,6 +167,18 @@ const TAGS: Readonly<Record<Capability, string>> = {
   'analytics.catalog.read': 'Analytics Catalog',
   'analytics.query.read': 'Analytics Query',
 }
+const TAG_TEXTS: Readonly<Record<string, string>> = {
+  Health: 'The server itself.',
+  Releases: 'Releases that are here, and their files.',
+  Geography: 'States, municipalities, health regions and outlines.',
+  Facilities: 'Health facilities.',
+  'Bed Capacity': 'Beds by facility and type.',
+  'Equipment Inventory': 'Equipment by facility and type.',
+  'Specialized Services': 'Offerings of specialised services.',
+  Demography: 'Population.',
+  'Analytics Catalog': 'Metrics, dimensions and their members.',
+  'Analytics Query': 'Questions, what is behind their answers, and reports.',
+}
 const tagOf = ({ capability }: Route): string =>
   capability === null ? 'Health' : capability === 'any' ? 'Releases' : TAGS[capability]
 
@@ -152,14 +186,17 @@ function releaseHeaders(route: Route): Json {
   const name = releaseHeaderOf(route)
   if (name === '') return {}
   return {
-    headers: { [name]: { schema: { type: 'string' }, description: 'Release the answer comes from.' } },
+    headers: {
+      [name]: { schema: { type: 'string' }, description: 'Release the answer comes from.' },
+      ETag: { schema: { type: 'string' }, description: 'Of these bytes, for If-None-Match.' },
+    },
   }
 }
 
 function errorResponses(route: Route): Record<string, Json> {
   const codes: ErrorCode[] =
     route.capability === null
-      ? ['internal', 'not_ready']
+      ? ['invalid_request', 'internal', 'not_ready']
       : [
           'invalid_request',
           'unauthorized',
@@ -170,160 +207,70 @@ function errorResponses(route: Route): Record<string, Json> {
           'overloaded',
           'query_timeout',
         ]
-  if (route.path.includes('{')) codes.push('not_found')
+  if (route.path.includes('{') || route.operation === 'getSigningKey') codes.push('not_found')
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
+  if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
+  if (route.operation === 'getReleaseFile') codes.push('range_not_satisfiable')
+  // A question in an address may be longer than the server takes.
+  if (route.operation.endsWith('ByLink')) codes.push('headers_too_large')
   const responses: Record<string, Json> = {}
-  for (const code of codes)
-    responses[String(ERRORS[code].status)] = {
-      description: ERRORS[code].title_en,
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  for (const code of codes) {
+    const { status, title_en } = ERRORS[code]
+    const isTemporary = status === 429 || status === 503
+    responses[String(status)] = {
+      description: title_en,
+      ...(isTemporary ? { headers: RETRY_AFTER } : {}),
+      content: { 'application/problem+json': { schema: ref('Problem') } },
     }
+  }
   return responses
+}
+const RETRY_AFTER: Json = {
+  'Retry-After': {
+    schema: { type: 'integer', minimum: 0 },
+    description: 'Seconds after which to ask again.',
+  },
+}
+
+function envelope(data: Json, meta: string, beside: Readonly<Record<string, Json>> = {}): Json {
+  return object({ data, ...beside, meta: ref(meta) })
 }
 
 function responseSchema(route: Route): Json {
-  const meta = { $ref: '#/components/schemas/Meta' }
-  const envelope = (data: Json, pagination?: Json, totals?: Json): Json => ({
-    type: 'object',
-    additionalProperties: false,
-    required: ['data', 'meta', ...(pagination === undefined ? [] : ['pagination'])],
-    properties: {
-      data,
-      ...(totals === undefined ? {} : { totals }),
-      ...(pagination === undefined ? {} : { pagination }),
-      meta,
-    },
-  })
-  const pages = { $ref: '#/components/schemas/Pagination' }
   switch (route.kind) {
     case 'list':
-      return envelope({ type: 'array', items: listedSchema(route) }, pages)
+      return envelope(
+        list(recordRef(route)),
+        route.operation === 'listHealthFinancing' ? 'HealthFinancingMeta' : 'ReleaseMeta',
+        { pagination: ref('Pagination') },
+      )
     case 'all':
-      return envelope({ type: 'array', items: recordSchema(route.dataset, false) })
+      return envelope(list(recordRef(route)), 'ReleaseMeta')
     case 'record':
-      return envelope(markedSchema(route))
+      return envelope(recordRef(route), 'ReleaseMeta')
     case 'scoped':
-      return envelope({
-        type: 'object',
-        required: ['facility', 'records', 'totals'],
-        properties: {
-          facility: { type: 'object' },
-          records: { type: 'array', items: recordSchema(route.dataset, true) },
-          totals: {
-            type: 'object',
-            properties: Object.fromEntries(
-              Object.keys(route.totals).map((name) => [name, { type: ['integer', 'null'] }]),
-            ),
-          },
-        },
-      })
+      return envelope(scopedSchema(route), 'ReleaseMeta')
     case 'provenance':
-      return envelope({
-        type: 'object',
-        required: ['entries'],
-        properties: { entries: { type: 'array', items: { $ref: '#/components/schemas/ProvenanceEntry' } } },
+      return envelope(
+        object({
+          ...Object.fromEntries(
+            Object.keys(route.key).map((name) => [
+              name,
+              { ...text('Of the key of the record.'), type: ['string', 'integer'] },
+            ]),
+          ),
+          entries: list(ref('ProvenanceEntry')),
+        }),
+        'ReleaseMeta',
+      )
+    case 'custom': {
+      const answer = ANSWERS[route.response]
+      if (answer === undefined) throw new TypeError(`openapi-answers.ts has no ${route.response}`)
+      const { data, totals, pagination, meta } = answer
+      return envelope(data, meta ?? (route.release === null ? 'Meta' : 'ReleaseMeta'), {
+        ...(totals === undefined ? {} : { 'totals?': totals }),
+        ...(pagination === undefined ? {} : { pagination: ref(pagination) }),
       })
-    case 'custom':
-      return FILE_RESPONSES.has(route.response)
-        ? { type: 'string', format: 'binary', description: 'The file.' }
-        : envelope(ANSWERS[route.response] ?? {}, PAGES[route.response], TOTALS[route.response])
+    }
   }
-}
-
-const PROBLEM: Json = {
-  type: 'object',
-  description: 'RFC 9457 problem document.',
-  required: ['type', 'title', 'status', 'detail', 'code', 'request_id', 'errors'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(ERRORS) },
-    request_id: { type: 'string' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['message'],
-        properties: {
-          parameter: { type: 'string' },
-          pointer: { type: 'string' },
-          message: { type: 'string' },
-          allowed: { type: 'array' },
-        },
-      },
-    },
-  },
-}
-const META: Json = {
-  type: 'object',
-  required: ['version', 'request_id'],
-  properties: {
-    version: { type: 'string' },
-    request_id: { type: 'string' },
-    release_id: { type: 'string' },
-    reference_period: { type: ['string', 'null'] },
-    synthetic: { type: 'boolean', description: 'true: invented data of the demonstration.' },
-    notes: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'What to know of the answer, such as what was not collected.',
-    },
-    citation: {
-      type: 'object',
-      description: 'How an analytics answer is cited: whoever cites adds address and day of access.',
-      required: ['abnt', 'bibtex'],
-      properties: {
-        abnt: { type: 'string', description: 'Reference by ABNT NBR 6023.' },
-        bibtex: { type: 'string', description: 'Entry of BibTeX.' },
-      },
-    },
-    sources: {
-      type: 'array',
-      items: { type: 'object' },
-      description:
-        'Of health financing: what the numbers of each source mean, and what of them may be added.',
-    },
-  },
-}
-const PAGINATION: Json = {
-  type: 'object',
-  required: ['limit', 'has_more', 'next_cursor'],
-  properties: {
-    limit: { type: 'integer' },
-    has_more: { type: 'boolean' },
-    next_cursor: { type: ['string', 'null'] },
-    total: {
-      type: ['integer', 'null'],
-      description: 'null where something of the list was not collected; meta.notes says what.',
-    },
-  },
-}
-const PROVENANCE_ENTRY: Json = {
-  type: 'object',
-  required: ['attribute', 'value', 'raw_value', 'rule', 'source'],
-  properties: {
-    attribute: { type: 'string' },
-    value: {},
-    raw_value: { type: ['string', 'null'], description: 'The published cell.' },
-    rule: { type: 'string', description: 'How the cell became the value.' },
-    source: {
-      type: ['object', 'null'],
-      properties: {
-        publisher: { type: 'string' },
-        file: { type: 'string' },
-        archive: { type: ['string', 'null'] },
-        sha256: { type: 'string' },
-        row: { type: 'integer', description: 'Row of the file, header = 1.' },
-        column: { type: 'string' },
-      },
-    },
-  },
-}
-
-const QUERY_EXAMPLE: Json = {
-  metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
-  group_by: ['municipality'],
-  filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
 }

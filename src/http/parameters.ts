@@ -8,6 +8,7 @@ import { describeParameters, takes } from '../query/field-texts.ts'
 import { filterSchema } from '../query/filters.ts'
 import { sortSchema } from '../query/list-order.ts'
 import { PLACE_SCHEMAS } from '../query/places.ts'
+import { booleanText, documentOf, integerText } from '../query/text-schemas.ts'
 import type { ListFormat } from './formats.ts'
 import type { ListRoute, Route } from './route.ts'
 
@@ -17,17 +18,6 @@ export type Params = Readonly<Record<string, string>>
 const PIN = z.string().min(1).max(200)
 const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
 const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
-
-export function wholeNumber(low: number, high: number) {
-  return takes(
-    z
-      .string()
-      .regex(/^\d{1,9}$/)
-      .refine((text) => Number(text) >= low && Number(text) <= high),
-    `um número inteiro de ${low} a ${high}`,
-    `a whole number from ${low} to ${high}`,
-  )
-}
 
 /** @returns every query parameter of a route, with its schema */
 export function querySchemas(
@@ -53,9 +43,9 @@ export function querySchemas(
     if (route.features !== undefined)
       for (const [name, schema] of Object.entries(PLACE_SCHEMAS)) schemas[name] = schema.optional()
     const { max } = format === 'geojson' ? (route.features ?? route.limit) : route.limit
-    schemas.limit = wholeNumber(1, max).optional()
+    schemas.limit = integerText(1, max).optional()
     schemas.cursor = z.string().min(1).max(1024).optional()
-    schemas.count = z.enum(['true', 'false']).optional()
+    schemas.count = booleanText().optional()
   }
   if (route.dataset.periodic)
     schemas.reference_period = (
@@ -70,8 +60,10 @@ export function queryReader(route: Route, format: ListFormat = 'json'): (query: 
   const schemas = querySchemas(route, format)
   const schema = z.strictObject(schemas)
   const needsNone = schema.safeParse({}).success
-  return (query) => {
-    if (needsNone && Object.keys(query).length === 0) return NO_PARAMS
+  const lists = Object.keys(schemas).filter((name) => isList(schemas[name]))
+  return (given) => {
+    if (needsNone && Object.keys(given).length === 0) return NO_PARAMS
+    const query = joinRepeated(given, lists)
     const parsed = schema.safeParse(query)
     if (!parsed.success)
       throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
@@ -80,6 +72,16 @@ export function queryReader(route: Route, format: ListFormat = 'json'): (query: 
       throw new AppError('invalid_request', { errors: [RADIUS_ALONE] })
     return params
   }
+}
+const isList = (schema: z.ZodType | undefined): boolean =>
+  schema !== undefined && documentOf(schema).type === 'array'
+
+/** Many programs write a list as uf=RR&uf=AC, which means uf=RR,AC. @param lists parameters that take one */
+function joinRepeated(query: object, lists: readonly string[]): object {
+  const given = query as Readonly<Record<string, unknown>>
+  const repeated = lists.filter((name) => Array.isArray(given[name]))
+  if (repeated.length === 0) return query
+  return { ...given, ...Object.fromEntries(repeated.map((name) => [name, String(given[name])])) }
 }
 const RADIUS_ALONE = {
   parameter: 'radius_km',

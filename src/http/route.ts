@@ -21,6 +21,8 @@ export const VERSION = '0.1.0'
 
 interface RouteBase {
   readonly path: string
+  /** Name of the operation in the API document, by which generated clients call it: a verb and what it is of. */
+  readonly operation: string
   readonly summary: string
   /** What a key needs; 'any': every valid key; null: no key. */
   readonly capability: Capability | 'any' | null
@@ -148,6 +150,8 @@ export interface CustomRoute extends RouteBase {
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
+  /** What the parameters of the path may be, for the API document; the handler answers 404 for anything else. */
+  readonly pathSchemas?: Readonly<Record<string, z.ZodType<string>>>
   /** The envelope follows from release, parameters, body, language and capabilities alone: it may be cached. */
   readonly isCacheable?: boolean
   /** Schema of the request's body, for the API document. */

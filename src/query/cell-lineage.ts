@@ -38,6 +38,7 @@ import {
   type PagedAnswer,
   prepareQuery,
 } from './result.ts'
+import { componentAs } from './text-schemas.ts'
 
 /** Published column of what is transferred. */
 const PUBLISHED_AMOUNTS: Readonly<Record<string, string>> = { transferred_cents: 'VL_BRUTO' }
@@ -46,21 +47,24 @@ const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
 /** Body of a lineage request: a query, the group's key, and which side of which metric. */
-export const lineageSchema = bodySchema.omit({ order_by: true, rank: true }).extend({
-  key: z
-    .record(z.string().max(100), z.union([z.string().max(100), z.number().int(), z.null()]))
-    .default({})
-    .describe(
-      'Code of the member of each grouped dimension, as the answer shows it; of a total, of those of its level.',
-    ),
-  metric: z
-    .string()
-    .max(100)
-    .optional()
-    .describe('Which metric of the query, or its base (<metric>__base); its only one by default.'),
-  side: z.enum(SIDES).default('numerator').describe('Which side of a ratio.'),
-  limit: z.number().int().min(1).max(1000).default(100),
-})
+export const lineageSchema = componentAs(
+  bodySchema.omit({ order_by: true, rank: true }).extend({
+    key: z
+      .record(z.string().max(100), z.union([z.string().max(100), z.number().int(), z.null()]))
+      .default({})
+      .describe(
+        'Code of the member of each grouped dimension, as the answer shows it; of a total, of those of its level.',
+      ),
+    metric: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('Which metric of the query, or its base (<metric>__base); its only one by default.'),
+    side: componentAs(z.enum(SIDES), 'MetricSide').default('numerator').describe('Which side of a ratio.'),
+    limit: z.number().int().min(1).max(1000).default(100),
+  }),
+  'AnalyticsLineageRequest',
+)
 
 /** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
 export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {

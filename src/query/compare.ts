@@ -27,25 +27,36 @@ import {
   prepareQuery,
   printQuery,
 } from './result.ts'
+import { componentAs } from './text-schemas.ts'
 
 /** What a comparison has no use for: its rows are differences, in the order of their keys. */
 const NOT_COMPARED = { order_by: [], having: [], rank: false }
 /** Groups of one query that are compared; the differences themselves are paged. */
 const GROUPS_MAX = 200_000
 
-export const compareSchema = bodySchema
-  .omit({ order_by: true, expected_release_id: true, change: true, having: true, share_of: true, rank: true })
-  .extend({
-    old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),
-    new_release_id: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('The analytics release after; the one in service by default.'),
-    only_changed: z.boolean().default(true).describe('false: rows without a difference too.'),
-    over_period: z.enum(['last', 'first']).nullish(),
-  })
+export const compareSchema = componentAs(
+  bodySchema
+    .omit({
+      order_by: true,
+      expected_release_id: true,
+      change: true,
+      having: true,
+      share_of: true,
+      rank: true,
+    })
+    .extend({
+      old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),
+      new_release_id: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('The analytics release after; the one in service by default.'),
+      only_changed: z.boolean().default(true).describe('false: rows without a difference too.'),
+      over_period: z.enum(['last', 'first']).nullish(),
+    }),
+  'AnalyticsCompareRequest',
+)
 
 export interface CompareParts extends AnswerParts {
   /** The release before; `view` is the one after. */

@@ -10,6 +10,7 @@ import { STATES } from '../model/territory/states.ts'
 import type { Filter, FilterValues, WithinFilter } from '../model/types.ts'
 import { EMPTY, ident, join, type Sql, sql } from '../sql.ts'
 import { takes, takesSeveral } from './field-texts.ts'
+import { booleanText, documentedAs, documentOf, searchText, YEAR } from './text-schemas.ts'
 
 /** What names a place of each kind. */
 const PLACE_VALUES: Readonly<Record<WithinFilter['place'], FilterValues>> = {
@@ -25,9 +26,6 @@ export const placesText = (codes: readonly (string | number)[]): string => codes
 export const placesIn = (text: string): string[] => (text === '' ? [] : text.split(','))
 
 const UFS = STATES.map(({ uf }) => uf)
-const BOOLEANS = ['true', 'false'] as const
-/** A year as text. */
-export const YEAR = takes(z.string().regex(/^\d{4}$/), 'um ano de 4 dígitos', 'a year of 4 digits')
 
 /** @returns the schema of a parameter's text: of one code, or of several where the filter takes several */
 export function filterSchema(filter: Filter): z.ZodType<string> {
@@ -35,7 +33,7 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
   if (code === null) return otherSchema(filter)
   const read = (text: string): string[] => codesIn(isOfStates(filter) ? text.toUpperCase() : text)
   const isCode = rememberTest((text) => code.safeParse(text).success)
-  return takesSeveral(
+  const several = takesSeveral(
     z
       .string()
       .refine((text) => read(text).every(isCode))
@@ -43,6 +41,7 @@ export function filterSchema(filter: Filter): z.ZodType<string> {
       .transform((text) => [...new Set(read(text))].sort().join(',')),
     code,
   )
+  return documentedAs(several, { type: 'array', minItems: 1, items: documentOf(code) })
 }
 
 /** Codes come again with every request, and asking the schema costs a tenth of a page. */
@@ -89,19 +88,9 @@ function otherSchema(filter: Filter): z.ZodType<string> {
     case 'declaration':
     case 'positive':
     case 'flag':
-      return z.enum(BOOLEANS)
+      return booleanText()
     case 'search':
-      return takes(
-        z
-          .string()
-          .min(1)
-          .max(100)
-          .refine((text) => text.isWellFormed() && !text.includes('\u0000'))
-          // Accents and blanks alone fold to nothing, and nothing is part of every name.
-          .refine((text) => searchWords(text).length > 0),
-        'um texto de 1 a 100 caracteres, não só de acentos ou espaços',
-        'a text of 1 to 100 characters, not of accents or blanks alone',
-      )
+      return searchText()
     case 'status':
       return z.enum(FACILITY_STATUSES)
     default:
@@ -128,9 +117,20 @@ function valueSchema(values: FilterValues): z.ZodType<string, string> {
       `two codes joined by a colon, of ${values.key[0]} and ${values.key[1]} digits`,
     )
   if ('region' in values)
-    return takes(z.string().regex(/^[1-5]$/), 'uma grande região, de 1 a 5', 'a major region, 1 to 5')
-  if ('boolean' in values) return z.enum(BOOLEANS)
-  return z.string().min(1).max(values.text)
+    return documentedAs(
+      takes(z.string().regex(/^[1-5]$/), 'uma grande região, de 1 a 5', 'a major region, 1 to 5'),
+      { type: 'integer', minimum: 1, maximum: 5 },
+    )
+  if ('boolean' in values) return booleanText()
+  return takes(
+    z
+      .string()
+      .min(1)
+      .max(values.text)
+      .regex(/^[ -+\--~\u00a1-\u024f]+$/),
+    `um texto de 1 a ${values.text} caracteres`,
+    `a text of 1 to ${values.text} characters`,
+  )
 }
 
 /**

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { FieldName } from '../model/fields.ts'
 import { ident, type Sql, sql, TEXT } from '../sql.ts'
 import { takes } from './field-texts.ts'
+import { documentedAs } from './text-schemas.ts'
 
 export interface SortTerm {
   readonly field: FieldName
@@ -30,11 +31,19 @@ export function sortSchema(fields: readonly FieldName[]): z.ZodType<string> {
       terms.every(({ field }) => fields.includes(field))
     )
   }
-  return takes(
+  const schema = takes(
     z.string().refine(isKnown),
     `até ${SORT_TERMS_MAX} destes campos, cada um uma vez, separados por vírgulas, com - antes dos decrescentes: ${names}`,
     `up to ${SORT_TERMS_MAX} of these fields, each once, separated by commas, with - before descending ones: ${names}`,
   )
+  const items = { type: 'string', enum: fields.flatMap((field) => [field, `-${field}`]) }
+  return documentedAs(schema, {
+    type: 'array',
+    minItems: 1,
+    maxItems: SORT_TERMS_MAX,
+    uniqueItems: true,
+    items,
+  })
 }
 
 export const parseSort = (text: string | undefined): SortTerm[] =>

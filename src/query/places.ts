@@ -9,6 +9,7 @@
 import { z } from 'zod'
 import { ident, type Sql, sql } from '../sql.ts'
 import { takes } from './field-texts.ts'
+import { documentedAs } from './text-schemas.ts'
 
 export interface Box {
   readonly west: number
@@ -30,7 +31,11 @@ export interface Place {
 const RADIUS_DEFAULT_KM = 10
 const RADIUS_MAX_KM = 500
 const EARTH_KM = 6371.0088
-const DECIMAL = /^-?\d{1,3}(\.\d{1,15})?$/
+/** Decimals as programs write them, those of very small numbers included. */
+const DECIMAL = /^-?\d{1,3}(\.\d{1,25})?(e-\d{1,3})?$/i
+/** As the API document has them. */
+const LONGITUDE = { type: 'number', minimum: -180, maximum: 180 } as const
+const LATITUDE = { type: 'number', minimum: -90, maximum: 90 } as const
 
 /** @returns numbers separated by commas; null where the text is not so many of them */
 function numbersIn(text: string, count: number): number[] | null {
@@ -42,41 +47,56 @@ const isLongitude = (degrees: number): boolean => Math.abs(degrees) <= 180
 
 /** Parameters of a list of places. The texts that come out are in one form: equal boxes are equal texts. */
 export const PLACE_SCHEMAS = {
-  bbox: takes(
-    z
-      .string()
-      .refine((text) => {
-        const [west = 0, south = 0, east = 0, north = 0] = numbersIn(text, 4) ?? [1, 1, 0, 0]
-        return (
-          [west, east].every(isLongitude) &&
-          [south, north].every(isLatitude) &&
-          west <= east &&
-          south <= north
-        )
-      })
-      .transform((text) => numbersIn(text, 4)?.join(',') ?? text),
-    'oeste,sul,leste,norte em graus decimais, com oeste ≤ leste e sul ≤ norte, por exemplo -68.1,-10.2,-67.6,-9.8',
-    'west,south,east,north in decimal degrees, with west ≤ east and south ≤ north, such as -68.1,-10.2,-67.6,-9.8',
+  bbox: documentedAs(
+    takes(
+      z
+        .string()
+        .refine((text) => {
+          const [west = 0, south = 0, east = 0, north = 0] = numbersIn(text, 4) ?? [1, 1, 0, 0]
+          return (
+            [west, east].every(isLongitude) &&
+            [south, north].every(isLatitude) &&
+            west <= east &&
+            south <= north
+          )
+        })
+        .transform((text) => numbersIn(text, 4)?.join(',') ?? text),
+      'oeste,sul,leste,norte em graus decimais, com oeste ≤ leste e sul ≤ norte, por exemplo -68.1,-10.2,-67.6,-9.8',
+      'west,south,east,north in decimal degrees, with west ≤ east and south ≤ north, such as -68.1,-10.2,-67.6,-9.8',
+    ),
+    {
+      type: 'array',
+      minItems: 4,
+      maxItems: 4,
+      prefixItems: [LONGITUDE, LATITUDE, LONGITUDE, LATITUDE],
+      items: LONGITUDE,
+    },
   ),
-  near: takes(
-    z
-      .string()
-      .refine((text) => {
-        const [latitude = 99, longitude = 0] = numbersIn(text, 2) ?? []
-        return isLatitude(latitude) && isLongitude(longitude)
-      })
-      .transform((text) => numbersIn(text, 2)?.join(',') ?? text),
-    'latitude,longitude em graus decimais, por exemplo -9.97,-67.81',
-    'latitude,longitude in decimal degrees, such as -9.97,-67.81',
+  near: documentedAs(
+    takes(
+      z
+        .string()
+        .refine((text) => {
+          const [latitude = 99, longitude = 0] = numbersIn(text, 2) ?? []
+          return isLatitude(latitude) && isLongitude(longitude)
+        })
+        .transform((text) => numbersIn(text, 2)?.join(',') ?? text),
+      'latitude,longitude em graus decimais, por exemplo -9.97,-67.81',
+      'latitude,longitude in decimal degrees, such as -9.97,-67.81',
+    ),
+    { type: 'array', minItems: 2, maxItems: 2, prefixItems: [LATITUDE, LONGITUDE], items: LONGITUDE },
   ),
-  radius_km: takes(
-    z
-      .string()
-      .regex(DECIMAL)
-      .refine((text) => Number(text) > 0 && Number(text) <= RADIUS_MAX_KM)
-      .transform((text) => String(Number(text))),
-    `um número de quilômetros acima de 0, até ${RADIUS_MAX_KM} (${RADIUS_DEFAULT_KM} quando não informado)`,
-    `a number of kilometres above 0, up to ${RADIUS_MAX_KM} (${RADIUS_DEFAULT_KM} without it)`,
+  radius_km: documentedAs(
+    takes(
+      z
+        .string()
+        .regex(DECIMAL)
+        .refine((text) => Number(text) > 0 && Number(text) <= RADIUS_MAX_KM)
+        .transform((text) => String(Number(text))),
+      `um número de quilômetros acima de 0, até ${RADIUS_MAX_KM} (${RADIUS_DEFAULT_KM} quando não informado)`,
+      `a number of kilometres above 0, up to ${RADIUS_MAX_KM} (${RADIUS_DEFAULT_KM} without it)`,
+    ),
+    { type: 'number', exclusiveMinimum: 0, maximum: RADIUS_MAX_KM },
   ),
 } as const
 

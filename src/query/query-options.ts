@@ -9,6 +9,7 @@ import type { DimensionCode } from '../model/dimensions.ts'
 import { isPerCapita, METRIC_CODES, type MetricCode, metricOf } from '../model/metrics.ts'
 import { takes } from './field-texts.ts'
 import { refuse } from './refusals.ts'
+import { componentRef, documentedAs } from './text-schemas.ts'
 
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
@@ -51,7 +52,7 @@ const HAVING_DECIMALS = 6
 const MONTHS_BACK_MAX = 600
 
 const level = takes(
-  z.array(z.string().max(TEXT_MAX)).max(6),
+  z.array(documentedAs(z.string().max(TEXT_MAX), componentRef('DimensionCode'))).max(6),
   'uma lista de dimensões agrupadas da consulta',
   'a list of grouped dimensions of the query',
 )

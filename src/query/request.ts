@@ -18,8 +18,10 @@ import {
 import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeBody, takes } from './field-texts.ts'
+import { nearest } from './nearest.ts'
 import { optionFields, type QueryOptions, resolveOptions, valueCodes } from './query-options.ts'
 import { refuse } from './refusals.ts'
+import { componentAs, documentedAs, documentOf } from './text-schemas.ts'
 
 export type FilterValue = string | number
 
@@ -47,41 +49,52 @@ export interface AnalyticsQuery extends QueryOptions {
 const TEXT_MAX = 100
 const scalar = z.union([z.string().max(TEXT_MAX), z.number().int()])
 /** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
-const metricText = takes(
-  z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES }),
-  'o código de uma métrica do catálogo',
-  'the code of a metric of the catalog',
+const metricText = componentAs(
+  takes(
+    z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES }),
+    'o código de uma métrica do catálogo',
+    'the code of a metric of the catalog',
+  ),
+  'MetricCode',
 )
-const dimensionText = takes(
-  z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES }),
-  'o código de uma dimensão do catálogo',
-  'the code of a dimension of the catalog',
+const dimensionText = componentAs(
+  takes(
+    z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES }),
+    'o código de uma dimensão do catálogo',
+    'the code of a dimension of the catalog',
+  ),
+  'DimensionCode',
 )
 const orderText = takes(
   z.string().max(TEXT_MAX),
   'uma métrica ou dimensão agrupada da consulta',
   'a metric or grouped dimension of the query',
 )
+const filterItem = componentAs(
+  z.strictObject({
+    dimension: dimensionText,
+    operator: componentAs(z.enum(OPERATORS), 'FilterOperator'),
+    value: takes(
+      z.union([scalar, z.array(scalar).min(1).max(6000)]),
+      'um texto ou número inteiro, ou uma lista deles (de 1 a 6000)',
+      'a text or whole number, or a list of them (1 to 6000)',
+    ),
+  }),
+  'AnalyticsFilter',
+)
+const orderItem = z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') })
+// A text is read as the field that it names, from the largest value on where - stands before it.
+documentedAs(orderItem, {
+  anyOf: [documentOf(orderItem), { type: 'string', minLength: 1, maxLength: TEXT_MAX }],
+})
+
 /** Body of a query. */
 export const bodySchema = z.strictObject({
   metrics: z.array(metricText).min(1).max(20),
   group_by: z.array(dimensionText).max(6).default([]),
-  filters: z
-    .array(
-      z.strictObject({
-        dimension: dimensionText,
-        operator: z.enum(OPERATORS),
-        value: takes(
-          z.union([scalar, z.array(scalar).min(1).max(6000)]),
-          'um texto ou número inteiro, ou uma lista deles (de 1 a 6000)',
-          'a text or whole number, or a list of them (1 to 6000)',
-        ),
-      }),
-    )
-    .max(50)
-    .default([]),
+  filters: z.array(filterItem).max(50).default([]),
   order_by: z
-    .array(z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') }))
+    .array(orderItem)
     .max(26)
     .default([])
     .describe('Each may be a text, too: its field, with - before it from the largest on.'),
@@ -91,6 +104,8 @@ export const bodySchema = z.strictObject({
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
   ...optionFields,
 })
+
+componentAs(bodySchema, 'AnalyticsQueryRequest')
 
 const filtersSchema = bodySchema.shape.filters
 
@@ -145,11 +160,14 @@ export const reportSchema = bodySchema.omit({ limit: true, offset: true }).exten
       .trim()
       .min(1)
       .max(120)
-      .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text)),
+      .regex(/^[ -~\u00a0-\uffff]*[!-~\u00a1-\uffff][ -~\u00a0-\uffff]*$/)
+      .refine((text) => text.isWellFormed()),
     'uma linha de texto de 1 a 120 caracteres',
     'a line of text of 1 to 120 characters',
   ).nullish(),
 })
+
+componentAs(reportSchema, 'AnalyticsReportRequest')
 
 /** Rows a report may have. */
 export const REPORT_ROWS_MAX = 1_000_000
@@ -356,32 +374,6 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
 /** Operators whose value is an array. */
 export const takesList = (operator: Operator): boolean =>
   operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
-
-/** The five names nearest to a misspelt one, by edit distance. */
-function nearest(name: string, names: readonly string[]): string[] {
-  return [...names]
-    .map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 60), candidate) }))
-    .sort((left, right) => left.distance - right.distance || (left.candidate < right.candidate ? -1 : 1))
-    .slice(0, 5)
-    .map(({ candidate }) => candidate)
-}
-
-function editDistance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let row = 1; row <= left.length; row += 1) {
-    const current = [row]
-    for (let column = 1; column <= right.length; column += 1)
-      current.push(
-        Math.min(
-          (previous[column] ?? 0) + 1,
-          (current[column - 1] ?? 0) + 1,
-          (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1),
-        ),
-      )
-    previous = current
-  }
-  return previous.at(-1) ?? 0
-}
 
 const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
 /** The first of each key, in the order given. */

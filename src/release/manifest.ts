@@ -10,6 +10,8 @@ import { canonicalJson, digestJson } from './digest.ts'
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** Relative, forward slashes, no dot segments: a manifest can never name a file outside its folder. */
 const filePath = z.string().regex(/^[a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet$/)
+/** What may be asked for of a release: a file that the manifest lists, or the manifest. */
+export const RELEASE_FILE = /^([a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet|manifest\.json)$/
 const period = z.number().int().min(190001).max(299912)
 
 export const fileSchema = z.strictObject({

@@ -9,6 +9,7 @@ import type { JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { withoutPage } from '../query/fingerprint.ts'
 import { type AnswerSummary, componentsOf, type PreparedQuery } from '../query/result.ts'
+import { componentRef, documentedAs } from '../query/text-schemas.ts'
 import { digestJson } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { Column, Language } from './table.ts'
@@ -35,7 +36,7 @@ export const reportManifestSchema = z.strictObject({
   reference_period: z.string().nullable(),
   synthetic: z.boolean(),
   /** The query in its canonical form. */
-  query: z.record(z.string(), z.json()),
+  query: documentedAs(z.record(z.string(), z.json()), componentRef('NormalisedQuery')),
   columns: z.array(columnSchema),
   /** Rows of the table, those of the totals too. */
   row_count: z.number().int().nonnegative(),

@@ -28,6 +28,9 @@ for (const [lax, strict] of [
   ['/v1/municipalities/140010', '/v1/municipalities/1400100'],
   ['/v1/demography/population/140010', '/v1/demography/population/1400100'],
   ['/v1/facilities?uf=rr&limit=3', '/v1/facilities?uf=RR&limit=3'],
+  ['/v1/facilities?uf=RR&uf=AC&limit=3', '/v1/facilities?uf=RR,AC&limit=3'],
+  ['/v1/facilities?sort=uf&sort=-trade_name&limit=3', '/v1/facilities?sort=uf,-trade_name&limit=3'],
+  ['/v1/facilities?near=2.82&near=-60.67&limit=3', '/v1/facilities?near=2.82,-60.67&limit=3'],
   ['/v1/bed-capacity?reference_period=202604&limit=3', '/v1/bed-capacity?reference_period=2026-04&limit=3'],
 ] as const)
   t.test(`${lax} is ${strict}`, (t) => same(t, lax, strict))

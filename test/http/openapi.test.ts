@@ -46,6 +46,75 @@ t.test('every reference leads somewhere; every path parameter is declared', asyn
     }
 })
 
+interface Node {
+  readonly [name: string]: unknown
+}
+/** Every JSON Schema in a value, with where it stands. Of examples and enumerations nothing is a schema. */
+function* schemasIn(value: unknown, path: string): Generator<readonly [path: string, schema: Node]> {
+  if (typeof value !== 'object' || value === null) return
+  const of = (name: string, own: unknown): Iterable<readonly [string, Node]> =>
+    schemaAt(own, `${path}/${name}`)
+  for (const [name, own] of Object.entries(value)) {
+    if (name === 'schema') yield* of(name, own)
+    else if (path.endsWith('components') && name === 'schemas')
+      for (const [key, schema] of Object.entries(own as Node)) yield* of(key, schema)
+    else if (name !== 'example' && name !== 'examples') yield* schemasIn(own, `${path}/${name}`)
+  }
+}
+function* schemaAt(value: unknown, path: string): Generator<readonly [path: string, schema: Node]> {
+  const schema = value as Node
+  yield [path, schema]
+  for (const name of ['items', 'additionalProperties', 'contentSchema', 'propertyNames'])
+    if (typeof schema[name] === 'object') yield* schemaAt(schema[name], `${path}/${name}`)
+  for (const name of ['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+    for (const [index, own] of Object.entries((schema[name] as Node[] | undefined) ?? []))
+      yield* schemaAt(own, `${path}/${name}/${index}`)
+  for (const [name, own] of Object.entries((schema.properties as Node | undefined) ?? {}))
+    yield* schemaAt(own, `${path}/${name}`)
+}
+
+t.test('no schema is empty: types, members, items, bounds', async (t) => {
+  let count = 0
+  for (const [path, schema] of schemasIn(api, '')) {
+    count += 1
+    const says = ['type', 'const', 'anyOf', 'oneOf', 'allOf', '$ref'].some((name) => name in schema)
+    t.ok(says, path)
+    const types = [schema.type].flat()
+    if (types.includes('array')) t.type(schema.items, 'object', path)
+    if (types.includes('object'))
+      t.ok('properties' in schema || typeof schema.additionalProperties === 'object', path)
+  }
+  t.ok(count > 1500, String(count))
+})
+
+t.test('every parameter has a type, a description and its bounds', async (t) => {
+  for (const [path, methods] of Object.entries(api.paths))
+    for (const { parameters } of Object.values(methods) as unknown as { parameters: Node[] }[])
+      for (const parameter of parameters) {
+        const at = `${path} ${parameter.name}`
+        const schema = parameter.schema as Node
+        const item = (schema.type === 'array' ? schema.items : schema) as Node
+        t.ok(String(parameter.description).length > 5, at)
+        t.match(String(item.type), /^(string|integer|number|boolean)$/, at)
+        if (schema.type === 'array') t.match(parameter, { style: 'form', explode: false }, at)
+        if (item.type === 'integer' || item.type === 'number') {
+          t.ok('minimum' in item || 'exclusiveMinimum' in item, at)
+          t.ok('maximum' in item, at)
+        }
+        if (item.type === 'string')
+          t.ok(
+            ['enum', 'const', 'pattern', 'maxLength'].some((name) => name in item),
+            at,
+          )
+      }
+})
+
+t.test('operations are named by hand, each by its own name', async (t) => {
+  const names = ROUTES.map(({ operation }) => operation)
+  t.equal(new Set(names).size, names.length)
+  for (const name of names) t.match(name, /^(get|list|query|explain|trace|compare|export|call)[A-Z]?\w*$/)
+})
+
 t.test('the specification’s parameters are there by their names', async (t) => {
   const names = (path: string): string[] => api.paths[path]?.get?.parameters.map(({ name }) => name) ?? []
   const EXPECTED: Record<string, string[]> = {

@@ -138,6 +138,8 @@ for (const route of ROUTES)
     })
     isProblem(t, wrong, 405, 'method_not_allowed')
     t.match(String(wrong.headers.allow), methodOf(route))
+    // A method that the framework has a mind of its own about.
+    isProblem(t, await client.send({ method: 'QUERY', url: urlOf(route) }), 405, 'method_not_allowed')
     if (methodOf(route) === 'POST') return
 
     const unknown = await call(route, '?planet=mars')
@@ -215,7 +217,7 @@ t.test('enumerations name what is allowed', async (t) => {
   }
   const period = await client.get('/v1/bed-capacity?reference_period=2019-01')
   t.same(period.body.errors[0].allowed, ['2026-05', 'all'])
-  t.equal((await client.get('/v1/facilities?uf=RR&uf=AC')).status, 400)
+  t.equal((await client.get('/v1/facilities?status=all&status=active')).status, 400)
 })
 
 t.test('language, compression, request ids', async (t) => {

@@ -6,6 +6,7 @@ export const ADMISSIONS: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/sih/monthly',
+    operation: 'listHospitalAdmissions',
     summary:
       'Approved hospital admissions by processing month, hospital, procedure, character, complexity and financing, each row with the published file that it was added up from.',
     capability: 'analytics.query.read',
@@ -17,6 +18,7 @@ export const ADMISSIONS: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/sia/monthly',
+    operation: 'listOutpatientProduction',
     summary:
       'Outpatient production presented and approved by processing month, month of care, facility, procedure, financing, complexity and instrument, each row with the published file that it was added up from.',
     capability: 'analytics.query.read',

@@ -18,12 +18,12 @@ import {
   widenMunicipalities,
 } from '../../query/result.ts'
 import { requireDimension } from '../../query/territory.ts'
+import { booleanText, integerText, jsonText, searchText } from '../../query/text-schemas.ts'
 import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { Cube, labelOf } from '../../report/json-stat.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import { JSON_NAME } from '../formats.ts'
-import { wholeNumber } from '../parameters.ts'
 import { RELEASE_GONE } from '../pin.ts'
 import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
@@ -196,6 +196,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/catalog',
+    operation: 'getAnalyticsCatalog',
     isCacheable: true,
     summary: 'Metrics and dimensions the key can reach.',
     capability: 'analytics.catalog.read',
@@ -207,17 +208,19 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/dimensions/{dimensionCode}/values',
+    operation: 'listDimensionValues',
     isCacheable: true,
     summary: 'Members of a dimension, for filters and selectors.',
     capability: 'analytics.catalog.read',
     release: 'analytics',
     response: 'DimensionValuesResponse',
+    pathSchemas: { dimensionCode: z.enum(DIMENSION_CODES) },
     query: {
-      limit: wholeNumber(1, 250).optional(),
-      offset: wholeNumber(0, 1_000_000).optional(),
-      search: z.string().min(1).max(100).optional(),
-      counts: z.enum(['true', 'false']).optional(),
-      filters: z.string().min(2).max(8000).optional(),
+      limit: integerText(1, 250).optional(),
+      offset: integerText(0, 1_000_000).optional(),
+      search: searchText().optional(),
+      counts: booleanText().optional(),
+      filters: jsonText(8000).optional(),
     },
     handle: listValues,
   },
@@ -225,6 +228,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/query',
+    operation: 'queryAnalytics',
     isCacheable: true,
     cost: 5,
     summary: 'Metrics by dimensions under filters, exact, with a fingerprint.',
@@ -240,13 +244,14 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/query',
+    operation: 'queryAnalyticsByLink',
     isCacheable: true,
     cost: 5,
     summary: 'The same as a link: the query as JSON in q.',
     capability: 'analytics.query.read',
     release: 'analytics',
     response: 'AnalyticsQueryResponse',
-    query: { q: z.string().min(2).max(16_000) },
+    query: { q: jsonText(16_000) },
     bodyPin: (_body, { q }) => readLinkedPin(q),
     produces: TABLE_TYPES,
     handle: (request) => answerAnalytics(request, readLinkedQuery(request.query.q)),
@@ -255,6 +260,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/explain',
+    operation: 'explainAnalytics',
     isCacheable: true,
     summary: 'What a query would do: its canonical form, its SQL, what it reads. Nothing is run.',
     capability: 'analytics.query.read',
@@ -268,6 +274,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/lineage',
+    operation: 'traceAnalytics',
     isCacheable: true,
     cost: 5,
     summary: 'The records behind one cell: what each contributes, and file and row it was published in.',
@@ -285,6 +292,7 @@ export const ANALYTICS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/compare',
+    operation: 'compareAnalytics',
     cost: 20,
     summary: 'A query on two releases: old, new, difference and its causes, record by record.',
     capability: 'analytics.query.read',

@@ -6,6 +6,7 @@ export const BED_CAPACITY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/bed-capacity',
+    operation: 'listBedCapacity',
     summary: 'Registered beds, one row per facility and bed type.',
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_capacity,
@@ -18,6 +19,7 @@ export const BED_CAPACITY: readonly Route[] = [
   {
     kind: 'scoped',
     path: '/v1/facilities/{cnes_code}/bed-capacity',
+    operation: 'getFacilityBedCapacity',
     summary: 'All beds of one facility and their totals.',
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_capacity,
@@ -32,6 +34,7 @@ export const BED_CAPACITY: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/bed-types',
+    operation: 'listBedTypes',
     summary: 'Bed types.',
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_types,
@@ -40,6 +43,7 @@ export const BED_CAPACITY: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/bed-categories',
+    operation: 'listBedCategories',
     summary: 'Bed categories.',
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_categories,
@@ -48,6 +52,7 @@ export const BED_CAPACITY: readonly Route[] = [
   {
     kind: 'provenance',
     path: '/v1/facilities/{cnes_code}/bed-capacity/{bed_type_code}/provenance',
+    operation: 'getBedCapacityProvenance',
     summary: 'A bed record back to file, row and column.',
     capability: 'bed_capacity.read',
     dataset: DATASETS.bed_capacity,

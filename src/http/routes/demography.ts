@@ -4,14 +4,17 @@ import type { Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
-import { YEAR } from '../../query/filters.ts'
+import { YEAR } from '../../query/text-schemas.ts'
 import { widenCode } from '../handlers.ts'
 import type { Route } from '../route.ts'
+
+const MUNICIPALITY = z.string().regex(/^\d{6,7}$/)
 
 export const DEMOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/demography/population',
+    operation: 'listPopulation',
     summary: 'Population of municipalities, every year of a type.',
     capability: 'demography.read',
     dataset: DATASETS.population,
@@ -23,6 +26,7 @@ export const DEMOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/demography/population-by-age',
+    operation: 'listPopulationByAge',
     summary: 'Population of municipalities by sex and age group, every year of the release.',
     capability: 'demography.read',
     dataset: DATASETS.population_by_age,
@@ -34,11 +38,13 @@ export const DEMOGRAPHY: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/demography/population/{municipalityCode}',
+    operation: 'getMunicipalityPopulation',
     isCacheable: true,
     summary: 'Population of one municipality: the newest year of a type, or the year asked for.',
     capability: 'demography.read',
     release: 'demography',
     response: 'DemographyPopulationDetailResponse',
+    pathSchemas: { municipalityCode: MUNICIPALITY },
     query: {
       reference_year: YEAR.optional(),
       population_type: z.enum(POPULATION_TYPES).optional(),
@@ -46,7 +52,7 @@ export const DEMOGRAPHY: readonly Route[] = [
     handle: async (request) => {
       const { parameters, query, lookups, view, rows: store } = request
       const text = parameters.municipalityCode ?? ''
-      if (!/^\d{6,7}$/.test(text) || view === null) throw new AppError('not_found')
+      if (!MUNICIPALITY.safeParse(text).success || view === null) throw new AppError('not_found')
       const recordsOf = async (code: string) =>
         store?.find(view, 'population', null)?.recordsOf(code) ??
         (await lookups.find(view, 'population', { municipality_code: code }, null, request.signal))

@@ -6,6 +6,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/equipment-inventory',
+    operation: 'listEquipmentInventory',
     summary: 'Equipment, one row per facility and equipment type.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_inventory,
@@ -18,6 +19,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'scoped',
     path: '/v1/facilities/{cnes_code}/equipment-inventory',
+    operation: 'getFacilityEquipmentInventory',
     summary: 'All equipment of one facility and its totals.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_inventory,
@@ -32,6 +34,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/equipment-categories',
+    operation: 'listEquipmentCategories',
     summary: 'Equipment categories.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_categories,
@@ -40,6 +43,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/equipment-types',
+    operation: 'listEquipmentTypes',
     summary: 'Equipment types.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_types,
@@ -49,6 +53,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/equipment-types/{category_code}/{equipment_code}',
+    operation: 'getEquipmentType',
     summary: 'One equipment type.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_types,
@@ -58,6 +63,7 @@ export const EQUIPMENT_INVENTORY: readonly Route[] = [
   {
     kind: 'provenance',
     path: '/v1/facilities/{cnes_code}/equipment-inventory/{category_code}/{equipment_code}/provenance',
+    operation: 'getEquipmentProvenance',
     summary: 'An equipment record back to file, row and column.',
     capability: 'equipment_inventory.read',
     dataset: DATASETS.equipment_inventory,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
 import { parseReport, reportSchema } from '../../query/request.ts'
 import { readPin } from '../../query/result.ts'
+import { componentAs, jsonText } from '../../query/text-schemas.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { BuiltReport } from '../../report/build.ts'
 import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../report/formats.ts'
@@ -57,7 +58,10 @@ function openOnce({ file }: BuiltReport): ReturnType<typeof createReadStream> {
 }
 
 const formatSchema = z.enum(REPORT_FORMAT_NAMES)
-const exportSchema = reportSchema.extend({ format: formatSchema.optional() })
+const exportSchema = componentAs(
+  reportSchema.extend({ format: formatSchema.optional() }),
+  'AnalyticsExportRequest',
+)
 
 /** The format of an export: the query parameter or the body's field, which must not contradict each other. */
 function readFormat(parameter: string | undefined, field: unknown): ReportFormat {
@@ -87,10 +91,11 @@ function readFormat(parameter: string | undefined, field: unknown): ReportFormat
   return parsed.data
 }
 
-const xlsxRoute = (path: string): Route => ({
+const xlsxRoute = (path: string, operation: string): Route => ({
   kind: 'custom',
   method: 'POST',
   path,
+  operation,
   cost: REPORT_COST,
   summary: 'A query’s rows, all of them, as a reproducible workbook with its manifest.',
   capability: 'analytics.query.read',
@@ -105,18 +110,19 @@ const xlsxRoute = (path: string): Route => ({
 const produces = Object.values(REPORT_FORMATS).map(({ contentType }) => contentType)
 
 export const EXPORTS: readonly Route[] = [
-  xlsxRoute('/v1/analytics/exports/xlsx'),
-  xlsxRoute('/v1/analytics/export/xlsx'),
+  xlsxRoute('/v1/analytics/exports/xlsx', 'exportWorkbook'),
+  xlsxRoute('/v1/analytics/export/xlsx', 'exportWorkbookByAlias'),
   {
     kind: 'custom',
     method: 'GET',
     path: '/v1/analytics/export',
+    operation: 'exportAnalyticsByLink',
     cost: REPORT_COST,
     summary: 'A report as a link: the request as JSON in q, the file in the format asked for.',
     capability: 'analytics.query.read',
     release: 'analytics',
     response: 'AnalyticsExportResponse',
-    query: { q: z.string().min(2).max(16_000), format: formatSchema.optional() },
+    query: { q: jsonText(16_000), format: formatSchema.optional() },
     produces,
     bodyPin: (_body, { q }) => readLinkedPin(q),
     handle: (request) => {
@@ -128,6 +134,7 @@ export const EXPORTS: readonly Route[] = [
     kind: 'custom',
     method: 'POST',
     path: '/v1/analytics/export',
+    operation: 'exportAnalytics',
     cost: REPORT_COST,
     summary: 'A query’s rows, all of them, with manifest and fingerprint, in the format asked for.',
     capability: 'analytics.query.read',
@@ -150,6 +157,7 @@ export const EXPORTS: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/.well-known/sus-data-signing-key',
+    operation: 'getSigningKey',
     summary: 'The operator’s public key, with which the signatures of reports are checked.',
     capability: null,
     release: null,

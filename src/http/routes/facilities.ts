@@ -6,6 +6,7 @@ export const FACILITIES: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/facilities',
+    operation: 'listFacilities',
     summary: 'Facilities, open ones unless status asks for others.',
     capability: 'facilities.read',
     dataset: DATASETS.facilities,
@@ -18,6 +19,7 @@ export const FACILITIES: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/facilities/{cnes_code}',
+    operation: 'getFacility',
     marksCoordinates: true,
     summary: 'One facility, open or closed, with every projected attribute.',
     capability: 'facilities.read',
@@ -28,6 +30,7 @@ export const FACILITIES: readonly Route[] = [
   {
     kind: 'provenance',
     path: '/v1/facilities/{cnes_code}/provenance',
+    operation: 'getFacilityProvenance',
     summary: 'Every attribute of a facility back to file, row and column.',
     capability: 'facilities.read',
     dataset: DATASETS.facilities,

@@ -6,6 +6,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/states',
+    operation: 'listStates',
     summary: 'The 27 federative units.',
     capability: 'geo.read',
     dataset: DATASETS.states,
@@ -14,6 +15,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/states/{ibge_code}',
+    operation: 'getState',
     summary: 'One state.',
     capability: 'geo.read',
     dataset: DATASETS.states,
@@ -23,6 +25,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/states/{uf}/municipalities',
+    operation: 'listStateMunicipalities',
     summary: 'Municipalities of a state.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
@@ -35,6 +38,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/municipalities',
+    operation: 'listMunicipalities',
     summary: 'Municipalities, by state, name or code.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
@@ -46,6 +50,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/municipalities/{ibge_code}',
+    operation: 'getMunicipality',
     summary: 'One municipality.',
     capability: 'geo.read',
     dataset: DATASETS.municipalities,
@@ -55,6 +60,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/health-regions',
+    operation: 'listHealthRegions',
     summary: 'Health regions, by state, name or code.',
     capability: 'geo.read',
     dataset: DATASETS.health_regions,
@@ -65,6 +71,7 @@ export const GEOGRAPHY: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/health-macroregions',
+    operation: 'listHealthMacroregions',
     summary: 'Health macro-regions, by state, name or code.',
     capability: 'geo.read',
     dataset: DATASETS.health_macroregions,

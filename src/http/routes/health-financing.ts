@@ -25,6 +25,7 @@ export const HEALTH_FINANCING: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/health-financing/sources',
+    operation: 'listHealthFinancing',
     summary:
       'Accounts of health financing by source, government, year, stage and category, each row with the published file and rows it is of; meta.sources says what the numbers of each source mean and what of them may be added.',
     capability: 'analytics.query.read',

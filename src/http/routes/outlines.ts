@@ -110,12 +110,14 @@ export const OUTLINES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/geo/outlines/{level}',
+    operation: 'getOutlines',
     isCacheable: true,
     summary:
       'Outlines of municipalities, health regions, macro-regions, states or major regions, with shared borders.',
     capability: 'geo.read',
     release: 'demography',
     response: 'OutlinesResponse',
+    pathSchemas: { level: z.enum(OUTLINE_LEVELS) },
     query: {
       uf: filterSchema({ kind: 'equals', values: { uf: true } }).optional(),
       format: z.enum(OUTLINE_FORMATS).optional(),

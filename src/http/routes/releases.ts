@@ -4,18 +4,21 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import parseRange from 'range-parser'
+import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
+import { RELEASE_FILE, RELEASE_ID } from '../../release/manifest.ts'
 import { describeMetadata } from '../../release/metadata-jsonld.ts'
 import { formatPeriod } from '../../release/view.ts'
 import { matchesTag } from '../etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
+const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 
 function describeRelease(
   { release_id, area, datasets, files, synthetic }: Manifest,
@@ -120,6 +123,7 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases',
+    operation: 'listReleases',
     summary: 'Every verified release here, any of which can be pinned.',
     capability: 'any',
     release: null,
@@ -136,10 +140,12 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases/{release_id}',
+    operation: 'getRelease',
     summary: 'The manifest of a release.',
     capability: 'any',
     release: null,
     response: 'ReleaseDetailResponse',
+    pathSchemas: PATHS,
     handle: async ({ parameters, releases }) => {
       const release = await releases.locate(parameters.release_id ?? '')
       if (release === null) throw new AppError('not_found')
@@ -150,10 +156,12 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases/{release_id}/datapackage.json',
+    operation: 'getReleaseDataPackage',
     summary: 'The files and columns of a release as a Data Package, for data catalogues.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
+    pathSchemas: PATHS,
     produces: ['application/json'],
     handle: async (request) => {
       const [manifest] = await manifestsOf(request)
@@ -166,11 +174,13 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases/{release_id}/metadata.jsonld',
+    operation: 'getReleaseMetadata',
     summary:
       'A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
+    pathSchemas: PATHS,
     produces: ['application/ld+json'],
     handle: async (request) => {
       const [manifest, ...joined] = await manifestsOf(request)
@@ -188,10 +198,12 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases/{release_id}/attach.sql',
+    operation: 'getReleaseAttachScript',
     summary: 'A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
+    pathSchemas: PATHS,
     produces: ['application/sql'],
     handle: async (request) => {
       const script = attachScript(await manifestsOf(request), (id, path) =>
@@ -204,11 +216,13 @@ export const RELEASES: readonly Route[] = [
     kind: 'custom',
     method: 'GET',
     path: '/v1/releases/{release_id}/files/{path}',
+    operation: 'getReleaseFile',
     summary:
       'A file of a release as it is: a Parquet file the manifest lists, or manifest.json; parts by Range.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
+    pathSchemas: { ...PATHS, path: z.string().regex(RELEASE_FILE) },
     isRaw: true,
     produces: ['application/vnd.apache.parquet', 'application/json'],
     handle: sendFile,

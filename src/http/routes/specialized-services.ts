@@ -6,6 +6,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'list',
     path: '/v1/specialized-service-offerings',
+    operation: 'listSpecializedServiceOfferings',
     summary: 'Offerings, one row per facility, service and classification.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_services,
@@ -18,6 +19,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'scoped',
     path: '/v1/facilities/{cnes_code}/specialized-services',
+    operation: 'getFacilitySpecializedServices',
     summary: 'All offerings of one facility.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_services,
@@ -27,6 +29,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/specialized-service-types',
+    operation: 'listSpecializedServiceTypes',
     summary: 'Specialised services.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_service_types,
@@ -35,6 +38,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'all',
     path: '/v1/specialized-service-classifications',
+    operation: 'listSpecializedServiceClassifications',
     summary: 'Classifications of services.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_service_classifications,
@@ -43,6 +47,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'record',
     path: '/v1/specialized-service-types/{service_code}/classifications/{classification_code}',
+    operation: 'getSpecializedServiceClassification',
     summary: 'One classification.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_service_classifications,
@@ -52,6 +57,7 @@ export const SPECIALIZED_SERVICES: readonly Route[] = [
   {
     kind: 'provenance',
     path: '/v1/facilities/{cnes_code}/specialized-services/{service_code}/{classification_code}/provenance',
+    operation: 'getSpecializedServiceProvenance',
     summary: 'Every declaration of an offering back to file, row and column.',
     capability: 'specialized_services.read',
     dataset: DATASETS.specialized_services,
