@@ -211,8 +211,8 @@ function errorResponses(route: Route): Record<string, Json> {
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
   if (route.operation === 'getReleaseFile') codes.push('range_not_satisfiable')
-  // A question in an address may be longer than the server takes.
-  if (route.operation.endsWith('ByLink')) codes.push('headers_too_large')
+  // An address may be longer than the server takes.
+  if (methodOf(route) === 'GET') codes.push('headers_too_large')
   const responses: Record<string, Json> = {}
   for (const code of codes) {
     const { status, title_en } = ERRORS[code]
