@@ -14,7 +14,7 @@ import { createResponseCache } from './http/response-cache.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
-import { readPublicKey } from './keys/signing.ts'
+import { createTrust } from './keys/trust.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
 import { createStore, readPointer } from './release/store.ts'
@@ -22,6 +22,7 @@ import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
+import { checkTrust } from './trust/release-notes.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
 /** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
@@ -85,6 +86,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   let isListening = false
   const releases = createStore({
     releasesDir: settings.releasesDir,
+    checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
     // Beside the verification: what the check reports counts only once the digests are right.
     onOpening: (id) => {
       if (id === begun) begun = null
@@ -156,7 +158,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     releases,
     reports,
     rows,
-    publicKey: () => readPublicKey(settings.signingKeyFile),
+    trust: createTrust(settings),
     keys,
     cache,
     metrics,

@@ -10,6 +10,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { usableMemory } from './machine.ts'
+import { KEY_NAME, parseVerifier, type Verifier } from './trust/note.ts'
 
 /** What computed defaults and limits are taken from. */
 export interface Machine {
@@ -104,8 +105,22 @@ export const SETTINGS = {
     name: 'SUS_SIGNING_KEY_FILE',
     default: 'signing-key.pem in SUS_RELEASES_DIR',
     computeDefault: (context) => join(context.text('SUS_RELEASES_DIR'), 'signing-key.pem'),
-    help: 'File of the Ed25519 key that signs reports (mode 0600); without it reports are not signed.',
+    help: 'File of the Ed25519 key that signs reports, releases and their log (mode 0600); without it nothing is signed.',
     ...pathOf('file'),
+  }),
+  signingName: setting({
+    name: 'SUS_SIGNING_NAME',
+    default: 'none',
+    help: 'Name of the signing key in signed notes, which is also the name of the log; none makes one of the key.',
+    allowed: 'none, or a name without spaces and +, such as data.example.org/releases',
+    parse: (text) => (text === 'none' ? null : KEY_NAME.test(text) ? text : undefined),
+  }),
+  trustedKeys: setting({
+    name: 'SUS_TRUSTED_KEYS',
+    default: 'none',
+    help: 'Keys of which one must have signed a release before it is promoted or served; none demands no signature.',
+    allowed: 'none, or verifier keys as sus-data keys signing show prints them, separated by commas',
+    parse: parseTrustedKeys,
   }),
   corsOrigins: setting({
     name: 'SUS_CORS_ORIGINS',
@@ -312,6 +327,12 @@ function parseOrigins(text: string): readonly string[] | undefined {
   const isOrigin = (origin: string): boolean =>
     origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
   return origins.every(isOrigin) ? origins : undefined
+}
+
+function parseTrustedKeys(text: string): readonly Verifier[] | undefined {
+  if (text === 'none') return []
+  const keys = text.split(',').map((part) => parseVerifier(part.trim()))
+  return keys.every((key) => key !== null) ? keys : undefined
 }
 
 function parseRedisUrl(text: string): string | undefined {

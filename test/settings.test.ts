@@ -14,6 +14,8 @@ t.test('nothing set: every default', async (t) => {
     releasesDir: resolve('releases'),
     keysFile: resolve('releases/keys.json'),
     signingKeyFile: resolve('releases/signing-key.pem'),
+    signingName: null,
+    trustedKeys: [],
     corsOrigins: [],
     explorerKey: null,
     writeTogether: true,

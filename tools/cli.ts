@@ -25,6 +25,9 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
+  sign: () => import('./commands/sign.ts'),
+  attest: () => import('./commands/attest.ts'),
+  log: () => import('./commands/log.ts'),
   rows: () => import('./commands/rows.ts'),
   'verify-report': () => import('./commands/verify-report.ts'),
   keys: () => import('./commands/keys.ts'),
@@ -37,6 +40,8 @@ const OPERATOR_ERRORS = new Set([
   'ImportError',
   'ReleaseRefused',
   'ReportUnreadable',
+  'LogError',
+  'NoteError',
 ])
 
 /** @param args what follows `sus-data`; @returns the exit code */

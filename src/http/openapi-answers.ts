@@ -185,11 +185,15 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
     data: object({
       algorithm: { const: 'Ed25519' },
       public_key: text('32 bytes, base64.'),
-      signs: text('What is signed.'),
+      signs: text('What is signed of a report.'),
+      name: text('Name of the key in signed notes, and of the log.'),
+      verifier_key: text(
+        'Name, key id and key in one text: notes of releases and of the log are checked with it.',
+      ),
     }),
   },
   ReleaseListResponse: { data: list(ref('Release')) },
-  ReleaseDetailResponse: { data: ref('ReleaseManifest') },
+  ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: 'ReleaseDetailMeta' },
   OutlinesResponse: {
     data: { oneOf: [ref('OutlineTopology'), ref('OutlineCollection')] },
     meta: 'OutlinesMeta',

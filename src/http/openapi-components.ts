@@ -65,6 +65,12 @@ const GEOMETRY: Json = {
   ],
 }
 
+const OF_SIGNATURE = {
+  name: text('Name of the key.'),
+  key_id: text('Eight hex digits of name and key.'),
+  trusted: flag('The key is known here and made the signature; of other keys it was not checked.'),
+} as const
+
 const OF_OUTLINE = {
   id: { type: ['string', 'integer'] },
   'properties?': ref('OutlineProperties'),
@@ -94,6 +100,33 @@ export const SHARED: Readonly<Record<string, Json>> = {
   ReleaseMeta: object(
     { ...OF_RELEASE, 'notes?': NOTES },
     'What is said of an answer that one release gives.',
+  ),
+  ReleaseDetailMeta: object({
+    ...OF_ANSWER,
+    signatures: list(ref('ReleaseSignature'), 'Who signed the release (manifest.sig).'),
+    attestations: list(
+      ref('ReleaseAttestation'),
+      'Who imported the snapshots of the release again and got the same id.',
+    ),
+    log: orNull(ref('LogPlace')),
+  }),
+  ReleaseSignature: object(OF_SIGNATURE, 'A key that signed a release.'),
+  ReleaseAttestation: object({
+    ...OF_SIGNATURE,
+    time: text('When.'),
+    duckdb_version: text('DuckDB that made it again.'),
+    importer_version: text('Importer that made it again.'),
+    catalog_version: text('Catalog of that importer.'),
+    platform: text('System and processor.'),
+    note: text('The signed note.'),
+  }),
+  LogPlace: object(
+    {
+      origin: text('Name of the log.'),
+      index: integer('Number of the entry, from 0.'),
+      time: text('When the release was recorded.'),
+    },
+    'The entry of the log that names a release as made; log.tlog-proof is the proof.',
   ),
   OutlinesMeta: object({
     ...OF_RELEASE,

@@ -82,6 +82,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
 export const OPERATION_EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   getState: { ibge_code: 'RR' },
   getMunicipality: { ibge_code: '1400100' },
+  getLogTile: { path: '0/000.p/1' },
   getOutlines: { format: 'geojson' },
   listDimensionValues: { search: 'acre' },
   listMunicipalities: { search: 'boa vista' },

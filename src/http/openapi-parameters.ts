@@ -35,7 +35,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   health_region_code: 'Health region of the municipality, 5 digits.',
   health_macroregion_code: 'Health macro-region of the municipality, 4 digits.',
   release_id: 'Id of a release, as GET /v1/releases lists it.',
-  path: 'Path of a file as the manifest lists it, or manifest.json.',
+  path: 'Path of a file as the manifest lists it, manifest.json, or what is signed of it; of the log, level (or entries), place and width.',
   dimensionCode: 'Code of a dimension of the catalog.',
   level: 'municipality, health_region, health_macroregion, state or region.',
   detail: 'overview: coarser outlines, without names.',

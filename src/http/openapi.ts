@@ -113,6 +113,7 @@ const FORMS: Readonly<Record<string, Json>> = {
   'application/topo+json': ref('OutlineTopology'),
   'application/vnd.json-stat+json': ref('JsonStat'),
   'application/sql': TEXT,
+  'text/plain': TEXT,
 }
 /** Where an operation answers with something else in a form. */
 const OWN_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
@@ -207,7 +208,8 @@ function errorResponses(route: Route): Record<string, Json> {
           'overloaded',
           'query_timeout',
         ]
-  if (route.path.includes('{') || route.operation === 'getSigningKey') codes.push('not_found')
+  if (route.path.includes('{') || ['getSigningKey', 'getLogCheckpoint'].includes(route.operation))
+    codes.push('not_found')
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
   if (route.operation === 'getReleaseFile') codes.push('range_not_satisfiable')

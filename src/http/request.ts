@@ -10,6 +10,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Engine, ReleaseSource } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
+import type { Trust } from '../keys/trust.ts'
 import { type Cursor, decodeCursor } from '../query/cursor.ts'
 import type { Lookups } from '../query/lookup-batches.ts'
 import { componentId, type ReleaseView } from '../release/view.ts'
@@ -59,8 +60,8 @@ export interface ApiParts {
   /** Row files of open releases; null: the engine answers everything. */
   readonly rows: RowStore | null
   readonly cache: ResponseCache
-  /** The operator's public signing key (32 bytes, base64), or null where there is none. */
-  readonly publicKey: () => string | null
+  /** The keys whose signatures are known here. */
+  readonly trust: Trust
   readonly cursorSecret: Buffer
   /** @throws what the framework throws for a text that is no JSON */
   readonly parseJson: (text: string) => unknown
@@ -273,7 +274,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     reports: parts.reports,
     rows: parts.rows,
     releases: parts.releases,
-    publicKey: parts.publicKey,
+    trust: parts.trust,
     key: request.state.key,
     language: languageOf(headers['accept-language']),
     origin: originOf(headers),

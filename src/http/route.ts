@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
 import type { Key } from '../keys/keys.ts'
+import type { Trust } from '../keys/trust.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
@@ -104,8 +105,8 @@ export interface HandlerRequest {
   readonly reports: ReportPool
   /** Row files of open releases; null: the engine answers everything. */
   readonly rows: RowStore | null
-  /** The operator's public key (32 bytes, base64), or null where there is none. */
-  readonly publicKey: () => string | null
+  /** The keys whose signatures are known here. */
+  readonly trust: Trust
   readonly releases: ReleaseSource
   /** The release the request is answered from; null for routes that need none. */
   readonly view: ReleaseView | null

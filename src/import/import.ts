@@ -54,6 +54,8 @@ export interface ImportOptions {
   readonly withoutPopulation?: boolean
   /** Makes the row files of the releases as well. */
   readonly makesRows?: boolean
+  /** Gives the signature of a release, which stands beside its manifest; without it releases are not signed. */
+  readonly sign?: (releaseId: string) => string
 }
 
 export interface ImportResult {
@@ -154,6 +156,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             ...(built.territoryEdition === undefined ? {} : { territory_edition: built.territoryEdition }),
           },
           notesOf(built, found.acquisitions),
+          options.sign,
         )
       })
       prepared.push(made)
@@ -162,7 +165,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
 
     checkPopulation(releases.get('demography')?.manifest, options)
     onProgress('analytics')
-    const joined = await makeAnalytics(session, releasesDir, version, releases)
+    const joined = await makeAnalytics(session, options, version, releases)
     prepared.push(joined)
     if (options.makesRows === true) {
       onProgress('row files')
@@ -287,7 +290,7 @@ async function withStaging<Made>(
 
 function makeAnalytics(
   session: Session,
-  releasesDir: string,
+  { releasesDir, sign }: ImportOptions,
   version: string,
   releases: ReadonlyMap<Area, AreaRelease>,
 ): Promise<PreparedRelease> {
@@ -343,6 +346,7 @@ function makeAnalytics(
         census_year: demography?.manifest.census_year ?? null,
       },
       null,
+      sign,
     )
   })
 }

@@ -3,7 +3,7 @@
  * the process. It is made whole or not at all, and takes no block of a disk that is full.
  *
  * In: the file and what to do while holding its lock. Out: what that returned. A lock whose process has ended, or that is
- * older than any honest change, is broken. Absent on purpose: locks between machines; a file of keys belongs to one.
+ * older than any honest change, is broken. Absent on purpose: locks between machines; a folder of releases is changed by one.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -27,7 +27,7 @@ const STALE_MS = 30_000
 export function withFileLock<Result>(file: string, change: (assertHeld: () => void) => Result): Result {
   const lock = `${file}.lock`
   const token = `${process.pid} ${randomUUID()}`
-  takeLock(lock, token)
+  takeLock(file, lock, token)
   try {
     return change(() => {
       if (readLock(lock) !== token) throw new KeysError(`Another command took over ${lock}; try again.`)
@@ -37,7 +37,7 @@ export function withFileLock<Result>(file: string, change: (assertHeld: () => vo
   }
 }
 
-function takeLock(lock: string, token: string): void {
+function takeLock(file: string, lock: string, token: string): void {
   const started = Date.now()
   for (;;) {
     try {
@@ -48,7 +48,7 @@ function takeLock(lock: string, token: string): void {
     }
     if (isStale(lock)) rmSync(lock, { force: true })
     else if (Date.now() - started > GIVE_UP_MS)
-      throw new KeysError(`Another command is changing the keys; if none is, remove ${lock} and try again.`)
+      throw new KeysError(`Another command is changing ${file}; if none is, remove ${lock} and try again.`)
     else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_MS)
   }
 }

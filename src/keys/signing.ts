@@ -1,20 +1,23 @@
 /**
  * The operator's signing key: Ed25519, in a file of its own (PKCS#8 PEM, mode 0600).
  *
- * A report's fingerprint is signed where the file is there; where it is not, reports say that they are not signed. The
- * public key is handed out raw (32 bytes, base64), as other libraries take it.
+ * It signs a report's fingerprint, releases, and the log of releases; where the file is not there, nothing is signed and there
+ * is no log. The public key is handed out raw (32 bytes, base64) and with its name in signed notes, as other libraries take it.
  */
 import {
+  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
   sign as signBytes,
-  verify as verifyBytes,
 } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type NoteSigner, SPKI_PREFIX, signatureLineOf, verifierOf } from '../trust/note.ts'
 import { KeysError } from './keys-error.ts'
+
+export { isSignedBy } from '../trust/note.ts'
 
 export interface Signed {
   /** 32 bytes, base64. */
@@ -22,9 +25,6 @@ export interface Signed {
   /** 64 bytes, base64. */
   readonly value: string
 }
-
-/** The bytes before the 32 of an Ed25519 key in its SPKI form. */
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Makes a key. @returns its public half; @throws KeysError when the file is there already */
 export function createSigningKey(file: string): string {
@@ -82,13 +82,22 @@ export function readPublicKey(file: string): string | null {
   return key === null ? null : rawKey(createPublicKey(key))
 }
 
-/** @returns whether a signature over a fingerprint was made by the private half of a public key */
-export function isSignedBy(publicKey: string, fingerprint: string, value: string): boolean {
-  try {
-    const der = Buffer.concat([SPKI_PREFIX, Buffer.from(publicKey, 'base64')])
-    const key = createPublicKey({ key: der, type: 'spki', format: 'der' })
-    return verifyBytes(null, Buffer.from(fingerprint), key, Buffer.from(value, 'base64'))
-  } catch {
-    return false
+/**
+ * The same key as a signer of notes: of releases, of checkpoints of the log, of attestations.
+ * @param name of the key in notes, and of the log; null makes one of the public key
+ * @returns null where there is no key
+ */
+export function loadNoteSigner(file: string, name: string | null): NoteSigner | null {
+  const key = readKey(file)
+  if (key === null) return null
+  const publicKey = rawKey(createPublicKey(key))
+  const verifier = verifierOf(name ?? nameOf(publicKey), publicKey)
+  return {
+    verifier,
+    signatureLine: (text) => signatureLineOf(verifier, signBytes(null, Buffer.from(text), key)),
   }
 }
+
+/** A name that no other key has, for operators who give none. */
+const nameOf = (publicKey: string): string =>
+  `sus-data/${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 16)}`

@@ -10,8 +10,9 @@ import { canonicalJson, digestJson } from './digest.ts'
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** Relative, forward slashes, no dot segments: a manifest can never name a file outside its folder. */
 const filePath = z.string().regex(/^[a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet$/)
-/** What may be asked for of a release: a file that the manifest lists, or the manifest. */
-export const RELEASE_FILE = /^([a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet|manifest\.json)$/
+/** What may be asked for of a release: a file that the manifest lists, the manifest, or what is signed of it. */
+export const RELEASE_FILE =
+  /^([a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet|manifest\.(json|sig)|log\.tlog-proof|attestations\/[0-9a-f]{8}\.note)$/
 const period = z.number().int().min(190001).max(299912)
 
 export const fileSchema = z.strictObject({

@@ -10,13 +10,19 @@ import { writePointer } from './writer.ts'
 
 const LOG = 'promotions.log'
 
-/** The caller has verified the release. @param forced why a release is promoted that fails a promotion check */
+/**
+ * The caller has verified the release.
+ * @param forced why a release is promoted that fails a promotion check
+ * @param record called before the pointer moves, where it moves: what it throws stops the promotion
+ */
 export async function promoteRelease(
   releasesDir: string,
   id: string,
   forced: string | null = null,
+  record: (before: string | null) => void = () => undefined,
 ): Promise<void> {
   const before = await readPointer(releasesDir)
+  if (before !== id) record(before)
   // The line is written first: rollback ignores a line without a promotion, but needs one for every promotion.
   if (before !== id)
     await appendFile(

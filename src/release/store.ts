@@ -22,6 +22,8 @@ const POINTER = 'current.json'
 
 export interface StoreOptions {
   readonly releasesDir: string
+  /** Called with a release that is whole. A throw refuses it. */
+  readonly checkTrust?: (releaseId: string) => unknown
   /** Called before a release is verified; may begin what `prepare` waits for. */
   readonly onOpening?: (releaseId: string) => void
   /** Runs before a view becomes current or is handed out: the engine opens it here. A throw refuses the release. */
@@ -69,7 +71,12 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const verified = (id: string): Promise<Manifest | null> => {
     let manifest = manifests.get(id)
     if (manifest === undefined) {
-      manifest = verifyRelease(releasesDir, id).catch((error) => refuse(id, error))
+      manifest = verifyRelease(releasesDir, id)
+        .then((whole) => {
+          options.checkTrust?.(id)
+          return whole
+        })
+        .catch((error) => refuse(id, error))
       manifests.set(id, manifest)
       // A refused release may be repaired (copied again): only a success is cached.
       manifest.then((value) => (value === null ? manifests.delete(id) : problems.delete(id)))

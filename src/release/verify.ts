@@ -9,6 +9,9 @@ import { join, relative, sep } from 'node:path'
 import { digestFile } from './digest.ts'
 import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
 
+/** Files that say something of a release from outside its hash: who signed it, that it is in the log, who made it again. */
+export const TRUST_FILE = /^(manifest\.sig|log\.tlog-proof|attestations\/[0-9a-f]{8}\.note)$/
+
 /** Why a release is refused. `file` is relative to the release's folder. */
 export class ReleaseRefused extends Error {
   readonly releaseId: string
@@ -34,8 +37,8 @@ export async function verifyRelease(releasesDir: string, id: string): Promise<Ma
   if (listed.size !== manifest.files.length)
     throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
   for (const path of await listFiles(folder, id)) {
-    if (path !== 'manifest.json' && path !== 'acquisition.json' && !listed.has(path))
-      throw new ReleaseRefused(id, path, 'is not in the manifest')
+    if (path === 'manifest.json' || path === 'acquisition.json' || TRUST_FILE.test(path)) continue
+    if (!listed.has(path)) throw new ReleaseRefused(id, path, 'is not in the manifest')
   }
   for (const [dataset, entry] of Object.entries(manifest.datasets)) {
     const files = manifest.files.filter((file) => file.path.startsWith(`${dataset}/`))

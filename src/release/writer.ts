@@ -48,14 +48,20 @@ export interface PreparedRelease {
   readonly staging: string
 }
 
-/** @returns the manifest with its id, written (with acquisition.json beside it, outside the hash) into the staging folder */
+/**
+ * @param sign gives the content of manifest.sig; null: the release is not signed
+ * @returns the manifest with its id, written (with acquisition.json and manifest.sig beside it, outside the hash) into the staging folder
+ */
 export async function prepareRelease(
   staging: string,
   body: Omit<Manifest, 'release_id'>,
   acquisition: unknown,
+  sign: ((releaseId: string) => string) | null = null,
 ): Promise<PreparedRelease> {
   const manifest: Manifest = { ...body, release_id: releaseIdOf(body) }
   await writeFile(join(staging, 'manifest.json'), manifestText(manifest))
+  if (sign !== null)
+    await writeFile(join(staging, 'manifest.sig'), sign(manifest.release_id), { flush: true })
   if (acquisition !== null)
     await writeFile(join(staging, 'acquisition.json'), `${JSON.stringify(acquisition, null, 2)}\n`)
   return { manifest, staging }

@@ -33,6 +33,8 @@ import { createXlsxWriter } from './xlsx.ts'
 
 export interface ReportParts extends Omit<AnswerParts, 'owner'> {
   readonly sign: Sign | null
+  /** Proof that the release is in the log; made with the release, so that a report's bytes repeat however the log grows. */
+  readonly logProof?: string | null
 }
 
 export interface BuiltReport {
@@ -71,14 +73,24 @@ async function writeTable(
   title: string | null,
   format: ReportFormat,
   file: string,
-  { view, language, sign }: ReportParts,
+  { view, language, sign, logProof }: ReportParts,
 ): Promise<BuiltReport> {
   const sink = await FileSink.create(file)
   try {
     const writer = createWriter(format, sink, prepared, columns, language)
     const digest = createHash('sha256').update(csvHeader(columns))
     const describe = (tableSha256: string): ReturnType<typeof describeReport> =>
-      describeReport({ prepared, summary, view, columns, title, language, tableSha256, sign })
+      describeReport({
+        prepared,
+        summary,
+        view,
+        columns,
+        title,
+        language,
+        tableSha256,
+        sign,
+        logProof: logProof ?? null,
+      })
     await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
     for await (const batch of batches) {
       digest.update(batch.cells.map((cells) => csvLine(cells, columns)).join(''))

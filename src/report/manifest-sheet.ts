@@ -19,6 +19,7 @@ const JSON_FIELDS: ReadonlySet<string> = new Set([
   'row_count',
   'notes',
   'signature',
+  'log_proof',
 ])
 
 const CITATION_FIELDS = ['citation.abnt', 'citation.bibtex']
@@ -37,6 +38,7 @@ export function describeManifest(manifest: ReportManifest): string[][] {
   )
   const rows = names.flatMap((name) => {
     const value = flat[name]
+    if (value === undefined) return []
     const text = JSON_FIELDS.has(name) ? canonicalJson(value) : String(value ?? '')
     const pieces = text.match(PIECE) ?? ['']
     return pieces.map((piece) => [name, piece])

@@ -52,6 +52,8 @@ export const reportManifestSchema = z.strictObject({
   signature: z
     .strictObject({ algorithm: z.literal('Ed25519'), public_key: z.string(), value: z.string() })
     .nullable(),
+  /** C2SP tlog-proof that the release is in the operator's log; absent where there was no log, and in reports of before. */
+  log_proof: z.string().optional(),
   how_to_verify: z.string(),
   manifest_sha256: sha256,
 })
@@ -69,10 +71,11 @@ interface ManifestInput {
   readonly language: Language
   readonly tableSha256: string
   readonly sign: Sign | null
+  readonly logProof: string | null
 }
 
 export function describeReport(input: ManifestInput): ReportManifest {
-  const { prepared, summary, view, columns, title, language, tableSha256, sign } = input
+  const { prepared, summary, view, columns, title, language, tableSha256, sign, logProof } = input
   const signature = sign?.(summary.fingerprint) ?? null
   return sealManifest({
     format: 'sus-data-report-1',
@@ -92,6 +95,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     notes: [...summary.notes],
     citation: { ...summary.citation },
     signature: signature === null ? null : { algorithm: 'Ed25519', ...signature },
+    ...(logProof === null ? {} : { log_proof: logProof }),
     how_to_verify: 'sus-data verify-report FILE',
   })
 }

@@ -11,6 +11,9 @@ import { CAPABILITIES } from '../model/capabilities.ts'
 import { fingerprintOf } from '../query/fingerprint.ts'
 import { sha256Hex } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
+import { checkProof, parseProof } from '../trust/checkpoint.ts'
+import { decodeEntry } from '../trust/log-entry.ts'
+import { NoteError, type Verifier } from '../trust/note.ts'
 import { openTable, type ReportTable } from './build.ts'
 import { csvHeader, csvLine, csvText } from './csv.ts'
 import { digestManifest } from './manifest.ts'
@@ -46,6 +49,37 @@ export function checkContent(report: ReadReport, isSigned: CheckSignature): stri
   if (signature !== null && !isSigned(signature.public_key, fingerprint, signature.value))
     found.push('the signature was not made by the key it names over this fingerprint')
   return found
+}
+
+/** Where the log names the release of a report. */
+export interface LogPlace {
+  readonly origin: string
+  readonly index: number
+  readonly time: string
+  /** One of the known keys has signed the log. */
+  readonly trusted: boolean
+}
+
+/**
+ * Checks, offline, that the operator's log names the release: by the proof that the report carries.
+ * @param known keys of logs; @param isDemanded the report must carry a proof that one of them has signed
+ * @returns the place, or null where the report has no proof and needs none; @throws NoteError that says what is wrong
+ */
+export function checkLogProof(
+  { release_id, log_proof }: ReadReport['manifest'],
+  known: readonly Verifier[],
+  isDemanded: boolean,
+): LogPlace | null {
+  if (log_proof === undefined) {
+    if (isDemanded) throw new NoteError('is missing')
+    return null
+  }
+  const proof = parseProof(log_proof)
+  const { origin, trusted } = checkProof(proof, known, isDemanded)
+  const entry = decodeEntry(proof.entry)
+  if (entry?.kind !== 'release' || entry.release_id !== release_id)
+    throw new NoteError('is not of the release of this report')
+  return { origin, index: proof.index, time: entry.time, trusted }
 }
 
 /** Byte order, as the statement's: by code points, not by UTF-16 units. */

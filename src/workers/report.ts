@@ -1,9 +1,11 @@
 /** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
+import { join } from 'node:path'
 import { createEngine } from '../engine/duckdb/engine.ts'
 import { AppError } from '../errors.ts'
 import { loadSigner } from '../keys/signing.ts'
 import { buildReport } from '../report/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
+import { PROOF_FILE, readOrNull } from '../trust/release-notes.ts'
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 // Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
@@ -35,6 +37,7 @@ process.on('message', async (message: ToWorker) => {
       capabilities: job.capabilities,
       language: job.language,
       sign: loadSigner(settings.signingKeyFile),
+      logProof: readOrNull(join(settings.releasesDir, job.view.id, PROOF_FILE)),
       signal: controller.signal,
     })
     answer({ kind: 'built', id, report })

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { describeApi } from '../../src/http/openapi.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
-import { createSigningKey } from '../../src/keys/signing.ts'
+import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
+import { createRecorder } from '../../src/trust/recorder.ts'
 import { openClient } from '../fixtures/client.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -32,6 +33,8 @@ const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
 createSigningKey(client.signingKeyFile)
+const signer = loadNoteSigner(client.signingKeyFile, null)
+if (signer !== null) createRecorder(small.releasesDir, signer).recordReleases([small.result.analytics])
 /** As the link of listReleases says. */
 const releases = (await client.get('/v1/releases')).body.data
 const release: string = releases[0].release_id

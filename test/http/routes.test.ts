@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { describeApi } from '../../src/http/openapi.ts'
 import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
-import { createSigningKey } from '../../src/keys/signing.ts'
+import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
+import { createRecorder } from '../../src/trust/recorder.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
 import { secondRing } from '../fixtures/rings.ts'
@@ -37,6 +38,7 @@ const urlOf = (route: Route): string =>
   `${fillPath(route)}${LINKED.has(route.path) && methodOf(route) === 'GET' ? `?q=${encodeURIComponent(JSON.stringify(BODY))}` : ''}`
 const fillPath = ({ path }: Route): string =>
   path
+    .replace('/log/tile/{path}', '/log/tile/0/000.p/1')
     .replace(
       '{cnes_code}/equipment-inventory/{category_code}/{equipment_code}',
       `${piece.cnes_code}/equipment-inventory/${piece.category_code}/${piece.equipment_code}`,
@@ -64,6 +66,8 @@ const isFile = ({ response }: Route): boolean =>
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 ajv.addSchema(describeApi(ROUTES), 'api')
 createSigningKey(client.signingKeyFile)
+const signer = loadNoteSigner(client.signingKeyFile, null)
+if (signer !== null) createRecorder(small.releasesDir, signer).recordReleases([small.result.analytics])
 
 function isProblem(t: Test, reply: Reply, status: number, code: string): void {
   t.equal(reply.status, status, `${status}`)

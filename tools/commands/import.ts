@@ -6,6 +6,7 @@ import { type Command, numberOption, textOption, UsageError } from '../command.t
 import { createProgress } from '../progress.ts'
 import { reportLines } from '../promotion/checks.ts'
 import { checkPromotion } from '../promotion/run.ts'
+import { openRecorder, withComponents } from '../recorder.ts'
 import { rowLines } from '../row-lines.ts'
 
 export const command: Command = {
@@ -33,7 +34,10 @@ export const command: Command = {
     const isJson = args.values.json === true
     const progress = createProgress({ silent: isJson })
     const threads = numberOption(args, 'threads', { min: 1, max: 256, whole: true })
-    const releasesDir = resolve(textOption(args, 'releases') ?? readSettings().releasesDir)
+    const settings = readSettings()
+    const releasesDir = resolve(textOption(args, 'releases') ?? settings.releasesDir)
+    // Before the files are read: what could not be recorded is not made.
+    const recorder = openRecorder(releasesDir, settings)
     try {
       const result = await importPaths(
         args.positionals.map((path) => resolve(path)),
@@ -44,11 +48,13 @@ export const command: Command = {
           ...(threads === undefined ? {} : { threads }),
           withoutPopulation: args.values['without-population'] === true,
           makesRows: true,
+          ...(recorder === null ? {} : { sign: recorder.sign }),
           onProgress: (step) => progress.step(step),
         },
       )
       progress.stop()
       const { cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, rowFiles } = result
+      recorder?.recordReleases(await withComponents(releasesDir, analytics))
       if (isJson)
         process.stdout.write(
           `${JSON.stringify({ cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,

@@ -1,6 +1,6 @@
 /** `sus-data keys`: make, list, revoke and rotate API keys. The secret of a key is printed once, when it is made. */
 import { createKey, type KeyInfo, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/keys/keys.ts'
-import { createSigningKey, readPublicKey } from '../../src/keys/signing.ts'
+import { createSigningKey, loadNoteSigner, readPublicKey } from '../../src/keys/signing.ts'
 import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
@@ -112,22 +112,25 @@ function rotate(file: string, args: ParsedArgs, id: string): ReturnType<Action['
   return showNew(file, key, [`The old key ${id} works until ${old?.expires_at}.`], { replaces: id })
 }
 
-/** The key that signs reports: `create` makes it, `show` prints its public half. */
+/** The key that signs reports, releases and their log: `create` makes it, `show` prints its public half. */
 function signing(_file: string, _args: ParsedArgs, what: string): ReturnType<Action['run']> {
-  const { signingKeyFile } = readSettings()
+  const { signingKeyFile, signingName } = readSettings()
   if (what !== 'create' && what !== 'show') throw new UsageError('keys signing takes create or show')
   const key = what === 'create' ? createSigningKey(signingKeyFile) : readPublicKey(signingKeyFile)
   if (key === null) throw new UsageError('there is no signing key; keys signing create makes one')
+  const verifierKey = loadNoteSigner(signingKeyFile, signingName)?.verifier.verifierKey ?? null
   return {
-    json: { algorithm: 'Ed25519', public_key: key, file: signingKeyFile },
+    json: { algorithm: 'Ed25519', public_key: key, verifier_key: verifierKey, file: signingKeyFile },
     lines: [
       ...(what === 'create'
         ? [
-            `${signingKeyFile} is made (mode 0600); reports are signed from now on. Keep a copy in a safe place.`,
+            `${signingKeyFile} is made (mode 0600); reports and releases are signed from now on. Keep a copy in a safe place.`,
           ]
         : []),
       'The public key (Ed25519, 32 bytes, base64), for those who check reports:',
       key,
+      'The same with its name, for those who check releases and their log (SUS_TRUSTED_KEYS, --key, --log-key):',
+      verifierKey ?? '',
     ],
   }
 }

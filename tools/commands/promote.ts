@@ -7,9 +7,11 @@ import { promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { makeRows } from '../../src/rows/make.ts'
 import { readSettings } from '../../src/settings.ts'
+import { checkTrust } from '../../src/trust/release-notes.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 import { reportLines } from '../promotion/checks.ts'
 import { checkPromotion } from '../promotion/run.ts'
+import { openRecorder, withComponents } from '../recorder.ts'
 import { rowLines } from '../row-lines.ts'
 
 const LOW_PRIORITY = 10
@@ -32,11 +34,15 @@ export const command: Command = {
     const [id, ...more] = args.positionals
     if (id === undefined || more.length > 0)
       throw new UsageError('promote takes the id of one analytics release')
-    const { releasesDir } = readSettings()
+    const settings = readSettings()
+    const { releasesDir } = settings
+    const recorder = openRecorder(releasesDir, settings)
     const manifest = await verifyRelease(releasesDir, id)
     if (manifest.area !== 'analytics')
       throw new UsageError(`${id} is a ${manifest.area} release; promote the analytics release that joins it`)
     for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
+    const releaseIds = await withComponents(releasesDir, id)
+    for (const each of releaseIds) checkTrust(releasesDir, each, settings.trustedKeys)
     const reason = textOption(args, 'force')?.replaceAll(/\s+/g, ' ').trim()
     if (reason === '') throw new UsageError('--force needs a reason')
     const report = await checkPromotion(releasesDir, id)
@@ -44,7 +50,11 @@ export const command: Command = {
     // Before it is in service: a server opens what is there then.
     const made = isPromoted ? await makeRows(releasesDir, id) : {}
     for (const line of rowLines(made)) process.stderr.write(`${line}\n`)
-    if (isPromoted) await promoteRelease(releasesDir, id, report.met ? null : (reason ?? null))
+    const forced = report.met ? null : (reason ?? null)
+    if (isPromoted)
+      await promoteRelease(releasesDir, id, forced, (previous) =>
+        recorder?.recordPromotion({ releaseIds, previous, forced: forced !== null }),
+      )
     const { checks, ...rest } = report
     process.stdout.write(
       args.values.json === true

@@ -2,7 +2,9 @@
 import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
+import { checkTrust } from '../../src/trust/release-notes.ts'
 import { type Command, UsageError } from '../command.ts'
+import { openRecorder, withComponents } from '../recorder.ts'
 
 export const command: Command = {
   name: 'rollback',
@@ -10,12 +12,18 @@ export const command: Command = {
   usage: ['rollback'],
   options: {},
   async run() {
-    const { releasesDir } = readSettings()
+    const settings = readSettings()
+    const { releasesDir } = settings
+    const recorder = openRecorder(releasesDir, settings)
     const id = await previousRelease(releasesDir)
     if (id === null) throw new UsageError('no release was in service before this one')
     const manifest = await verifyRelease(releasesDir, id)
     for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
-    await promoteRelease(releasesDir, id)
+    const releaseIds = await withComponents(releasesDir, id)
+    for (const each of releaseIds) checkTrust(releasesDir, each, settings.trustedKeys)
+    await promoteRelease(releasesDir, id, null, (previous) =>
+      recorder?.recordPromotion({ releaseIds, previous, forced: false }),
+    )
     process.stdout.write(`promoted ${id}\n`)
     return 0
   },

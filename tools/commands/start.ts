@@ -66,7 +66,9 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
   const { DEFAULT_MAX_REJECTED, importPaths } = await import('../../src/import/import.ts')
   const { verifyRelease } = await import('../../src/release/verify.ts')
   const { promoteRelease } = await import('../../src/release/promote.ts')
+  const { openRecorder, withComponents } = await import('../recorder.ts')
   mkdirSync(settings.releasesDir, { recursive: true })
+  const recorder = openRecorder(settings.releasesDir, settings)
   const snapshots = await mkdtemp(join(settings.releasesDir, '.demo-'))
   const progress = createProgress({ silent: false, steps: DEMONSTRATION_STEPS })
   const startedAt = Date.now()
@@ -84,12 +86,17 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
       releasesDir: settings.releasesDir,
       maxRejected: DEFAULT_MAX_REJECTED,
       makesRows: true,
+      ...(recorder === null ? {} : { sign: recorder.sign }),
       onProgress: (step) => progress.step(`import: ${step}`),
     })
     progress.step('verify')
     for (const id of [demography, cnes, sih, analytics])
       if (id !== null) await verifyRelease(settings.releasesDir, id)
-    await promoteRelease(settings.releasesDir, analytics)
+    const releaseIds = await withComponents(settings.releasesDir, analytics)
+    recorder?.recordReleases(releaseIds)
+    await promoteRelease(settings.releasesDir, analytics, null, (previous) =>
+      recorder?.recordPromotion({ releaseIds, previous, forced: false }),
+    )
     progress.stop()
     process.stderr.write(
       `The demonstration is made: invented data, ${Math.round((Date.now() - startedAt) / 1000)} s.\n`,

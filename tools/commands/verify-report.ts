@@ -1,15 +1,17 @@
 /**
- * `sus-data verify-report`: recomputes a report's digests from its cells, checks its signature, runs its query again.
+ * `sus-data verify-report`: recomputes a report's digests from its cells, checks its signature and its proof, runs its query again.
  *
  * Needs no server. Prints `reproduced` and exits 0, or prints the first difference and exits 1. Where the release is not
  * in the folder, the content is checked and the answer is `whole, not replayed`.
  */
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
+import { createTrust } from '../../src/keys/trust.ts'
 import { openStore } from '../../src/release/store.ts'
 import { readReport } from '../../src/report/read.ts'
-import { checkContent, replay } from '../../src/report/verify.ts'
-import { readSettings } from '../../src/settings.ts'
+import { checkContent, checkLogProof, type LogPlace, replay } from '../../src/report/verify.ts'
+import { readSettings, type Settings } from '../../src/settings.ts'
+import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
 interface Verdict {
@@ -18,13 +20,15 @@ interface Verdict {
   readonly fingerprint: string
   readonly rows: number
   readonly signed_by: string | null
+  /** Where the operator's log names the release, by the proof in the report; null where it has none. */
+  readonly log: LogPlace | null
   readonly differences: readonly string[]
 }
 
 export const command: Command = {
   name: 'verify-report',
   summary: 'Check a report: its digests, its signature, and its query on the release.',
-  usage: ['verify-report FILE [--releases DIR] [--key PUBLIC_KEY] [--json]'],
+  usage: ['verify-report FILE [--releases DIR] [--key PUBLIC_KEY] [--log-key VERIFIER_KEY] [--json]'],
   options: {
     releases: {
       type: 'string',
@@ -36,6 +40,11 @@ export const command: Command = {
       value: 'PUBLIC_KEY',
       help: 'Ed25519 key (base64) that must have signed the report.',
     },
+    'log-key': {
+      type: 'string',
+      value: 'VERIFIER_KEY',
+      help: 'Key of the log (name+id+key) that must prove that the release is in it.',
+    },
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
@@ -43,19 +52,30 @@ export const command: Command = {
     if (file === undefined || more.length > 0) throw new UsageError('verify-report takes one FILE')
     const settings = readSettings()
     const releasesDir = textOption(args, 'releases') ?? settings.releasesDir
-    const verdict = await verifyReport(file, releasesDir, textOption(args, 'key') ?? null, settings)
+    const logKeyText = textOption(args, 'log-key')
+    const logKey = logKeyText === undefined ? null : parseVerifier(logKeyText)
+    if (logKeyText !== undefined && logKey === null)
+      throw new UsageError('--log-key is no verifier key, such as keys signing show prints: name+id+key')
+    const key = textOption(args, 'key') ?? null
+    const verdict = await verifyReport(file, releasesDir, key, settings, logKey)
     process.stdout.write(args.values.json === true ? `${JSON.stringify(verdict)}\n` : describe(file, verdict))
     return verdict.verdict === 'differs' ? 1 : 0
   },
 }
 
-/** @param key Ed25519 key (base64) that must have signed the report, or null; @throws ReportUnreadable */
+/**
+ * @param key Ed25519 key (base64) that must have signed the report, or null
+ * @param logKey key that must have signed the log in which the report's release is, or null
+ * @throws ReportUnreadable
+ */
 export async function verifyReport(
   file: string,
   releasesDir: string,
   key: string | null,
-  { duckdbMemory, duckdbThreads, reportTimeoutMs }: ReturnType<typeof readSettings>,
+  settings: Settings,
+  logKey: Verifier | null = null,
 ): Promise<Verdict> {
+  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = settings
   const report = await readReport(file)
   const { manifest } = report
   const content = checkContent(report, isSignedBy)
@@ -63,6 +83,13 @@ export async function verifyReport(
     content.push(
       manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
     )
+  let log: LogPlace | null = null
+  try {
+    log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error
+    content.push(`the proof that the release is in the log (log_proof) ${error.message}`)
+  }
   const engine = await createEngine({
     releasesDir,
     memory: duckdbMemory,
@@ -88,6 +115,7 @@ export async function verifyReport(
       fingerprint: manifest.fingerprint,
       rows: report.rows.length,
       signed_by: manifest.signature?.public_key ?? null,
+      log,
       differences,
     }
   } finally {
@@ -97,7 +125,7 @@ export async function verifyReport(
 }
 
 function describe(file: string, verdict: Verdict): string {
-  const { release_id, fingerprint, rows, signed_by, differences } = verdict
+  const { release_id, fingerprint, rows, signed_by, log, differences } = verdict
   const lines = {
     reproduced: [
       'reproduced',
@@ -113,6 +141,11 @@ function describe(file: string, verdict: Verdict): string {
   const signature =
     verdict.verdict === 'differs'
       ? []
-      : [signed_by === null ? 'The report is not signed.' : `Signed by the key ${signed_by}.`]
+      : [
+          signed_by === null ? 'The report is not signed.' : `Signed by the key ${signed_by}.`,
+          log === null
+            ? 'It carries no proof that the release is in a log.'
+            : `The release is entry ${log.index} of the log ${log.origin}, of ${log.time}${log.trusted ? '' : '; the key of the log was not checked (--log-key)'}.`,
+        ]
   return `${[...lines, ...signature].join('\n')}\n`
 }

@@ -1,12 +1,16 @@
-/** `sus-data verify`: every digest, schema, count and named check of releases; exit 1 naming the first file and reason. */
+/**
+ * `sus-data verify`: every digest, schema, count, named check and signature of releases; exit 1 naming the first file and reason.
+ */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkRelease } from '../../src/import/check-release.ts'
+import { createTrust } from '../../src/keys/trust.ts'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { checkRowFiles } from '../../src/rows/derived.ts'
 import { readSettings } from '../../src/settings.ts'
+import { checkTrust, readSignatures, type Signature } from '../../src/trust/release-notes.ts'
 import type { Command } from '../command.ts'
 
 export const command: Command = {
@@ -15,7 +19,9 @@ export const command: Command = {
   usage: ['verify [ID…]'],
   options: { json: { type: 'boolean', help: 'Print JSON.' } },
   async run(args) {
-    const { releasesDir } = readSettings()
+    const settings = readSettings()
+    const { releasesDir, trustedKeys } = settings
+    const known = createTrust(settings).known()
     const ids =
       args.positionals.length > 0
         ? args.positionals
@@ -24,14 +30,16 @@ export const command: Command = {
     try {
       for (const id of ids) {
         const { files, checks } = await checkRelease(releasesDir, id, scratch)
+        const signatures = readSignatures(releasesDir, id, known)
+        checkTrust(releasesDir, id, trustedKeys)
         const { good, problems } = await checkRowFiles(releasesDir, await readManifest(releasesDir, id), true)
         // They are no part of the release: what is wrong with them is said, and can be made again.
         for (const { dataset, reason } of problems)
           process.stderr.write(`${id}: ${dataset} ${reason}; sus-data rows ${id} makes row files\n`)
         process.stdout.write(
           args.values.json === true
-            ? `${JSON.stringify({ release_id: id, verified: true, row_files: good.length })}\n`
-            : `${id}: verified, ${files.length} files, ${checks.length} checks${good.length === 0 ? '' : `, ${good.length} row files`}\n`,
+            ? `${JSON.stringify({ release_id: id, verified: true, row_files: good.length, signatures })}\n`
+            : `${id}: verified, ${files.length} files, ${checks.length} checks${good.length === 0 ? '' : `, ${good.length} row files`}${describeSignatures(signatures)}\n`,
         )
       }
       return 0
@@ -39,4 +47,14 @@ export const command: Command = {
       await rm(scratch, { recursive: true, force: true })
     }
   },
+}
+
+/** Of keys that are not known here, nobody can say whether they signed. */
+function describeSignatures(signatures: readonly Signature[]): string {
+  const trusted = signatures.filter((signature) => signature.trusted).map(({ name }) => name)
+  const others = signatures.filter((signature) => !signature.trusted).map(({ name }) => name)
+  return [
+    ...(trusted.length === 0 ? [] : [`, signed by ${trusted.join(', ')}`]),
+    ...(others.length === 0 ? [] : [`, not checked: signatures of ${others.join(', ')}`]),
+  ].join('')
 }

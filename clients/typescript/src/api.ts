@@ -72,7 +72,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The manifest of a release.
+         * The manifest of a release, and in meta who signed it, who made it again, and its entry in the log.
          * @description Needs any valid key.
          */
         get: operations["getRelease"];
@@ -152,10 +152,50 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of a release as it is: a Parquet file the manifest lists, or manifest.json; parts by Range.
+         * A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.
          * @description Needs any valid key.
          */
         get: operations["getReleaseFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/log/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The signed size and root of the log of releases made and promoted (C2SP tlog-checkpoint).
+         * @description Needs no key.
+         */
+        get: operations["getLogCheckpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/log/tile/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A tile of hashes (0/000.p/3) or a bundle of entries (entries/000.p/3) of the log (C2SP tlog-tiles).
+         * @description Needs no key.
+         */
+        get: operations["getLogTile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2422,6 +2462,15 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The entry of the log that names a release as made; log.tlog-proof is the proof. */
+        LogPlace: {
+            /** @description Name of the log. */
+            origin: string;
+            /** @description Number of the entry, from 0. */
+            index: number;
+            /** @description When the release was recorded. */
+            time: string;
+        };
         MemberPagination: {
             /** @description Members of a page. */
             limit: number;
@@ -2879,13 +2928,44 @@ export interface components {
             /** @description In service. */
             promoted: boolean;
         };
+        ReleaseAttestation: {
+            /** @description Name of the key. */
+            name: string;
+            /** @description Eight hex digits of name and key. */
+            key_id: string;
+            /** @description The key is known here and made the signature; of other keys it was not checked. */
+            trusted: boolean;
+            /** @description When. */
+            time: string;
+            /** @description DuckDB that made it again. */
+            duckdb_version: string;
+            /** @description Importer that made it again. */
+            importer_version: string;
+            /** @description Catalog of that importer. */
+            catalog_version: string;
+            /** @description System and processor. */
+            platform: string;
+            /** @description The signed note. */
+            note: string;
+        };
         /** @description Area → release that an analytics release joins; null where it has none. */
         ReleaseComponents: {
             [key: string]: string | null;
         };
+        ReleaseDetailMeta: {
+            /** @description Version of the program. */
+            version: string;
+            /** @description Of the request, as in the log of the server. */
+            request_id: string;
+            /** @description Who signed the release (manifest.sig). */
+            signatures: components["schemas"]["ReleaseSignature"][];
+            /** @description Who imported the snapshots of the release again and got the same id. */
+            attestations: components["schemas"]["ReleaseAttestation"][];
+            log: components["schemas"]["LogPlace"] | null;
+        };
         ReleaseDetailResponse: {
             data: components["schemas"]["ReleaseManifest"];
-            meta: components["schemas"]["Meta"];
+            meta: components["schemas"]["ReleaseDetailMeta"];
         };
         ReleaseListResponse: {
             data: components["schemas"]["Release"][];
@@ -2982,6 +3062,15 @@ export interface components {
             /** @description What to know of the answer, such as what was not collected. */
             notes?: string[];
         };
+        /** @description A key that signed a release. */
+        ReleaseSignature: {
+            /** @description Name of the key. */
+            name: string;
+            /** @description Eight hex digits of name and key. */
+            key_id: string;
+            /** @description The key is known here and made the signature; of other keys it was not checked. */
+            trusted: boolean;
+        };
         ReportManifest: {
             /** @constant */
             format: "sus-data-report-1";
@@ -3022,6 +3111,7 @@ export interface components {
                 public_key: string;
                 value: string;
             } | null;
+            log_proof?: string;
             how_to_verify: string;
             manifest_sha256: string;
         };
@@ -3057,8 +3147,12 @@ export interface components {
                 algorithm: "Ed25519";
                 /** @description 32 bytes, base64. */
                 public_key: string;
-                /** @description What is signed. */
+                /** @description What is signed of a report. */
                 signs: string;
+                /** @description Name of the key in signed notes, and of the log. */
+                name: string;
+                /** @description Name, key id and key in one text: notes of releases and of the log are checked with it. */
+                verifier_key: string;
             };
             meta: components["schemas"]["Meta"];
         };
@@ -3896,7 +3990,7 @@ export interface operations {
                 /** @description Id of a release, as GET /v1/releases lists it. */
                 release_id: string;
                 /**
-                 * @description Path of a file as the manifest lists it, or manifest.json.
+                 * @description Path of a file as the manifest lists it, manifest.json, or what is signed of it; of the log, level (or entries), place and width.
                  * @example manifest.json
                  */
                 path: string;
@@ -3913,6 +4007,7 @@ export interface operations {
                 content: {
                     "application/vnd.apache.parquet": string;
                     "application/json": components["schemas"]["ReleaseManifest"];
+                    "text/plain": string;
                 };
             };
             /** @description The part of the file that Range asks for. */
@@ -4029,6 +4124,146 @@ export interface operations {
             /** @description Query timed out */
             504: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLogCheckpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service not ready */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLogTile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Path of a file as the manifest lists it, manifest.json, or what is signed of it; of the log, level (or entries), place and width.
+                 * @example 0/000.p/1
+                 */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service not ready */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {

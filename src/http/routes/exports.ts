@@ -162,10 +162,18 @@ export const EXPORTS: readonly Route[] = [
     capability: null,
     release: null,
     response: 'SigningKeyResponse',
-    handle: async ({ publicKey }) => {
-      const key = publicKey()
-      if (key === null) throw new AppError('not_found')
-      return { data: { algorithm: 'Ed25519', public_key: key, signs: 'the 64 characters of a fingerprint' } }
+    handle: async ({ trust }) => {
+      const own = trust.own()
+      if (own === null) throw new AppError('not_found')
+      return {
+        data: {
+          algorithm: 'Ed25519',
+          public_key: own.publicKey,
+          signs: 'the 64 characters of a fingerprint',
+          name: own.name,
+          verifier_key: own.verifierKey,
+        },
+      }
     },
   },
 ]

@@ -10,6 +10,7 @@ import { FACILITIES } from './facilities.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { HEALTH } from './health.ts'
 import { HEALTH_FINANCING } from './health-financing.ts'
+import { LOG } from './log.ts'
 import { OUTLINES } from './outlines.ts'
 import { RELEASES } from './releases.ts'
 import { SPECIALIZED_SERVICES } from './specialized-services.ts'
@@ -17,6 +18,7 @@ import { SPECIALIZED_SERVICES } from './specialized-services.ts'
 export const ROUTES: readonly Route[] = [
   ...HEALTH,
   ...RELEASES,
+  ...LOG,
   ...GEOGRAPHY,
   ...OUTLINES,
   ...FACILITIES,

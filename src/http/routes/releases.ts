@@ -8,12 +8,15 @@ import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
+import type { Trust } from '../../keys/trust.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { RELEASE_FILE, RELEASE_ID } from '../../release/manifest.ts'
 import { describeMetadata } from '../../release/metadata-jsonld.ts'
+import { TRUST_FILE } from '../../release/verify.ts'
 import { formatPeriod } from '../../release/view.ts'
+import { readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
 import { matchesTag } from '../etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
@@ -41,21 +44,36 @@ interface ListedFile {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
+  /** Others may be added to it: signatures, attestations. */
+  readonly changes?: boolean
 }
 
-/** A file the manifest lists, or the manifest itself; anything else is not there. */
+/** A file the manifest lists, the manifest itself, or what is signed of it; anything else is not there. */
 async function findFile({ parameters, releases }: HandlerRequest): Promise<ListedFile> {
   const release = await releases.locate(parameters.release_id ?? '')
   if (release === null) throw new AppError('not_found')
   const { folder, manifest } = release
-  if (parameters.path === MANIFEST) {
-    const path = join(folder, MANIFEST)
-    const text = await readFile(path)
-    return { path, bytes: text.length, sha256: sha256Hex(text) }
+  const name = parameters.path ?? ''
+  const changes = TRUST_FILE.test(name)
+  if (name === MANIFEST || changes) {
+    const path = join(folder, name)
+    const text = await readFile(path).catch(() => null)
+    if (text === null) throw new AppError('not_found')
+    return { path, bytes: text.length, sha256: sha256Hex(text), changes }
   }
   const listed = manifest.files.find(({ path }) => path === parameters.path)
   if (listed === undefined) throw new AppError('not_found')
   return { ...listed, path: join(folder, listed.path) }
+}
+
+/** What is said of a release from outside its hash; in `meta`, so that `data` is the manifest that the id is the digest of. */
+function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
+  const keys = known()
+  return {
+    signatures: readSignatures(releasesDir, id, keys).map((signature) => ({ ...signature })),
+    attestations: readAttestations(releasesDir, id, keys).map((attestation) => ({ ...attestation })),
+    log: readLogPlace(releasesDir, id),
+  }
 }
 
 /** A suffix that is longer than the file is all of it (RFC 9110, 14.1.2). */
@@ -64,16 +82,21 @@ const clampSuffix = (range: string, bytes: number): string =>
 
 /** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
 async function sendFile(request: HandlerRequest): Promise<FileResult> {
-  const { path, bytes, sha256 } = await findFile(request)
+  const { path, bytes, sha256, changes } = await findFile(request)
   const { ifNoneMatch, ifRange, range } = request.conditions
   const tag = `"${sha256}"`
   const headers = {
     etag: tag,
     'accept-ranges': 'bytes',
     'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
-    'cache-control': 'private, max-age=31536000, immutable',
+    'cache-control': changes === true ? 'private, no-cache' : 'private, max-age=31536000, immutable',
   }
-  const contentType = path.endsWith('.json') ? 'application/json' : 'application/vnd.apache.parquet'
+  const contentType =
+    changes === true
+      ? 'text/plain; charset=utf-8'
+      : path.endsWith('.json')
+        ? 'application/json'
+        : 'application/vnd.apache.parquet'
   const answer = (status: number, stream: Readable, more: Record<string, string>): FileResult => ({
     content: stream,
     contentType,
@@ -141,15 +164,20 @@ export const RELEASES: readonly Route[] = [
     method: 'GET',
     path: '/v1/releases/{release_id}',
     operation: 'getRelease',
-    summary: 'The manifest of a release.',
+    summary:
+      'The manifest of a release, and in meta who signed it, who made it again, and its entry in the log.',
     capability: 'any',
     release: null,
     response: 'ReleaseDetailResponse',
     pathSchemas: PATHS,
-    handle: async ({ parameters, releases }) => {
+    handle: async ({ parameters, releases, trust }) => {
       const release = await releases.locate(parameters.release_id ?? '')
       if (release === null) throw new AppError('not_found')
-      return { data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue, rows: 1 }
+      return {
+        data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
+        meta: describeTrust(release.manifest.release_id, trust),
+        rows: 1,
+      }
     },
   },
   {
@@ -218,13 +246,13 @@ export const RELEASES: readonly Route[] = [
     path: '/v1/releases/{release_id}/files/{path}',
     operation: 'getReleaseFile',
     summary:
-      'A file of a release as it is: a Parquet file the manifest lists, or manifest.json; parts by Range.',
+      'A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
     pathSchemas: { ...PATHS, path: z.string().regex(RELEASE_FILE) },
     isRaw: true,
-    produces: ['application/vnd.apache.parquet', 'application/json'],
+    produces: ['application/vnd.apache.parquet', 'application/json', 'text/plain; charset=utf-8'],
     handle: sendFile,
   },
 ]

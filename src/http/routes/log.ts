@@ -1,0 +1,73 @@
+/**
+ * The log of releases made and promoted, as static files that monitors of any make read (C2SP tlog-tiles). No key: who checks
+ * an operator is not one of the operator's clients. Not responsible for: what is in the log (src/trust).
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { AppError } from '../../errors.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import { CHECKPOINT, logFolder } from '../../trust/log.ts'
+import { TILE_PATH } from '../../trust/tiles.ts'
+import { matchesTag } from '../etag.ts'
+import type { FileResult, HandlerRequest, Route } from '../route.ts'
+
+/** Paths of tiles and bundles, below tile/. */
+const TILE = new RegExp(TILE_PATH.source.replace('tile\\/', ''))
+/** The next promotion makes another one. */
+const CHANGES = 'public, no-cache'
+/** A tile of that width at that place never changes. */
+const NEVER_CHANGES = 'public, max-age=31536000, immutable'
+
+async function sendLogFile(
+  { trust, conditions }: HandlerRequest,
+  path: string,
+  contentType: string,
+  cacheControl: string,
+): Promise<FileResult> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(join(logFolder(trust.releasesDir), path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new AppError('not_found')
+    throw error
+  }
+  const etag = `"${sha256Hex(bytes)}"`
+  const headers = { etag, 'cache-control': cacheControl }
+  return matchesTag(conditions.ifNoneMatch, etag)
+    ? { content: '', contentType, status: 304, headers }
+    : { content: bytes, contentType, headers }
+}
+
+export const LOG: readonly Route[] = [
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/log/checkpoint',
+    operation: 'getLogCheckpoint',
+    summary: 'The signed size and root of the log of releases made and promoted (C2SP tlog-checkpoint).',
+    capability: null,
+    release: null,
+    response: 'ReleaseFileResponse',
+    produces: ['text/plain; charset=utf-8'],
+    handle: (request) => sendLogFile(request, CHECKPOINT, 'text/plain; charset=utf-8', CHANGES),
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/log/tile/{path}',
+    operation: 'getLogTile',
+    summary:
+      'A tile of hashes (0/000.p/3) or a bundle of entries (entries/000.p/3) of the log (C2SP tlog-tiles).',
+    capability: null,
+    release: null,
+    response: 'ReleaseFileResponse',
+    pathSchemas: { path: z.string().regex(TILE) },
+    produces: ['application/octet-stream'],
+    handle: (request) => {
+      const path = request.parameters.path ?? ''
+      if (!TILE.test(path)) throw new AppError('not_found')
+      return sendLogFile(request, `tile/${path}`, 'application/octet-stream', NEVER_CHANGES)
+    },
+  },
+]

@@ -1,0 +1,192 @@
+/**
+ * The log of releases made and promoted: append-only, a Merkle tree in static files under `log/` of the folder of releases.
+ *
+ * In: what happened, and the operator's signing key. Out: entries, each with the proof that it is in the log. An append runs
+ * under a lock; tiles are written first and the checkpoint last, so that a crash leaves the log as it was before, with files
+ * that the next append writes again. Not responsible for: whether the log was tampered with (log-verify.ts).
+ */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { withFileLock } from '../keys/file-lock.ts'
+import { type Checkpoint, checkpointText, formatProof, openCheckpoint } from './checkpoint.ts'
+import { decodeEntry, encodeEntry, LOG_FORMAT, type LogEntry, type NewEntry } from './log-entry.ts'
+import { inclusionPath, leafHash, rootOf } from './merkle.ts'
+import { NoteError, type NoteSigner, signNote } from './note.ts'
+import { bundlesOf, decodeBundle, encodeBundle, hashTilesOf, pathOf, TILE_WIDTH, type Tile } from './tiles.ts'
+
+/** What is wrong with the log, for the operator. */
+export class LogError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'LogError'
+  }
+}
+
+export const CHECKPOINT = 'checkpoint'
+export const logFolder = (releasesDir: string): string => join(releasesDir, 'log')
+
+export interface Log {
+  readonly checkpoint: Checkpoint
+  readonly entries: readonly LogEntry[]
+}
+
+/** @returns the checkpoint's note, or null where there is no log */
+export function readCheckpoint(folder: string): string | null {
+  try {
+    return readFileSync(join(folder, CHECKPOINT), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/**
+ * Reads the log that the operator's key has signed. @returns null where there is none yet
+ * @throws LogError where another key has signed it, or its entries are not those of its checkpoint
+ */
+export function readLog(folder: string, signer: NoteSigner): Log | null {
+  const note = readCheckpoint(folder)
+  if (note === null) return null
+  let checkpoint: Checkpoint
+  try {
+    checkpoint = openCheckpoint(note, [signer.verifier])
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error
+    throw new LogError(
+      `${join(folder, CHECKPOINT)} ${error.message}; use the key and the name that it was begun with, or move the folder away to begin another log.`,
+    )
+  }
+  const bytes = readEntries(folder, checkpoint.size)
+  const entries = bytes.map(decodeEntry).filter((entry) => entry !== null)
+  if (entries.length !== checkpoint.size || !rootOf(bytes.map(leafHash)).equals(checkpoint.root))
+    throw new LogError(
+      `${folder} is damaged: its entries are not those of its checkpoint; sus-data log verify says more.`,
+    )
+  return { checkpoint, entries }
+}
+
+/** Entries as they stand in the bundles; fewer where one is missing or is no bundle. */
+function readEntries(folder: string, size: number): Buffer[] {
+  return bundlesOf(size).flatMap((tile) => {
+    try {
+      return (decodeBundle(readFileSync(join(folder, pathOf(tile)))) ?? []).slice(0, tile.width)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  })
+}
+
+export interface Appended {
+  readonly entry: LogEntry
+  readonly index: number
+}
+
+/**
+ * Appends entries, one checkpoint after each, so that the proof of an entry is the same whenever it is made.
+ * @param choose what is to be appended, given what is there: asked while nobody else appends
+ * @returns the whole log and what was appended
+ * @throws LogError as readLog; KeysError where another process holds the lock
+ */
+export function appendToLog(
+  folder: string,
+  signer: NoteSigner,
+  choose: (entries: readonly LogEntry[]) => readonly NewEntry[],
+): { readonly log: readonly LogEntry[]; readonly appended: readonly Appended[] } {
+  mkdirSync(folder, { recursive: true })
+  return withFileLock(join(folder, CHECKPOINT), (assertHeld) => {
+    const entries = [...(readLog(folder, signer)?.entries ?? [])]
+    const appended = choose(entries).map((what): Appended => {
+      // A clock that was set back does not make the log say that this came before.
+      const last = entries.at(-1)?.time ?? ''
+      const now = new Date().toISOString()
+      const entry: LogEntry = { format: LOG_FORMAT, ...what, time: now > last ? now : last }
+      entries.push(entry)
+      return { entry, index: entries.length - 1 }
+    })
+    if (appended.length === 0) return { log: entries, appended }
+    const bytes = entries.map(encodeEntry)
+    const leaves = bytes.map(leafHash)
+    for (const { index } of appended) {
+      const size = index + 1
+      writeTiles(folder, bytes.slice(0, size), leaves.slice(0, size))
+      assertHeld()
+      writeWhole(join(folder, CHECKPOINT), Buffer.from(checkpointOf(leaves.slice(0, size), signer)))
+    }
+    return { log: entries, appended }
+  })
+}
+
+/** @returns the signed checkpoint of a tree; the same bytes whenever it is made, because Ed25519 draws nothing */
+const checkpointOf = (leaves: readonly Buffer[], signer: NoteSigner): string =>
+  signNote(
+    checkpointText({ origin: signer.verifier.name, size: leaves.length, root: rootOf(leaves) }),
+    signer,
+  )
+
+/** @returns the proof that an entry is in the tree which ended with it */
+export function proveEntry(entries: readonly LogEntry[], index: number, signer: NoteSigner): string {
+  const bytes = entries.slice(0, index + 1).map(encodeEntry)
+  const leaves = bytes.map(leafHash)
+  return formatProof({
+    entry: bytes[index] ?? Buffer.alloc(0),
+    index,
+    path: inclusionPath(leaves, index),
+    checkpoint: checkpointOf(leaves, signer),
+  })
+}
+
+/** Writes the tiles that the last entry of a tree changed. */
+function writeTiles(folder: string, entries: readonly Buffer[], leaves: readonly Buffer[]): void {
+  const bundle = bundlesOf(entries.length).at(-1)
+  if (bundle === undefined) return
+  writeTile(folder, bundle, encodeBundle(entries.slice(bundle.index * TILE_WIDTH)))
+  // The last tile of a level changes with the last entry where all tiles below it are full.
+  const last = new Map(hashTilesOf(leaves).map((held) => [held.tile.level, held]))
+  for (let level = 0, count = leaves.length; ; level += 1, count /= TILE_WIDTH) {
+    const held = last.get(level)
+    if (held === undefined) return
+    writeTile(folder, held.tile, held.bytes)
+    if (count % TILE_WIDTH !== 0) return
+  }
+}
+
+function writeTile(folder: string, tile: Tile, bytes: Buffer): void {
+  const path = join(folder, pathOf(tile))
+  const made = mkdirSync(dirname(path), { recursive: true })
+  writeWhole(path, bytes)
+  // Folders that are new are entries of the folders above them.
+  if (made !== undefined)
+    for (let at = dirname(path); at !== folder; at = dirname(at)) syncFolder(dirname(at))
+}
+
+/** Replaces a file, so that a reader sees the old one or the new one, and it lasts through a power cut. */
+export function writeWhole(path: string, bytes: Buffer): void {
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    writeFileSync(temporary, bytes, { flush: true })
+    renameSync(temporary, path)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  syncFolder(dirname(path))
+}
+
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * `sus-data attest`: imports the snapshots again, into a folder of its own, and signs "I rebuilt the same release" where the id
+ * is the same. The note stands beside the release, or goes to those who have it.
+ */
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { importPaths } from '../../src/import/import.ts'
+import { loadNoteSigner } from '../../src/keys/signing.ts'
+import { type Manifest, RELEASE_ID } from '../../src/release/manifest.ts'
+import { readManifest } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
+import { attest, writeAttestation } from '../../src/trust/release-notes.ts'
+import { type Command, textOption, UsageError } from '../command.ts'
+import { createProgress } from '../progress.ts'
+
+const SNAPSHOTS = 'data'
+
+export const command: Command = {
+  name: 'attest',
+  summary: 'Import the snapshots of a release again and sign that they give the same id.',
+  usage: ['attest ID [--snapshots PATH,PATH…] [--json]'],
+  options: {
+    snapshots: {
+      type: 'string',
+      value: 'PATHS',
+      help: `Files and folders with all snapshots of the release, and of those it joins. Default ${SNAPSHOTS}.`,
+    },
+    json: { type: 'boolean', help: 'Print JSON, without progress.' },
+  },
+  async run(args) {
+    const [id, ...more] = args.positionals
+    if (id === undefined || !RELEASE_ID.test(id) || more.length > 0)
+      throw new UsageError('attest takes the id of one release')
+    const isJson = args.values.json === true
+    const { releasesDir, signingKeyFile, signingName } = readSettings()
+    const signer = loadNoteSigner(signingKeyFile, signingName)
+    if (signer === null) throw new UsageError('there is no signing key; keys signing create makes one')
+    const progress = createProgress({ silent: isJson })
+    const folder = await mkdtemp(join(tmpdir(), 'sus-data-attest-'))
+    try {
+      const paths = (textOption(args, 'snapshots') ?? SNAPSHOTS).split(',').map((path) => resolve(path))
+      // What the operator allowed to be set aside is in the manifest; it is no question here.
+      const { cnes, demography, sih, sia, financing, analytics } = await importPaths(paths, {
+        releasesDir: folder,
+        maxRejected: 1,
+        withoutPopulation: true,
+        onProgress: (step) => progress.step(step),
+      })
+      progress.stop()
+      const made = [cnes, demography, sih, sia, financing, analytics].filter((each) => each !== null)
+      const isHere = existsSync(join(releasesDir, id, 'manifest.json'))
+      if (!made.includes(id)) {
+        const found = isHere ? await explain(releasesDir, id, folder, made) : []
+        const lines = [`${id} was not rebuilt: the snapshots give ${made.join(', ')}`, ...found]
+        process.stdout.write(
+          isJson
+            ? `${JSON.stringify({ release_id: id, rebuilt: false, made, differences: found })}\n`
+            : `${lines.join('\n')}\n`,
+        )
+        return 1
+      }
+      const { duckdb_version, importer_version, catalog_version } = await readManifest(folder, id)
+      const note = attest(
+        id,
+        {
+          time: new Date().toISOString(),
+          duckdb_version,
+          importer_version,
+          catalog_version,
+          platform: `${process.platform} ${process.arch}`,
+        },
+        signer,
+      )
+      const path = isHere ? writeAttestation(releasesDir, id, note, signer) : null
+      const { name, keyId } = signer.verifier
+      const place =
+        path === null
+          ? `The release is not here. Its operator puts this note at attestations/${keyId}.note in its folder:\n\n${note}`
+          : `${path}\n`
+      process.stdout.write(
+        isJson
+          ? `${JSON.stringify({ release_id: id, rebuilt: true, name, note, file: path })}\n`
+          : `${id}: rebuilt and attested by ${name}\n${place}`,
+      )
+      return 0
+    } finally {
+      progress.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+/** @returns what differs between a release and the one of its area that was made now; of joined releases, too */
+async function explain(
+  releasesDir: string,
+  id: string,
+  madeDir: string,
+  made: readonly string[],
+): Promise<string[]> {
+  const manifest = await readManifest(releasesDir, id)
+  const others = await Promise.all(made.map((each) => readManifest(madeDir, each)))
+  const other = others.find(({ area }) => area === manifest.area)
+  if (other === undefined) return [`no snapshot of ${manifest.area} was given`]
+  if (other.release_id === id) return []
+  const joined = Object.values(manifest.components)
+  const below = await Promise.all(joined.map((each) => explain(releasesDir, each, madeDir, made)))
+  return [...new Set([...below.flat(), ...differences(manifest, other)])]
+}
+
+function differences(manifest: Manifest, other: Manifest): string[] {
+  const { area } = manifest
+  const names = (of: Manifest, than: Manifest): string => {
+    const there = new Set(than.snapshots.map(({ sha256 }) => sha256))
+    return of.snapshots
+      .filter(({ sha256 }) => !there.has(sha256))
+      .map(({ file, sha256 }) => `${file} (SHA-256 ${sha256.slice(0, 12)}…)`)
+      .join(', ')
+  }
+  const versions = (['duckdb_version', 'importer_version', 'catalog_version'] as const)
+    .filter((name) => manifest[name] !== other[name])
+    .map((name) => `${area}: ${name} is ${other[name]} here, ${manifest[name]} in the release`)
+  const [lacking, added] = [names(manifest, other), names(other, manifest)]
+  const digests = new Map(other.files.map(({ path, sha256 }) => [path, sha256]))
+  const file = manifest.files.find(({ path, sha256 }) => digests.get(path) !== sha256)?.path
+  return [
+    ...versions,
+    ...(lacking === '' ? [] : [`${area}: these snapshots of the release were not given: ${lacking}`]),
+    ...(added === '' ? [] : [`${area}: these snapshots are not those of the release: ${added}`]),
+    ...(file === undefined ? [] : [`${area}: the first file that differs is ${file}`]),
+  ]
+}

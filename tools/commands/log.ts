@@ -1,0 +1,134 @@
+/** `sus-data log`: the log of releases made and promoted; `list` prints its entries, `verify` shows that it was only appended to. */
+import { existsSync, readFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTrust } from '../../src/keys/trust.ts'
+import { RELEASE_ID } from '../../src/release/manifest.ts'
+import { readPointer } from '../../src/release/store.ts'
+import { readSettings, type Settings } from '../../src/settings.ts'
+import { logFolder } from '../../src/trust/log.ts'
+import type { LogEntry } from '../../src/trust/log-entry.ts'
+import { type Earlier, type LogVerdict, type ReadLogFile, verifyLog } from '../../src/trust/log-verify.ts'
+import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
+import { PROOF_FILE } from '../../src/trust/release-notes.ts'
+import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
+
+export const command: Command = {
+  name: 'log',
+  summary: 'List the log of releases and promotions, and show that it was only appended to.',
+  usage: ['log list [--json]', 'log verify [--from FILE] [--log PLACE] [--key VERIFIER_KEY] [--json]'],
+  options: {
+    from: {
+      type: 'string',
+      value: 'FILE',
+      help: 'A checkpoint of before, or a proof (log.tlog-proof): the log must go on from it.',
+    },
+    log: {
+      type: 'string',
+      value: 'PLACE',
+      help: 'Folder or address of the log, such as https://data.example.org/v1/log. Default log in SUS_RELEASES_DIR.',
+    },
+    key: {
+      type: 'string',
+      value: 'VERIFIER_KEY',
+      help: 'Key that must have signed it; the default is the signing key here, and those in SUS_TRUSTED_KEYS.',
+    },
+    json: { type: 'boolean', help: 'Print JSON.' },
+  },
+  async run(args) {
+    const [action, ...more] = args.positionals
+    if ((action !== 'list' && action !== 'verify') || more.length > 0)
+      throw new UsageError('log takes one of: list, verify')
+    const settings = readSettings()
+    const place = textOption(args, 'log') ?? logFolder(settings.releasesDir)
+    const verdict = await verify(args, place, settings)
+    const isJson = args.values.json === true
+    if (action === 'list') {
+      process.stdout.write(isJson ? `${JSON.stringify(verdict.entries)}\n` : listOf(verdict.entries))
+      if (verdict.findings.length > 0) process.stderr.write(describe(place, verdict))
+      return verdict.findings.length === 0 ? 0 : 1
+    }
+    process.stdout.write(
+      isJson
+        ? `${JSON.stringify({ ...verdict, entries: undefined, verified: verdict.findings.length === 0 })}\n`
+        : describe(place, verdict),
+    )
+    return verdict.findings.length === 0 ? 0 : 1
+  },
+}
+
+async function verify(args: ParsedArgs, place: string, settings: Settings): Promise<LogVerdict> {
+  const keyText = textOption(args, 'key')
+  const key = keyText === undefined ? null : parseVerifier(keyText)
+  if (keyText !== undefined && key === null)
+    throw new UsageError('--key is no verifier key, such as keys signing show prints: name+id+key')
+  const known: readonly Verifier[] = key === null ? createTrust(settings).known() : [key]
+  if (known.length === 0)
+    throw new UsageError('there is no key to check the log with; name one with --key VERIFIER_KEY')
+  const from = textOption(args, 'from')
+  const earlier: Earlier[] = from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]
+  const isOwn = textOption(args, 'log') === undefined
+  // Each proof beside a release is a checkpoint of before, too.
+  if (isOwn) earlier.push(...(await readProofs(settings.releasesDir)))
+  const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
+  try {
+    const verdict = await verifyLog(read, known, earlier)
+    const problem = isOwn ? await checkPointer(settings.releasesDir, verdict.entries) : null
+    return problem === null ? verdict : { ...verdict, findings: [...verdict.findings, problem] }
+  } catch (error) {
+    if (error instanceof NoteError) throw new NoteError(`${place}/checkpoint ${error.message}`)
+    throw error
+  }
+}
+
+/** What is in service must be what the log says was promoted last. */
+async function checkPointer(releasesDir: string, entries: readonly LogEntry[]): Promise<string | null> {
+  const current = await readPointer(releasesDir)
+  const last = entries.findLast(({ kind }) => kind === 'promotion')?.release_id ?? null
+  // What was promoted before there was a log is not in it.
+  return last === null || current === last
+    ? null
+    : `current.json names ${current ?? 'no release'}; the last promotion in the log is of ${last}`
+}
+
+async function readProofs(releasesDir: string): Promise<Earlier[]> {
+  const ids = (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name)).sort()
+  return ids
+    .map((id) => ({ name: `${id}/${PROOF_FILE}`, path: join(releasesDir, id, PROOF_FILE) }))
+    .filter(({ path }) => existsSync(path))
+    .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }))
+}
+
+const readFolder =
+  (folder: string): ReadLogFile =>
+  (path) =>
+    readFile(join(folder, path)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
+
+const readByHttp =
+  (address: string): ReadLogFile =>
+  async (path) => {
+    const response = await fetch(`${address.replace(/\/+$/, '')}/${path}`)
+    if (response.status === 404) return null
+    if (!response.ok) throw new NoteError(`cannot be read: ${path} is answered with ${response.status}`)
+    return Buffer.from(await response.arrayBuffer())
+  }
+
+const listOf = (entries: readonly LogEntry[]): string =>
+  entries
+    .map((entry, index) => {
+      const forced = entry.kind === 'promotion' && entry.forced ? '  forced' : ''
+      return `${index}  ${entry.time}  ${entry.kind.padEnd(9)}  ${entry.release_id}${forced}\n`
+    })
+    .join('')
+
+function describe(place: string, { origin, size, root, agreed, findings }: LogVerdict): string {
+  const before = agreed === 0 ? '' : ` It goes on from ${agreed} checkpoints of before.`
+  const lines =
+    findings.length === 0
+      ? ['verified', `${origin}: ${size} entries, root ${root}.${before}`]
+      : ['differs', ...findings.map((finding) => `${place}: ${finding}`)]
+  return `${lines.join('\n')}\n`
+}

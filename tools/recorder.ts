@@ -1,0 +1,32 @@
+/** What commands do with the signing key when releases are made and promoted. */
+import { loadNoteSigner } from '../src/keys/signing.ts'
+import { readManifest } from '../src/release/verify.ts'
+import type { Settings } from '../src/settings.ts'
+import { LogError, logFolder, readCheckpoint, readLog } from '../src/trust/log.ts'
+import { createRecorder, type Recorder } from '../src/trust/recorder.ts'
+
+type SigningSettings = Pick<Settings, 'signingKeyFile' | 'signingName'>
+
+/**
+ * @returns null where there is no signing key: nothing is signed then, and there is no log
+ * @throws LogError where there is a log that this key cannot go on with
+ */
+export function openRecorder(releasesDir: string, settings: SigningSettings): Recorder | null {
+  const signer = loadNoteSigner(settings.signingKeyFile, settings.signingName)
+  const folder = logFolder(releasesDir)
+  if (signer !== null) {
+    readLog(folder, signer)
+    return createRecorder(releasesDir, signer)
+  }
+  if (readCheckpoint(folder) !== null)
+    throw new LogError(
+      `${folder} is a log, but its signing key is not at ${settings.signingKeyFile}; put the key back, or move the folder away to go on without a log.`,
+    )
+  return null
+}
+
+/** @returns the releases that a release joins, then itself */
+export async function withComponents(releasesDir: string, id: string): Promise<string[]> {
+  const { components } = await readManifest(releasesDir, id)
+  return [...Object.values(components), id]
+}
