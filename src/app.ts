@@ -3,7 +3,7 @@
  * environment, no listening: tests inject requests into what this returns. The life of a request is in http/request.ts.
  */
 import { hash, randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -15,8 +15,9 @@ import { matchesTag } from './http/etag.ts'
 import { createExplorer, EXPLORER_PATHS, rewriteExplorerUrl } from './http/explorer.ts'
 import { createOrder, type Order } from './http/in-order.ts'
 import { createAccessLog, traceOf } from './http/log.ts'
+import { answerMcp, MCP_PATH } from './http/mcp.ts'
 import { isLocal, type Metrics } from './http/metrics.ts'
-import { type Done, mountRoute, type Output } from './http/mount.ts'
+import { abortSignalOf, type Done, mountRoute, type Output } from './http/mount.ts'
 import { describeApi } from './http/openapi.ts'
 import { describeProblem, languageOf, toAppError } from './http/problem.ts'
 import type { ApiParts } from './http/request.ts'
@@ -33,6 +34,7 @@ import {
 } from './http/socket-errors.ts'
 import { stateOf } from './http/state.ts'
 import type { KeyStore } from './keys/keys.ts'
+import { type LinkRequest, linkSecretOf, takeToken } from './keys/links.ts'
 import type { RateLimiter } from './keys/rate-limit.ts'
 
 export interface AppParts extends Omit<ApiParts, 'parseJson'> {
@@ -68,6 +70,9 @@ function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): st
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const explorerKey = parts.explorerKey ?? null
+  const admission = { ...parts, linkSecret: linkSecretOf(parts.cursorSecret) }
+  /** Requests that came by a link: its token stands in no address that anything behind this sees. */
+  const links = new WeakMap<IncomingMessage, LinkRequest>()
   let order: Order | null = null
   const app = Fastify({
     // The line of a request is written below, where its answer has left.
@@ -107,7 +112,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
-    rewriteUrl: (request) => rewriteExplorerUrl(request, explorerKey),
+    rewriteUrl(request) {
+      const taken = takeToken(request.url ?? '/')
+      if (taken !== null) {
+        links.set(request, taken.link)
+        request.url = taken.url
+        if (taken.accept !== null) request.headers.accept = taken.accept
+      }
+      return rewriteExplorerUrl(request, explorerKey)
+    },
     genReqId: requestIdOf,
     frameworkErrors: (error, request, reply) => fail(request as FastifyRequest, reply as FastifyReply, error),
   })
@@ -129,9 +142,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     try {
       if (isClosing && route === '/ready') throw new AppError('not_ready', IS_ENDING)
       checkHead(request.raw)
-      const { headers, raw } = request
       const admitted =
-        cost === null ? undefined : admit(headers, raw.socket, cost, state, parts.keys, parts.limiter)
+        cost === null ? undefined : admit(request.raw, cost, state, admission, links.get(request.raw))
       if (admitted instanceof Promise) admitted.then(() => done(), done)
       else done()
     } catch (error) {
@@ -240,6 +252,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     method: methodOf(route),
     pattern: new RegExp(`^${route.path.replace('{path}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
+  patterns.push({ method: 'POST', pattern: new RegExp(`^${MCP_PATH}$`) })
   app.setNotFoundHandler(refusePath)
   function refusePath(request: FastifyRequest, reply: FastifyReply): void {
     const path = request.url.split('?')[0] ?? ''
@@ -263,6 +276,26 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const output: Output = { enter, send, fail }
   for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)
+  // No route of the API's document: its messages are those of a protocol of their own.
+  app.post(
+    MCP_PATH,
+    { onRequest: (request, _reply, done) => enter(request, MCP_PATH, 1, done) },
+    (request, reply) => {
+      reply.hijack()
+      const signal = abortSignalOf(reply)
+      const ask = async (): Promise<ApiResponse> =>
+        answerMcp({
+          headers: request.headers,
+          message: parseJson(request.text ?? ''),
+          inject: (inner) => app.inject({ ...inner, signal }),
+          corsOrigins: parts.corsOrigins,
+        })
+      ask().then(
+        (answer) => send(request, reply, answer),
+        (error: unknown) => fail(request, reply, error),
+      )
+    },
+  )
   /** Pages that are no part of the API: nothing of a release is in them. */
   const mountPage = (
     path: string,

@@ -1,23 +1,25 @@
 /**
- * The server: settings → keys → engine → store → app → listen. `serve` runs this; tests call it with port 0.
+ * The server: settings → keys → engine → store → app → listen. `serve` runs this; tests call it with port 0. `mcp` opens the same
+ * without listening.
  *
  * A promote (or SIGHUP) moves the store to the new release; SIGTERM and SIGINT end it once running answers are out.
  */
 import { randomBytes } from 'node:crypto'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { DestinationStream, Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
 import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
-import { createMetrics } from './http/metrics.ts'
+import { createMetrics, type Metrics } from './http/metrics.ts'
 import { createResponseCache } from './http/response-cache.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
-import { openKeyStore } from './keys/keys.ts'
+import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
-import { createStore, readPointer } from './release/store.ts'
+import { createStore, type ReleaseStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
 import { createRowStore } from './rows/row-store.ts'
@@ -40,9 +42,26 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
-export async function startServer(settings: Settings): Promise<RunningServer> {
-  const logger = createLogger(settings.logLevel)
+/** All of a server but its listening: what other programs of this machine ask in-process. */
+export interface Service {
+  readonly app: FastifyInstance
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly releases: ReleaseStore
+  /** Holds the release in service, and those that come after it, in memory for aggregations. */
+  warm(): void
+  close(): Promise<void>
+}
+
+/**
+ * @param others instead of the file of keys, and of the log on standard output
+ * @throws when DuckDB cannot start
+ */
+export async function openService(
+  settings: Settings,
+  others: { readonly keys?: KeyStore; readonly log?: DestinationStream } = {},
+): Promise<Service> {
+  const logger = createLogger(settings.logLevel, others.log)
   const checks = new Map<string, Promise<void>>()
   const beginCheck = (id: string): void => {
     const check = checkReleaseInChild(settings.releasesDir, id)
@@ -61,10 +80,12 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     queue: settings.queryQueue,
     resident: { bytes: settings.residentBytes, relations: residentRelations },
   })
-  const keys = openKeyStore(settings.keysFile, {
-    notesUse: true,
-    onProblem: (problem) => logger.error({ problem }, 'keys file'),
-  })
+  const keys =
+    others.keys ??
+    openKeyStore(settings.keysFile, {
+      notesUse: true,
+      onProblem: (problem) => logger.error({ problem }, 'keys file'),
+    })
   const rows = createRowStore({
     releasesDir: settings.releasesDir,
     setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
@@ -83,7 +104,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       )
     }, WARM_AFTER_MS).unref()
   }
-  let isListening = false
+  let isWarm = false
   const releases = createStore({
     releasesDir: settings.releasesDir,
     checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
@@ -108,7 +129,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: (view) => {
       logger.info({ release_id: view.id }, 'release in service')
-      if (isListening) warm(view)
+      if (isWarm) warm(view)
     },
   })
   const looked = releases.refresh()
@@ -171,6 +192,33 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     logger,
   })
   await looked
+  return {
+    app,
+    logger,
+    metrics,
+    releases,
+    warm() {
+      isWarm = true
+      const current = releases.current()
+      if (current !== null) warm(current)
+    },
+    async close() {
+      clearTimeout(warming)
+      await app.close()
+      await shared?.close()
+      releases.close()
+      keys.close()
+      await reports.close()
+      await rows.close()
+      await engine.close()
+    },
+  }
+}
+
+/** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
+export async function startServer(settings: Settings): Promise<RunningServer> {
+  const service = await openService(settings)
+  const { app, logger, metrics, releases } = service
   const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
   if (metricsApp !== null && settings.metricsPort !== null) {
     metricsApp.get('/metrics', async (_request, reply) => {
@@ -184,24 +232,15 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   logger.info({ address }, 'listening')
   logger.flush()
   // Only now: the first requests do not wait for it.
-  isListening = true
-  const current = releases.current()
-  if (current !== null) warm(current)
+  service.warm()
   const refresh = (): void => void releases.refresh()
   process.on('SIGHUP', refresh)
   return {
     address,
     async close() {
-      clearTimeout(warming)
       process.off('SIGHUP', refresh)
-      await app.close()
       await metricsApp?.close()
-      await shared?.close()
-      releases.close()
-      keys.close()
-      await reports.close()
-      await rows.close()
-      await engine.close()
+      await service.close()
     },
   }
 }

@@ -135,8 +135,15 @@ export const SETTINGS = {
     help: "Key that the explorer's pages use on the server's side, so that visitors without a key see what it may read.",
     allowed: 'none, or a key as sus-data keys create shows it',
     isSecret: true,
-    parse: (text) =>
-      text === 'none' ? null : /^sus_[a-zA-Z0-9]{8}_\w{40,80}$/.test(text) ? text : undefined,
+    parse: parseKey,
+  }),
+  clientKey: setting({
+    name: 'SUS_KEY',
+    default: 'none',
+    help: 'Key that sus-data mcp --url shows to the server.',
+    allowed: 'none, or a key as sus-data keys create shows it',
+    isSecret: true,
+    parse: parseKey,
   }),
   writeTogether: setting({
     name: 'SUS_WRITE_TOGETHER',
@@ -319,6 +326,12 @@ function pathOf(kind: 'file' | 'folder'): Accepted<string> {
     allowed: `the path of a ${kind}, which may not exist yet`,
     parse: (text) => (isAbsentOr(kind, text) ? resolve(text) : undefined),
   }
+}
+
+/** @returns null for none */
+function parseKey(text: string): string | null | undefined {
+  if (text === 'none') return null
+  return /^sus_[a-zA-Z0-9]{8}_\w{40,80}$/.test(text) ? text : undefined
 }
 
 function parseOrigins(text: string): readonly string[] | undefined {

@@ -18,6 +18,7 @@ t.test('nothing set: every default', async (t) => {
     trustedKeys: [],
     corsOrigins: [],
     explorerKey: null,
+    clientKey: null,
     writeTogether: true,
     metricsPort: null,
     releasesOpen: 4,

@@ -50,8 +50,11 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
   explorer: [],
+  // Tools know the API as its clients do, too.
+  mcp: ['explorer/api.ts'],
   http: [
     'explorer',
+    'mcp',
     'model',
     'release',
     'engine',

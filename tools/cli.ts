@@ -31,6 +31,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   rows: () => import('./commands/rows.ts'),
   'verify-report': () => import('./commands/verify-report.ts'),
   keys: () => import('./commands/keys.ts'),
+  mcp: () => import('./commands/mcp.ts'),
 }
 
 /** Errors whose message was written for the operator; any other is a defect and shows its stack. */

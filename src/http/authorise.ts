@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError, both } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
+import { type LinkRequest, openLink } from '../keys/links.ts'
 import type { RateDecision, RateLimiter } from '../keys/rate-limit.ts'
 import type { Route } from './route.ts'
 import type { RequestState } from './state.ts'
@@ -52,22 +53,37 @@ export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage)
   if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
 }
 
+/** What decides on admission. */
+export interface Admission {
+  readonly keys: KeyStore
+  readonly limiter: RateLimiter
+  /** Signs links. */
+  readonly linkSecret: Buffer
+}
+
 /**
  * Recognises the key and takes what the request costs from its rate.
- * @param connection the key shown over a connection is compared with the one shown before, which is cheaper than its hash
+ * The key shown over a connection is compared with the one shown before, which is cheaper than its hash.
+ * @param link what the request came by, where it was a link: its own right to read counts, whatever key is shown beside it
  * @returns a promise only where rates are shared with other instances
  * @throws AppError 'unauthorized', 'rate_limited'
  */
 export function admit(
-  headers: IncomingHttpHeaders,
-  connection: object,
+  { headers, method, socket: connection }: Pick<IncomingMessage, 'headers' | 'method' | 'socket'>,
   cost: number,
   state: RequestState,
-  keys: KeyStore,
-  limiter: RateLimiter,
+  { keys, limiter, linkSecret }: Admission,
+  link?: LinkRequest,
 ): Promise<void> | void {
   const secret = secretOf(headers.authorization)
-  const key = secret === null ? null : keys.authenticate(secret, connection)
+  const key =
+    link !== undefined
+      ? openLink(link, method, linkSecret, keys)
+      : secret === null
+        ? null
+        : keys.authenticate(secret, connection)
+  // What a link leads to is for its holder, whichever route answers.
+  if (link !== undefined) state.cacheControl = 'private, no-cache'
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
   state.key = key
   const decide = (rate: RateDecision): void => {

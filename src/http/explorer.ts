@@ -40,6 +40,7 @@ export type Inject = (request: {
   readonly url: string
   readonly headers: Record<string, string>
   readonly payload?: string
+  readonly signal?: AbortSignal
 }) => Promise<{ readonly statusCode: number; readonly payload: string }>
 
 /** @returns the path without the explorer's prefix, having put the operator's key where the visitor has none */
@@ -51,11 +52,12 @@ export function rewriteExplorerUrl(request: IncomingMessage, key: string | null)
   return url.slice(API_PREFIX.length)
 }
 
-function apiOf(inject: Inject, key: string, language: string): Api {
+/** The API as a client sees it, asked in-process. @param authorization the header that requests are made with */
+export function apiOf(inject: Inject, authorization: string, language: string): Api {
   const call = async (request: Parameters<Inject>[0]): Promise<unknown> => {
     const { statusCode, payload } = await inject({
       ...request,
-      headers: { ...request.headers, authorization: `Bearer ${key}`, 'accept-language': language },
+      headers: { ...request.headers, authorization, 'accept-language': language },
     })
     const body: unknown = JSON.parse(payload)
     if (statusCode >= 400) throw new ApiFailure(body as Problem)
@@ -131,7 +133,7 @@ export function createExplorer(
       }
     }
     const visit = { path, search }
-    const api = key === null ? null : apiOf(inject, key, languageOfVisit(search))
+    const api = key === null ? null : apiOf(inject, `Bearer ${key}`, languageOfVisit(search))
     const loaded = await loadVisit(visit, api, false)
     return {
       status: loaded.kind === 'problem' ? loaded.problem.status : 200,

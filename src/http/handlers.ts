@@ -52,7 +52,6 @@ import type {
 /** What any route needs; `query` holds the parameters of path and query. */
 export interface RunRequest extends HandlerRequest {
   readonly cursor: Cursor | null
-  readonly cursorSecret: Buffer
   /** As it came, for links. */
   readonly url: string
   /** The form a list is wanted in. */

@@ -10,14 +10,19 @@ import type { LogLevel } from '../settings.ts'
 
 /** `sus_` and an id, however the rest goes on: whole keys, cut ones, mistyped ones. The id alone is no secret. */
 const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
-/** Looked for first: hardly any line holds either. */
-const MAY_HOLD_SECRET = /sus_|bearer|basic/i
+/** The token of a link, however much of it there is. */
+const LINK_IN_TEXT = /\b(susl_[0-9A-Za-z]{0,8})[0-9A-Za-z_-]*/g
+/** Looked for first: hardly any line holds one. */
+const MAY_HOLD_SECRET = /susl?_|bearer|basic/i
 const BEARER_IN_TEXT = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
 
 /** @returns the text without the secrets of keys and without bearer tokens */
 export const redactSecrets = (text: string): string =>
   MAY_HOLD_SECRET.test(text)
-    ? text.replace(KEY_IN_TEXT, '$1_[redacted]').replace(BEARER_IN_TEXT, '$1 [redacted]')
+    ? text
+        .replace(KEY_IN_TEXT, '$1_[redacted]')
+        .replace(LINK_IN_TEXT, '$1_[redacted]')
+        .replace(BEARER_IN_TEXT, '$1 [redacted]')
     : text
 
 let lastMs = 0

@@ -99,7 +99,7 @@ function pathParameters(params: Params): Params {
 }
 
 /** Aborted when the client leaves before its answer. */
-function abortSignalOf(reply: FastifyReply): AbortSignal {
+export function abortSignalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   // The response's own event: listeners on the socket would pile up over a connection that stays open.
   reply.raw.once('close', () => {

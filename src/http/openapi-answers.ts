@@ -2,6 +2,7 @@
  * What the custom routes answer: schemas of `data`, of what stands beside it, and of what they add to `meta`, by the name of the
  * response. Values only. A custom route that is new is described here; every other kind follows from its dataset.
  */
+import { LINK_FORMS, LINK_SCOPES } from '../keys/links.ts'
 import { CAUSES } from '../query/dialect/duckdb/records.ts'
 import { manifestSchema } from '../release/manifest.ts'
 import { reportManifestSchema } from '../report/manifest.ts'
@@ -190,6 +191,15 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       verifier_key: text(
         'Name, key id and key in one text: notes of releases and of the log are checked with it.',
       ),
+    }),
+  },
+  LinkResponse: {
+    data: object({
+      link: text('Address with its token; whoever has it can read what it says.'),
+      scope: oneOf(LINK_SCOPES, 'What it reads: an address, or everything of a release.'),
+      form: oneOf(LINK_FORMS, 'Form of the answer.'),
+      expires_at: text('When it ends, in UTC.'),
+      key: text('Id of the key that it is of; it ends with it.'),
     }),
   },
   ReleaseListResponse: { data: list(ref('Release')) },

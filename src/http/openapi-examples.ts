@@ -125,5 +125,8 @@ export const BODY_EXAMPLES: Readonly<Record<string, Readonly<Record<string, Json
     csv: { summary: 'A table with its manifest', value: { ...QUESTION, format: 'csv' } },
   },
   exportWorkbook: { workbook: { summary: 'A workbook', value: { ...QUESTION, title: 'Leitos' } } },
+  createLink: {
+    beds: { summary: 'Bed types as CSV', value: { address: '/v1/bed-types', form: 'csv' } },
+  },
   exportWorkbookByAlias: { workbook: { summary: 'A workbook', value: QUESTION } },
 }

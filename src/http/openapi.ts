@@ -17,6 +17,9 @@ import { methodOf, type Route, releaseAreaOf, releaseHeaderOf, VERSION } from '.
 /** Answers that are files, not envelopes. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
+/** Operations whose answers can be asked for in parts. */
+const IN_PARTS: ReadonlySet<string> = new Set(['getReleaseFile', 'queryAnalyticsByLink'])
+
 /** @param routes the table of routes */
 export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
@@ -82,7 +85,7 @@ function operation(route: Route): Json {
       ...(methodOf(route) === 'GET' && releaseAreaOf(route) !== null
         ? { '304': { description: 'The client has this answer already: If-None-Match names its ETag.' } }
         : {}),
-      ...(route.operation === 'getReleaseFile' ? PART_RESPONSES : {}),
+      ...(IN_PARTS.has(route.operation) ? partResponses(route) : {}),
       ...errorResponses(route),
     },
   }
@@ -149,13 +152,16 @@ function linksOf({ operation: name }: Route): Json {
   }
 }
 
-const PART_RESPONSES: Json = {
+/** What a request with Range gets, in the content types beside the envelope. */
+const partResponses = (route: Route): Json => ({
   '206': {
-    description: 'The part of the file that Range asks for.',
-    content: { 'application/vnd.apache.parquet': { schema: BINARY }, 'application/json': { schema: BINARY } },
+    description: 'The part that Range asks for.',
+    content: Object.fromEntries(
+      (route.kind === 'custom' ? (route.produces ?? []) : []).map((type) => [type, { schema: BINARY }]),
+    ),
   },
-  '304': { description: 'The client has this file already: If-None-Match names its ETag.' },
-}
+  '304': { description: 'The client has this answer already: If-None-Match names its ETag.' },
+})
 
 /** The areas of the specification, and ours beside them. */
 const TAGS: Readonly<Record<Capability, string>> = {
@@ -212,7 +218,7 @@ function errorResponses(route: Route): Record<string, Json> {
     codes.push('not_found')
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
-  if (route.operation === 'getReleaseFile') codes.push('range_not_satisfiable')
+  if (IN_PARTS.has(route.operation)) codes.push('range_not_satisfiable')
   // An address may be longer than the server takes.
   if (methodOf(route) === 'GET') codes.push('headers_too_large')
   const responses: Record<string, Json> = {}

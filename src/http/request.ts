@@ -250,7 +250,8 @@ const contentOf = (
 ): ApiResponse => ({
   status,
   headers,
-  body: { kind: 'content', type: contentType, content, isRaw },
+  // A part is of the bytes as they are.
+  body: { kind: 'content', type: contentType, content, isRaw: isRaw || status === 206 },
 })
 
 function fromCache(parts: ApiParts, state: RequestState, response: CachedResponse): ApiResponse {

@@ -107,6 +107,8 @@ export interface HandlerRequest {
   readonly rows: RowStore | null
   /** The keys whose signatures are known here. */
   readonly trust: Trust
+  /** Signs what only this server, and those beside it, are to believe: cursors, links. */
+  readonly cursorSecret: Buffer
   readonly releases: ReleaseSource
   /** The release the request is answered from; null for routes that need none. */
   readonly view: ReleaseView | null

@@ -27,6 +27,8 @@ export interface KeyStore {
    * @returns the key whose text this is, if there is one, not revoked and not expired
    */
   authenticate(secret: string, connection?: object): Key | null
+  /** @returns the key of an id, if it is neither revoked nor expired: of links, which are signed for it */
+  find(id: string): Key | null
   close(): void
 }
 
@@ -88,7 +90,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
 
   const seen = new WeakMap<object, SeenKey>()
   /** @returns the entry whose text this is, or null, in a time that does not depend on the text */
-  const find = (secret: string): Entry | null => {
+  const findByText = (secret: string): Entry | null => {
     const hash = hashKeyText(secret)
     const entry = entries.get(keyIdOf(secret) ?? '')
     const equal = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
@@ -103,18 +105,21 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
       timingSafeEqual(before.text, text)
     )
       return before.entry
-    const entry = find(secret)
+    const entry = findByText(secret)
     if (entry !== null) seen.set(connection, { text, entry, entries })
     return entry
   }
 
+  const activeKey = (entry: Entry | null): Key | null => {
+    if (entry === null || entry.revoked || entry.expiresMs <= now()) return null
+    lastUsed?.note(entry.key.id)
+    return entry.key
+  }
+
   return {
-    authenticate(secret, connection) {
-      const entry = connection === undefined ? find(secret) : findAgain(secret, connection)
-      if (entry === null || entry.revoked || entry.expiresMs <= now()) return null
-      lastUsed?.note(entry.key.id)
-      return entry.key
-    },
+    authenticate: (secret, connection) =>
+      activeKey(connection === undefined ? findByText(secret) : findAgain(secret, connection)),
+    find: (id) => activeKey(entries.get(id) ?? null),
     close() {
       clearInterval(timer)
       lastUsed?.close()

@@ -148,7 +148,8 @@ function stateOf(key: Pick<KeyRecord, 'expires_at' | 'revoked_at'>): KeyInfo['st
   return key.expires_at !== null && Date.parse(key.expires_at) <= Date.now() ? 'expired' : 'active'
 }
 
-function parseExpiry(text: string): string {
+/** @returns the end that a day or a time says, as a time in UTC; @throws KeysError */
+export function parseExpiry(text: string): string {
   const [, day, clock] =
     /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
   const midnight = Date.parse(`${day}T00:00:00Z`)

@@ -112,7 +112,8 @@ t.test('every parameter has a type, a description and its bounds', async (t) => 
 t.test('operations are named by hand, each by its own name', async (t) => {
   const names = ROUTES.map(({ operation }) => operation)
   t.equal(new Set(names).size, names.length)
-  for (const name of names) t.match(name, /^(get|list|query|explain|trace|compare|export|call)[A-Z]?\w*$/)
+  for (const name of names)
+    t.match(name, /^(get|list|query|explain|trace|compare|export|call|create)[A-Z]?\w*$/)
 })
 
 t.test('the specification’s parameters are there by their names', async (t) => {

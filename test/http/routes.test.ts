@@ -56,7 +56,11 @@ const call = (route: Route, suffix = '', headers: Record<string, string> = {}): 
     ? client.post(urlOf(route), bodyOf(route), headers)
     : client.get(withQuery(urlOf(route), suffix), headers)
 const bodyOf = ({ path }: Route): object =>
-  path.endsWith('/compare') ? { ...BODY, old_release_id: small.result.analytics } : BODY
+  path.endsWith('/compare')
+    ? { ...BODY, old_release_id: small.result.analytics }
+    : path.endsWith('/links')
+      ? { address: '/v1/states' }
+      : BODY
 const withQuery = (url: string, suffix: string): string =>
   url.includes('?') ? `${url}${suffix.replace('?', '&')}` : `${url}${suffix}`
 /** Its answer is a file, not an envelope. */

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
 import { openKeyStore } from '../../src/keys/keys.ts'
+import { linkSecretOf, openLink, takeToken } from '../../src/keys/links.ts'
 import { COMMANDS } from '../../tools/cli.ts'
 import { commandHelp } from '../../tools/command.ts'
 import { createProgress } from '../../tools/progress.ts'
@@ -108,6 +110,29 @@ t.test('keys: create, list, rotate, revoke', async (t) => {
   t.teardown(() => store.close())
   t.match(store.authenticate(secret), { id, name: 'painel', rate_per_minute: 9 })
 
+  const linked = run([
+    'keys',
+    'link',
+    id,
+    '--address',
+    '/v1/states',
+    '--form',
+    'csv',
+    '--server',
+    'https://d.br/',
+    '--json',
+  ])
+  const { link, scope, expires_at } = JSON.parse(linked.stdout)
+  t.match(link, new RegExp(`^https://d\\.br/v1/states\\?access_token=susl_${id}_`))
+  t.equal(scope, 'address')
+  t.ok(Date.parse(expires_at) > Date.now() + 6 * 86_400_000, 'seven days')
+  const signing = sharedCursorSecret(join(folder, 'releases', 'keys.json'))
+  const taken = takeToken(link.replace('https://d.br', ''))
+  if (signing === null || taken === null) throw new Error('no link')
+  t.equal(taken.accept, 'text/csv')
+  t.equal(openLink(taken.link, 'GET', linkSecretOf(signing), store)?.id, id, 'a server takes it')
+  t.match(run(['keys', 'link', id]), { status: 2, stderr: /needs --address/ })
+  t.match(run(['keys', 'link', id, '--address', '/docs']), { status: 1, stderr: /a path of the API/ })
   const rotated = JSON.parse(run(['keys', 'rotate', id, '--overlap-hours', '0', '--json']).stdout)
   t.match(rotated, {
     replaces: id,

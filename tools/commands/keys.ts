@@ -1,5 +1,15 @@
 /** `sus-data keys`: make, list, revoke and rotate API keys. The secret of a key is printed once, when it is made. */
-import { createKey, type KeyInfo, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/keys/keys.ts'
+import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
+import {
+  createKey,
+  type KeyInfo,
+  listKeys,
+  type NewKey,
+  parseExpiry,
+  revokeKey,
+  rotateKey,
+} from '../../src/keys/keys.ts'
+import { defaultExpiry, LINK_FORMS, LINK_SCOPES, linkSecretOf, makeLink } from '../../src/keys/links.ts'
 import { createSigningKey, loadNoteSigner, readPublicKey } from '../../src/keys/signing.ts'
 import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
 import { readSettings } from '../../src/settings.ts'
@@ -12,6 +22,7 @@ const ACTIONS = {
   revoke: { options: [], takesId: true, run: revoke },
   rotate: { options: ['overlap-hours'], takesId: true, run: rotate },
   signing: { options: [], takesId: true, run: signing },
+  link: { options: ['address', 'scope', 'form', 'expires', 'server'], takesId: true, run: link },
 } as const satisfies Record<string, Action>
 
 interface Action {
@@ -34,6 +45,7 @@ export const command: Command = {
     'keys revoke ID [--json]',
     'keys rotate ID [--overlap-hours N] [--json]',
     'keys signing create|show [--json]',
+    'keys link ID --address PATH [--scope address|release] [--form FORM] [--expires DATE] [--server URL] [--json]',
   ],
   options: {
     name: { type: 'string', value: 'NAME', help: 'Who or what the key is for.' },
@@ -53,6 +65,18 @@ export const command: Command = {
       value: 'N',
       help: 'Hours the old key still works after rotate; 24 by default.',
     },
+    address: {
+      type: 'string',
+      value: 'PATH',
+      help: 'What a link reads: path and parameters, such as /v1/states.',
+    },
+    scope: {
+      type: 'string',
+      value: 'SCOPE',
+      help: 'address: that address alone; release: everything below /v1/releases/ID/.',
+    },
+    form: { type: 'string', value: 'FORM', help: `Form of the answer: ${LINK_FORMS.join(', ')}.` },
+    server: { type: 'string', value: 'URL', help: 'Address of the server, to be put before the link.' },
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
@@ -131,6 +155,38 @@ function signing(_file: string, _args: ParsedArgs, what: string): ReturnType<Act
       key,
       'The same with its name, for those who check releases and their log (SUS_TRUSTED_KEYS, --key, --log-key):',
       verifierKey ?? '',
+    ],
+  }
+}
+
+/** A link that reads an address without a header; made here, it needs the secret beside the keys and no server. */
+function link(file: string, args: ParsedArgs, id: string): ReturnType<Action['run']> {
+  const address = textOption(args, 'address')
+  if (address === undefined) throw new UsageError('keys link needs --address PATH, such as /v1/states')
+  const choose = <Name extends string>(option: string, names: readonly Name[], fallback: Name): Name => {
+    const given = textOption(args, option) ?? fallback
+    const found = names.find((name) => name === given)
+    if (found === undefined) throw new UsageError(`--${option} is one of ${names.join(', ')}`)
+    return found
+  }
+  const key = listKeys(file).find((other) => other.id === id)
+  if (key === undefined) throw new UsageError('there is no key with this id; keys list shows them')
+  if (key.state !== 'active')
+    throw new UsageError(`the key ${id} is ${key.state}; a link of it would read nothing`)
+  const secret = sharedCursorSecret(file)
+  if (secret === null) throw new UsageError(`${file}.cursor cannot be read or made; links are signed with it`)
+  const expires = textOption(args, 'expires')
+  const expiresMs = expires === undefined ? defaultExpiry() : Date.parse(parseExpiry(expires))
+  const scope = choose('scope', LINK_SCOPES, 'address')
+  const form = choose('form', LINK_FORMS, 'any')
+  const made = makeLink({ keyId: id, address, scope, form, expiresMs }, linkSecretOf(secret))
+  const whole = (textOption(args, 'server') ?? '').replace(/\/$/, '') + made
+  const expires_at = new Date(expiresMs).toISOString()
+  return {
+    json: { link: whole, scope, form, expires_at, key: id },
+    lines: [
+      `Until ${expires_at}, or the end of the key ${id}, whoever has this link can read what it says:`,
+      whole,
     ],
   }
 }

@@ -1,5 +1,5 @@
 /** The catalog of metrics and the multidimensional query. */
-import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
@@ -25,6 +25,7 @@ import { Cube, labelOf } from '../../report/json-stat.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import { JSON_NAME } from '../formats.ts'
 import { RELEASE_GONE } from '../pin.ts'
+import { chooseRange } from '../ranges.ts'
 import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
@@ -135,7 +136,10 @@ const JSON_STAT = REPORT_FORMATS['json-stat'].contentType
 const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
-/** The page of a query as a table: the same rows, made a batch at a time as the client takes them. */
+/**
+ * The page of a query as a table: the same rows, made a batch at a time so that other requests are answered between. Its length is
+ * known, and parts of it can be asked for: programs that read tables by their address want that.
+ */
 async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
   const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request))
   const rows = [...page, ...totals.flat()]
@@ -173,15 +177,39 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
     })
   }
   const content = type === CSV ? csv() : type === JSON_STAT ? jsonStat() : arrow()
+  const bytes = await collect(content)
+  // Parts are of what GET answers.
+  const { range, ifRange } = request.conditions
+  const isLinked = request.query.q !== undefined
+  const part = chooseRange(bytes.length, { range: isLinked ? range : undefined, ifRange }, null)
+  const { 'content-length': _length, ...headers } = part.headers
   return {
-    content: Readable.from(content, { objectMode: false }),
+    content: bytes.subarray(part.start, part.end + 1),
     contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
+    status: part.status,
     headers: {
+      ...(isLinked ? headers : {}),
       'x-report-fingerprint': summary.fingerprint,
       'x-report-row-count': String(summary.tableRows),
     },
     rows: rows.length,
   }
+}
+
+const TURN_BYTES = 65_536
+/** Parts put together, with a turn for other requests now and then. */
+async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const buffers: Buffer[] = []
+  let bytes = 0
+  for await (const part of parts) {
+    const buffer = Buffer.from(part as string)
+    buffers.push(buffer)
+    bytes += buffer.length
+    if (bytes < TURN_BYTES) continue
+    bytes = 0
+    await setImmediate()
+  }
+  return Buffer.concat(buffers)
 }
 
 async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {

@@ -10,6 +10,7 @@ import { FACILITIES } from './facilities.ts'
 import { GEOGRAPHY } from './geography.ts'
 import { HEALTH } from './health.ts'
 import { HEALTH_FINANCING } from './health-financing.ts'
+import { LINKS } from './links.ts'
 import { LOG } from './log.ts'
 import { OUTLINES } from './outlines.ts'
 import { RELEASES } from './releases.ts'
@@ -30,4 +31,5 @@ export const ROUTES: readonly Route[] = [
   ...HEALTH_FINANCING,
   ...ANALYTICS,
   ...EXPORTS,
+  ...LINKS,
 ]

@@ -3,11 +3,10 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import parseRange from 'range-parser'
 import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
-import { AppError, both } from '../../errors.ts'
+import { AppError } from '../../errors.ts'
 import type { Trust } from '../../keys/trust.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -18,6 +17,7 @@ import { TRUST_FILE } from '../../release/verify.ts'
 import { formatPeriod } from '../../release/view.ts'
 import { readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
 import { matchesTag } from '../etag.ts'
+import { chooseRange } from '../ranges.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
@@ -76,10 +76,6 @@ function describeTrust(id: string, { releasesDir, known }: Trust): Record<string
   }
 }
 
-/** A suffix that is longer than the file is all of it (RFC 9110, 14.1.2). */
-const clampSuffix = (range: string, bytes: number): string =>
-  range.replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
-
 /** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
 async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const { path, bytes, sha256, changes } = await findFile(request)
@@ -87,7 +83,6 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const tag = `"${sha256}"`
   const headers = {
     etag: tag,
-    'accept-ranges': 'bytes',
     'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
     'cache-control': changes === true ? 'private, no-cache' : 'private, max-age=31536000, immutable',
   }
@@ -103,24 +98,11 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     status,
     headers: { ...headers, ...more },
   })
-  if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), {})
-  // A part of another version of the file is of no use: then the whole file is sent.
-  const wanted =
-    range === undefined || (ifRange !== undefined && ifRange !== tag)
-      ? -2
-      : parseRange(bytes, clampSuffix(range, bytes))
-  if (wanted === -1)
-    throw new AppError('range_not_satisfiable', {
-      detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
-      headers: { 'Content-Range': `bytes */${bytes}` },
-    })
-  const [part] = typeof wanted === 'number' || wanted.type !== 'bytes' || wanted.length !== 1 ? [] : wanted
-  const { start, end } = part ?? { start: 0, end: bytes - 1 }
-  const length = { 'content-length': String(end - start + 1) }
+  if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
+  const part = chooseRange(bytes, { range, ifRange }, tag)
+  const { start, end } = part
   const stream = request.isHead ? Readable.from([]) : createReadStream(path, { start, end })
-  return part === undefined
-    ? answer(200, stream, length)
-    : answer(206, stream, { ...length, 'content-range': `bytes ${start}-${end}/${bytes}` })
+  return answer(part.status, stream, part.headers)
 }
 
 /** Manifests of a release: of an analytics release, those it joins, too. @throws AppError 'not_found' */

@@ -1,0 +1,100 @@
+/** Links that carry their own right to read, made by those who have a key. Nothing is stored: a link is signed, not remembered. */
+import { z } from 'zod'
+import { AppError, both } from '../../errors.ts'
+import { parseExpiry } from '../../keys/keys.ts'
+import { KeysError } from '../../keys/keys-error.ts'
+import {
+  defaultExpiry,
+  LINK_DAYS,
+  LINK_DAYS_MAX,
+  LINK_FORMS,
+  LINK_SCOPES,
+  linkSecretOf,
+  makeLink,
+} from '../../keys/links.ts'
+import { takes } from '../../query/field-texts.ts'
+import { parseBody } from '../../query/request.ts'
+import type { DataResult, HandlerRequest, Route } from '../route.ts'
+
+const linkSchema = z.strictObject({
+  address: takes(
+    z
+      .string()
+      .max(12_000)
+      .regex(/^\/v1(\/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)+(\?[^#]*)?$/),
+    'um caminho da API com seus parâmetros, como /v1/states?uf=RR',
+    'a path of the API with its parameters, such as /v1/states?uf=RR',
+  ).describe('What is read by GET: path and parameters below the server’s address.'),
+  scope: z
+    .enum(LINK_SCOPES)
+    .default('address')
+    .describe('address: this address alone; release: everything below /v1/releases/ID/.'),
+  form: z
+    .enum(LINK_FORMS)
+    .default('any')
+    .describe('The form of the answer, which else a header asks for; any: what the reader asks for.'),
+  expires: takes(
+    z
+      .string()
+      .max(40)
+      .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}.*)?$/),
+    'um dia (2027-01-31) ou um momento (2027-01-31T12:00:00Z)',
+    'a day (2027-01-31) or a time (2027-01-31T12:00:00Z)',
+  )
+    .optional()
+    .describe(
+      `Last day (2027-01-31, UTC) or end (2027-01-31T12:00:00Z), at most ${LINK_DAYS_MAX} days from now; ${LINK_DAYS} days without it.`,
+    ),
+})
+
+function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataResult {
+  if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  const { address, scope, form, expires } = parseBody(linkSchema, body)
+  const place = (pointer: string, pt: string, error: KeysError): AppError =>
+    new AppError('invalid_request', { errors: [{ pointer, message: both(pt, error.message) }] })
+  let expiresMs = defaultExpiry()
+  try {
+    if (expires !== undefined) expiresMs = Date.parse(parseExpiry(expires))
+    if (!(expiresMs > Date.now() && expiresMs <= Date.now() + LINK_DAYS_MAX * 86_400_000))
+      throw new KeysError(`A link ends after now, and within ${LINK_DAYS_MAX} days.`)
+  } catch (error) {
+    if (!(error instanceof KeysError)) throw error
+    throw place(
+      '/expires',
+      `deve ser um dia (2027-01-31) ou um momento (2027-01-31T12:00:00Z) nos próximos ${LINK_DAYS_MAX} dias`,
+      error,
+    )
+  }
+  try {
+    const link = makeLink({ keyId: key.id, address, scope, form, expiresMs }, linkSecretOf(cursorSecret))
+    return {
+      data: { link: origin + link, scope, form, expires_at: new Date(expiresMs).toISOString(), key: key.id },
+      rows: 1,
+    }
+  } catch (error) {
+    if (!(error instanceof KeysError)) throw error
+    throw place(
+      '/address',
+      scope === 'release'
+        ? 'deve estar abaixo de /v1/releases/ID/, como /v1/releases/ID/metadata.jsonld'
+        : 'deve ser um caminho da API com seus parâmetros, como /v1/states, sem access_token',
+      error,
+    )
+  }
+}
+
+export const LINKS: readonly Route[] = [
+  {
+    kind: 'custom',
+    method: 'POST',
+    path: '/v1/links',
+    operation: 'createLink',
+    summary:
+      'A link that reads one address, or one release, without a header, until it ends: for programs that take an address.',
+    capability: 'any',
+    release: null,
+    response: 'LinkResponse',
+    body: linkSchema,
+    handle: answerLink,
+  },
+]

@@ -1,0 +1,299 @@
+/** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
+import type { Api, Catalog, LineageAnswer, Member, Meta, QueryAnswer, QueryRow } from '../explorer/api.ts'
+import { type Arguments, originOfAnswer, type Property, type Tool, text, texts, whole } from './tool.ts'
+import type { Context } from './tools.ts'
+
+const PATH = '/v1/analytics'
+/** Longer questions have no link: an address holds 16 KiB. */
+const LINK_MAX = 12_000
+
+const QUESTION: Readonly<Record<string, Property>> = {
+  metrics: texts('1 to 20 codes of metrics, as catalog lists them, e.g. ["bed_capacity_existing"].'),
+  group_by: texts('Up to 6 codes of dimensions, e.g. ["state"]; none gives one total.'),
+  filters: {
+    type: 'array',
+    description:
+      'All must hold. value: a code or a list of codes (states by letters, municipalities by IBGE code, months YYYY-MM); members lists codes.',
+    items: {
+      type: 'object',
+      properties: {
+        dimension: { type: 'string' },
+        operator: {
+          type: 'string',
+          enum: ['EQ', 'IN', 'NEQ', 'NOT_IN', 'GT', 'GTE', 'LT', 'LTE', 'BETWEEN'],
+        },
+        value: { description: 'A code, or a list of codes.' },
+      },
+      required: ['dimension', 'operator', 'value'],
+    },
+  },
+  over_period: {
+    ...text('A stock over several months: last, first, avg or max.'),
+    enum: ['last', 'first', 'avg', 'max'],
+  },
+  population_basis: {
+    ...text('What rates are divided by; the census by default.'),
+    enum: ['census', 'estimate', 'estimate_of_period'],
+  },
+  expected_release_id: text('Answer from this analytics release, not from the one in service.'),
+}
+const PAGED: Readonly<Record<string, Property>> = {
+  order_by: texts(
+    'Metrics or grouped dimensions; - before one is descending, e.g. ["-bed_capacity_existing"].',
+  ),
+  limit: whole(1, 200, 'Rows shown; 20 by default.'),
+  offset: whole(0, 1_000_000, 'Rows passed over.'),
+}
+const OPTIONS: Readonly<Record<string, Property>> = {
+  totals: {
+    description:
+      'true, or lists of grouped dimensions: totals computed again at these levels ([[]] is the grand total).',
+  },
+  change: {
+    type: 'object',
+    properties: { to: { type: 'string' } },
+    description: '{"to": "previous" | "-12" | "YYYY-MM"}: adds base, change and change in percent.',
+  },
+  share_of: texts('A level of totals whose values are 100 percent; [] is the grand total.'),
+  having: {
+    type: 'array',
+    items: { type: 'object' },
+    description: 'Conditions on values: {"metric", "operator": GT|GTE|LT|LTE|EQ|BETWEEN, "value"}.',
+  },
+}
+
+/** @returns the arguments that are members of a body; null is as good as nothing */
+const bodyOf = (args: Arguments, names: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(args).filter(([name, value]) => name in names && value !== undefined && value !== null),
+  )
+
+/** @returns the pinned query as an address anybody with a key can ask again; null for one too long */
+function linkOf({ meta }: QueryAnswer, origin: string): string | null {
+  const q = JSON.stringify({ ...(meta.query as object), expected_release_id: meta.release_id })
+  const link = `${origin}${PATH}/query?${new URLSearchParams({ q })}`
+  return link.length > LINK_MAX ? null : link
+}
+
+/** What an answer is known by. */
+const identity = (answer: QueryAnswer, origin: string) => ({
+  ...originOfAnswer(answer.meta),
+  fingerprint: answer.meta.fingerprint,
+  citation: answer.meta.citation.abnt,
+  link: linkOf(answer, origin),
+})
+
+/** The query alone, for what identifies its answer. */
+const identify = async (args: Arguments, { api, origin }: Context) =>
+  identity(await api.post<QueryAnswer>(`${PATH}/query`, { ...bodyOf(args, QUESTION), limit: 1 }), origin)
+
+const isMember = (value: unknown): value is Member => typeof value === 'object' && value !== null
+
+/** Cells of a row: code and name of each member, then the values. */
+const cellsOf = (row: QueryRow, groups: readonly string[], values: readonly string[]): unknown[] => [
+  ...groups.flatMap((code) => {
+    const member = row.dimensions[code]
+    return isMember(member) ? [member.code, member.name] : [null, null]
+  }),
+  ...values.map((code) => row.metrics[code] ?? null),
+]
+
+/** What each value is called and measured in, as the catalog says it of the metric; parts beside it are told by their suffix. */
+async function columnsOf(api: Api, groups: readonly string[], values: readonly string[]) {
+  const { data } = await api.get<{ readonly data: Catalog }>(`${PATH}/catalog`)
+  const labels = new Map(data.dimensions.map(({ code, label }) => [code, label]))
+  return [
+    ...groups.flatMap((code) => [{ name: `${code}_code` }, { name: code, label: labels.get(code) ?? code }]),
+    ...values.map((name) => {
+      const [code = '', part] = name.split('__')
+      const metric = data.metrics.find((own) => own.code === code)
+      const isPercent = part === 'share' || part === 'change_percent'
+      return {
+        name,
+        label: `${metric?.label ?? code}${part === undefined ? '' : ` (${part})`}`,
+        unit: isPercent ? '%' : metric?.unit,
+      }
+    }),
+  ]
+}
+
+async function query(args: Arguments, context: Context): Promise<unknown> {
+  const { api, origin } = context
+  const body = { limit: 20, ...bodyOf(args, { ...QUESTION, ...PAGED, ...OPTIONS }) }
+  const answer = await api.post<QueryAnswer>(`${PATH}/query`, body)
+  const { metrics, group_by: groups } = answer.meta.query as { metrics: string[]; group_by: string[] }
+  const [first] = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
+  const values = first === undefined ? metrics : Object.keys(first.metrics)
+  const { total_rows, offset, has_more } = answer.pagination
+  return {
+    columns: await columnsOf(api, groups, values),
+    rows: answer.data.map((row) => cellsOf(row, groups, values)),
+    total_rows,
+    ...(has_more ? { next_offset: offset + answer.data.length } : {}),
+    ...(answer.totals === undefined
+      ? {}
+      : {
+          totals: answer.totals.map(({ group_by, data }) => ({
+            group_by,
+            rows: data.slice(0, 20).map((row) => cellsOf(row, group_by, values)),
+          })),
+        }),
+    notes: answer.meta.notes,
+    ...identity(answer, origin),
+  }
+}
+
+interface ExplainAnswer {
+  readonly data: {
+    readonly query: unknown
+    readonly sql: string
+    readonly rows_read: number
+    readonly estimated_rows: number
+    readonly reads: readonly {
+      readonly dataset: string
+      readonly periods: readonly string[]
+      readonly rows: number
+    }[]
+  }
+  readonly meta: Meta & { readonly notes?: readonly string[] }
+}
+
+async function explain(args: Arguments, { api }: Context): Promise<unknown> {
+  const body = bodyOf(args, { ...QUESTION, ...PAGED, ...OPTIONS })
+  const { data, meta } = await api.post<ExplainAnswer>(`${PATH}/explain`, body)
+  return {
+    query: data.query,
+    estimated_rows: data.estimated_rows,
+    rows_read: data.rows_read,
+    reads: data.reads.map(({ dataset, periods, rows }) => ({ dataset, periods, rows })),
+    ...(args.with_sql === true ? { sql: data.sql } : {}),
+    notes: meta.notes ?? [],
+    ...originOfAnswer(meta),
+  }
+}
+
+async function lineage(args: Arguments, context: Context): Promise<unknown> {
+  const { key, metric, side, limit = 5 } = args
+  const body = { ...bodyOf(args, QUESTION), ...bodyOf({ key, metric, side }, { key, metric, side }), limit }
+  const answer = await context.api.post<LineageAnswer>(`${PATH}/lineage`, body)
+  const { value, total, notes } = answer.meta
+  return {
+    value,
+    adds_up_to: total,
+    records: answer.pagination.total_rows,
+    shown: answer.data.map(({ dataset, reference_period, key: of, contribution, sources }) => ({
+      dataset,
+      reference_period,
+      key: of,
+      contribution,
+      published: sources.slice(0, 3).map(({ publisher, file, row, column, raw_value, sha256 }) => ({
+        publisher,
+        file,
+        row,
+        column,
+        raw_value,
+        sha256,
+      })),
+    })),
+    notes,
+    ...(await identify(args, context)),
+  }
+}
+
+interface CompareAnswer {
+  readonly data: readonly {
+    readonly label: string
+    readonly metrics: Readonly<
+      Record<
+        string,
+        {
+          readonly old: unknown
+          readonly new: unknown
+          readonly delta: unknown
+          readonly causes: readonly unknown[]
+        }
+      >
+    >
+  }[]
+  readonly pagination: { readonly total_rows: number }
+  readonly meta: Meta & { readonly notes?: readonly string[] }
+}
+
+async function compare(args: Arguments, context: Context): Promise<unknown> {
+  const { old_release_id, new_release_id, limit = 10 } = args
+  const { expected_release_id: _pin, ...question } = bodyOf(args, QUESTION)
+  const releases = bodyOf({ old_release_id, new_release_id }, { old_release_id, new_release_id })
+  const { data, pagination, meta } = await context.api.post<CompareAnswer>(`${PATH}/compare`, {
+    ...question,
+    ...releases,
+    limit,
+  })
+  return {
+    changed_rows: pagination.total_rows,
+    rows: data.map(({ label, metrics }) => ({ label, metrics })),
+    notes: meta.notes ?? [],
+    old_release_id,
+    ...(await identify({ ...question, expected_release_id: meta.release_id }, context)),
+  }
+}
+
+export const ANALYTICS_TOOLS: readonly Tool[] = [
+  {
+    name: 'query',
+    title: 'Metrics by dimensions',
+    description:
+      'Exact values of metrics, grouped and filtered by dimensions, with labels, units and notes. Without a filter of months it is the newest month.',
+    properties: { ...QUESTION, ...PAGED, ...OPTIONS },
+    required: ['metrics'],
+    call: query,
+  },
+  {
+    name: 'explain',
+    title: 'What a query would do',
+    description:
+      'The query in its one form, what it reads and how many rows it gives at most; nothing is run.',
+    properties: {
+      ...QUESTION,
+      ...PAGED,
+      ...OPTIONS,
+      with_sql: { type: 'boolean', description: 'true: the SQL, too.' },
+    },
+    required: ['metrics'],
+    call: explain,
+  },
+  {
+    name: 'lineage',
+    title: 'Where a number comes from',
+    description:
+      'The records that add up to one value of a query, each with publisher, file, row and cell that it was published in.',
+    properties: {
+      ...QUESTION,
+      key: {
+        type: 'object',
+        description: 'Code of each grouped dimension of the value, e.g. {"state": "RR"}.',
+      },
+      metric: text('Which metric of the query; its only one by default.'),
+      side: {
+        ...text('Which side of a rate; the numerator by default.'),
+        enum: ['numerator', 'less', 'denominator'],
+      },
+      limit: whole(1, 50, 'Records shown; 5 by default.'),
+    },
+    required: ['metrics'],
+    call: lineage,
+  },
+  {
+    name: 'compare',
+    title: 'What changed between two releases',
+    description:
+      'Old value, new value and difference of a query on two analytics releases, with causes; releases lists them.',
+    properties: {
+      ...QUESTION,
+      old_release_id: text('The analytics release before.'),
+      new_release_id: text('The analytics release after; the one in service by default.'),
+      limit: whole(1, 50, 'Rows shown; 10 by default.'),
+    },
+    required: ['metrics', 'old_release_id'],
+    call: compare,
+  },
+]

@@ -1,0 +1,255 @@
+/**
+ * The Model Context Protocol over both transports, spoken by the SDK's own client: the same conversation of tools over streamable
+ * HTTP, over standard input with the releases of this machine, and over standard input with a server elsewhere.
+ */
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import t, { type Test } from 'tap'
+import { openClient } from '../fixtures/client.ts'
+import { secondRing } from '../fixtures/rings.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const small = await makeSmallRelease(2)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const address = await client.app.listen({ host: '127.0.0.1', port: 0 })
+const key = client.keyWithout()
+const QUESTION = {
+  metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
+  group_by: ['state'],
+  filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
+}
+
+/** What tools answer, as an agent reads it. */
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+type Said = any
+interface Agent {
+  readonly client: Client
+  call(name: string, args?: Record<string, unknown>): Promise<Said>
+  refused(name: string, args: Record<string, unknown>): Promise<string>
+}
+
+async function converse(transport: StreamableHTTPClientTransport | StdioClientTransport): Promise<Agent> {
+  const agent = new Client({ name: 'test', version: '1.0.0' })
+  await agent.connect(transport as Parameters<Client['connect']>[0])
+  const ask = async (name: string, args: Record<string, unknown>): Promise<[boolean, string]> => {
+    const { content, isError } = await agent.callTool({ name, arguments: args })
+    const [part] = content as { type: string; text: string }[]
+    return [isError === true, part?.text ?? '']
+  }
+  return {
+    client: agent,
+    async call(name, args = {}) {
+      const [isError, text] = await ask(name, args)
+      if (isError) throw new Error(text)
+      if (text.length > 8000) throw new Error(`${name}: ${text.length} characters are no small answer`)
+      return JSON.parse(text)
+    },
+    async refused(name, args) {
+      const [isError, text] = await ask(name, args)
+      return isError ? text : `not refused: ${text}`
+    },
+  }
+}
+const overHttp = (bearer: string): StreamableHTTPClientTransport =>
+  new StreamableHTTPClientTransport(new URL(`${address}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${bearer}` } },
+  })
+
+/** Ten calls, each made of what the one before said. @param origin of links */
+async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
+  const { tools } = await agent.client.listTools()
+  t.same(tools.map(({ name }) => name).sort(), [
+    'catalog',
+    'compare',
+    'explain',
+    'facility',
+    'lineage',
+    'members',
+    'query',
+    'releases',
+  ])
+  t.ok(tools.every(({ annotations }) => annotations?.readOnlyHint === true))
+  t.match(agent.client.getInstructions(), /cite|Cite/)
+
+  const found = await agent.call('catalog', { search: 'leitos existentes' })
+  t.ok(found.metrics.some(({ code }: { code: string }) => code === 'bed_capacity_existing'))
+  const { metric } = await agent.call('catalog', { metric: 'bed_capacity_existing' })
+  t.ok(metric.dimensions.includes('municipality'))
+  const places = await agent.call('members', { dimension: 'municipality', search: 'boa vista' })
+  const boaVista = places.members.find(({ name }: { name: string }) => name === 'Boa Vista')
+  t.equal(boaVista.code, 1400100)
+
+  const answer = await agent.call('query', { ...QUESTION, totals: [[]] })
+  const expected = (await client.query({ ...QUESTION, totals: [[]] })).body
+  t.same(
+    answer.rows,
+    expected.data.map((row: Said) => [
+      row.dimensions.state.code,
+      row.dimensions.state.name,
+      row.metrics.bed_capacity_existing,
+      row.metrics.beds_existing_per_100k,
+    ]),
+  )
+  t.same(answer.totals[0].rows, [Object.values(expected.totals[0].data[0].metrics)])
+  t.match(answer.columns[3], { name: 'beds_existing_per_100k', label: /Leitos/, unit: /100/ })
+  t.match(answer, {
+    release_id: expected.meta.release_id,
+    fingerprint: expected.meta.fingerprint,
+    citation: expected.meta.citation.abnt,
+    synthetic: true,
+  })
+  t.ok(answer.link.startsWith(`${origin}/v1/analytics/query?q=`))
+  const linked = await client.get(answer.link.slice(origin.length))
+  t.equal(linked.body.meta.fingerprint, answer.fingerprint, 'the link asks the same, pinned')
+  t.match(linked.headers['cache-control'], /immutable/)
+
+  const plan = await agent.call('explain', { ...QUESTION, with_sql: true })
+  t.match(plan, { sql: /SELECT/, estimated_rows: 2 })
+  const cell = { ...QUESTION, metrics: ['bed_capacity_existing'], key: { state: 'RR' }, limit: 2 }
+  const traced = await agent.call('lineage', cell)
+  t.equal(traced.value, answer.rows.find(([code]: [string]) => code === 'RR')[2])
+  t.match(traced.shown[0].published[0], { file: String, row: Number, column: String, raw_value: String })
+  t.match(traced.fingerprint, /^[0-9a-f]{64}$/)
+
+  const { releases } = await agent.call('releases')
+  const compared = await agent.call('compare', {
+    metrics: ['bed_capacity_existing'],
+    group_by: ['state'],
+    old_release_id: releases[0].release_id,
+  })
+  t.match(compared, { changed_rows: 0, rows: [], fingerprint: /^[0-9a-f]{64}$/, citation: String })
+  const nearby = await agent.call('facility', { uf: 'RR', search: 'hospital', limit: 3 })
+  t.ok(nearby.facilities.length > 0 && nearby.facilities.length <= 3)
+  const [first] = nearby.facilities
+  const { facility } = await agent.call('facility', { cnes_code: first.cnes_code })
+  t.equal(facility.cnes_code, first.cnes_code)
+}
+
+/** Wrong questions, and what is said to them. */
+async function wrongQuestions(t: Test, agent: Agent): Promise<void> {
+  t.match(
+    await agent.refused('query', { metrics: ['bed_capacity_existin'] }),
+    /unknown_metric[\s\S]*bed_capacity_existing/,
+  )
+  t.match(
+    await agent.refused('query', { metrics: ['population_census'], group_by: ['bed_type'] }),
+    /incompatible_dimension/,
+  )
+  t.match(
+    await agent.refused('query', { metric: 'beds' }),
+    /does not take "metric"; it takes metrics, group_by/,
+  )
+  t.match(await agent.refused('query', {}), /query needs metrics/)
+  t.match(
+    await agent.refused('query', { ...QUESTION, limit: 10_000 }),
+    /limit is a whole number from 1 to 200/,
+  )
+  t.match(await agent.refused('members', { dimension: 'bairro' }), /unknown_dimension[\s\S]*municipality/)
+  t.match(await agent.refused('facility', { uf: 'XX' }), /invalid_request[\s\S]*uf/)
+  t.match(await agent.refused('compare', { ...QUESTION, old_release_id: 'none' }), /release_mismatch/)
+  await t.rejects(agent.client.callTool({ name: 'delete', arguments: {} }), /tools: query, explain/)
+}
+
+t.test('ten calls over streamable HTTP', async (t) => {
+  const agent = await converse(overHttp(key))
+  await tenCalls(t, agent, address)
+  await wrongQuestions(t, agent)
+  await agent.client.close()
+})
+
+t.test('ten calls over standard input, with the releases of this machine', secondRing, async (t) => {
+  const agent = await converse(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, 'mcp', '--releases', small.releasesDir],
+      stderr: 'ignore',
+    }),
+  )
+  await tenCalls(t, agent, '')
+  await wrongQuestions(t, agent)
+  await agent.client.close()
+})
+
+t.test('ten calls over standard input, with a server elsewhere', secondRing, async (t) => {
+  const agent = await converse(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [bin, 'mcp', '--url', address],
+      env: { ...(process.env as Record<string, string>), SUS_KEY: key },
+      stderr: 'ignore',
+    }),
+  )
+  await tenCalls(t, agent, address)
+  await agent.client.close()
+})
+
+const post = (message: unknown, headers: Record<string, string> = {}) => client.post('/mcp', message, headers)
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'query', arguments: QUESTION } }
+
+t.test(
+  'the key of the call decides: none, one that lacks a capability, one that has used up its rate',
+  async (t) => {
+    t.equal((await post(CALL, { authorization: '' })).status, 401)
+    await t.rejects(converse(overHttp('sus_none')), /401|Unauthorized|credenciais/)
+    const limited = await converse(overHttp(client.keyWithout('bed_capacity.read')))
+    t.match(await limited.refused('query', QUESTION), /forbidden[\s\S]*bed_capacity_existing/)
+    const { metrics } = await limited.call('catalog', { search: 'leitos' })
+    t.notOk(
+      metrics.some(({ code }: { code: string }) => code === 'bed_capacity_existing'),
+      'what it cannot reach is not listed',
+    )
+    await limited.client.close()
+    const slow = await openClient(small.releasesDir, 1, { perMinute: 8 })
+    // A message costs 1, what its tool asks costs what it always does: 5 for a query, 1 for the catalog.
+    t.equal((await slow.post('/mcp', CALL)).body.result.isError, undefined)
+    t.match((await slow.post('/mcp', CALL)).body.result, {
+      isError: true,
+      content: [{ text: /429, rate_limited/ }],
+    })
+    t.equal((await slow.post('/mcp', CALL)).status, 429)
+    await slow.close()
+  },
+)
+
+t.test(
+  'the protocol: versions, notifications, what is no message, other methods, other origins',
+  async (t) => {
+    const initialize = async (protocolVersion: string) =>
+      (await post({ jsonrpc: '2.0', id: 'a', method: 'initialize', params: { protocolVersion } })).body.result
+    t.match(await initialize('2025-03-26'), {
+      protocolVersion: '2025-03-26',
+      serverInfo: { name: 'sus-data' },
+    })
+    t.equal((await initialize('1999-01-01')).protocolVersion, '2025-11-25')
+    const noted = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    t.same([noted.status, noted.text], [202, ''])
+    t.match((await post({ jsonrpc: '2.0', id: 1, method: 'ping' })).body, { id: 1, result: {} })
+    for (const [message, code] of [
+      [{ jsonrpc: '2.0', id: 1, method: 'resources/list' }, -32601],
+      [{ id: 1, method: 'ping' }, -32600],
+      [[CALL], -32600],
+      ['"text"', -32600],
+    ] as const)
+      t.equal((await post(message)).body.error.code, code, JSON.stringify(message))
+    t.equal((await post('{')).status, 400)
+    t.match(await post(CALL, { 'mcp-protocol-version': '1999-01-01' }), {
+      status: 400,
+      body: { errors: [{ allowed: Array }] },
+    })
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await client.send({ method, url: '/mcp' })
+      t.same([answer.status, answer.headers.allow], [405, 'POST'])
+    }
+    t.equal((await post(CALL, { origin: 'https://evil.example' })).status, 403)
+    t.equal((await post(CALL, { origin: 'http://dados.example.br', host: 'dados.example.br' })).status, 200)
+    const answer = await post(CALL, { host: 'dados.example.br', 'accept-language': 'en' })
+    const said = JSON.parse(answer.body.result.content[0].text)
+    t.match(said.link, /^http:\/\/dados\.example\.br\/v1\/analytics\/query\?q=/)
+    t.match(said.columns[2].label, /beds/i, 'labels follow Accept-Language')
+    t.equal(answer.headers['cache-control'], 'no-store')
+  },
+)

@@ -1,0 +1,169 @@
+/**
+ * `sus-data mcp`: the Model Context Protocol on standard input and output, for programs that start their servers themselves.
+ *
+ * Each line is a message of JSON-RPC, each answer a line. Without --url the releases of this machine answer, in this process and
+ * without a key: whoever can start it can read their files. With --url a server answers (POST /mcp) with the key of SUS_KEY. Either
+ * way it is the same endpoint, so tools are the same. Nothing but messages goes to standard output; the log is on standard error.
+ */
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pino } from 'pino'
+import type { KeyStore } from '../../src/keys/keys.ts'
+import { openService } from '../../src/main.ts'
+import { PARSE_ERROR, refusal } from '../../src/mcp/protocol.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { readSettings, type Settings } from '../../src/settings.ts'
+import { type Command, textOption, UsageError } from '../command.ts'
+
+/** A server did not take a message; the code is in the range that JSON-RPC leaves to servers. */
+const NOT_TAKEN = -32000
+/** Messages that are answered at once; more wait in the pipe. */
+const PENDING_MAX = 16
+
+/** Sends a message. @returns status and body of the answer */
+type Post = (
+  message: string,
+  signal: AbortSignal,
+) => Promise<{ readonly status: number; readonly body: string }>
+
+interface Target {
+  readonly post: Post
+  close(): Promise<void>
+}
+
+export const command: Command = {
+  name: 'mcp',
+  summary: 'Answer agents: the Model Context Protocol on standard input and output.',
+  usage: ['mcp [--releases DIR]', 'mcp --url URL'],
+  options: {
+    releases: { type: 'string', value: 'DIR', help: 'Folder of releases; the default is SUS_RELEASES_DIR.' },
+    url: { type: 'string', value: 'URL', help: 'A server that answers instead, with the key of SUS_KEY.' },
+  },
+  async run(args) {
+    const url = textOption(args, 'url')
+    const releases = textOption(args, 'releases')
+    if (args.positionals.length > 0) throw new UsageError('mcp takes options only')
+    if (url !== undefined && releases !== undefined)
+      throw new UsageError('mcp takes --url or --releases, not both')
+    const settings = readSettings()
+    const target =
+      url === undefined
+        ? await openHere({
+            ...settings,
+            releasesDir: releases === undefined ? settings.releasesDir : resolve(releases),
+          })
+        : openThere(url, settings.clientKey)
+    try {
+      await serveLines(target.post)
+    } finally {
+      await target.close()
+    }
+    return 0
+  },
+}
+
+/** The key of whoever started this: everything, at any rate. */
+const OWN_KEY = { id: 'local', name: 'local', capabilities: CAPABILITIES, rate_per_minute: 1_000_000 }
+const OWN_KEYS: KeyStore = {
+  authenticate: () => OWN_KEY,
+  find: () => null,
+  close: () => undefined,
+}
+
+async function openHere(settings: Settings): Promise<Target> {
+  const service = await openService(settings, {
+    keys: OWN_KEYS,
+    log: pino.destination({ fd: 2, sync: true }),
+  })
+  const headers = { authorization: 'Bearer local', 'content-type': 'application/json', host: '' }
+  return {
+    async post(payload, signal) {
+      const { statusCode: status, payload: body } = await service.app.inject({
+        method: 'POST',
+        url: '/mcp',
+        headers,
+        payload,
+        signal,
+      })
+      return { status, body }
+    },
+    close: () => service.close(),
+  }
+}
+
+function openThere(url: string, key: string | null): Target {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError('--url is the address of a server, such as https://dados.example.br')
+  if (key === null) throw new UsageError('mcp --url needs a key in SUS_KEY')
+  const address = new URL('/mcp', url)
+  return {
+    async post(body, signal) {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      }
+      // A key is for the server that was named, not for one that it leads to.
+      const answer = await fetch(address, { method: 'POST', headers, body, signal, redirect: 'error' })
+      return { status: answer.status, body: await answer.text() }
+    },
+    close: async () => undefined,
+  }
+}
+
+/** Answers the lines of standard input until it ends. */
+async function serveLines(post: Post): Promise<void> {
+  const running = new Map<string, AbortController>()
+  const pending = new Set<Promise<void>>()
+  const write = (answer: unknown): void => void process.stdout.write(`${JSON.stringify(answer)}\n`)
+  for await (const line of createInterface({ input: process.stdin, terminal: false })) {
+    if (line.trim() === '') continue
+    let message: {
+      readonly id?: unknown
+      readonly method?: unknown
+      readonly params?: { readonly requestId?: unknown }
+    }
+    try {
+      message = JSON.parse(line) ?? {}
+    } catch {
+      write(refusal(null, PARSE_ERROR, 'Each line is one JSON text.'))
+      continue
+    }
+    if (message.method === 'notifications/cancelled') {
+      running.get(JSON.stringify(message.params?.requestId))?.abort()
+      continue
+    }
+    const id = typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null
+    const name = JSON.stringify(id)
+    const controller = new AbortController()
+    if (id !== null) running.set(name, controller)
+    const answered = answerLine(post, line, id, controller.signal).then((answer) => {
+      running.delete(name)
+      // Who has cancelled wants no answer.
+      if (answer !== null && !controller.signal.aborted) write(answer)
+    })
+    pending.add(answered)
+    answered.finally(() => pending.delete(answered))
+    if (pending.size >= PENDING_MAX) await Promise.race(pending)
+  }
+  await Promise.all(pending)
+}
+
+/** @returns null where there is nothing to answer */
+async function answerLine(
+  post: Post,
+  line: string,
+  id: string | number | null,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    const { status, body } = await post(line, signal)
+    const answer: unknown = body === '' ? null : JSON.parse(body)
+    if (status < 400) return answer
+    const { detail, title } = (answer ?? {}) as { readonly detail?: string; readonly title?: string }
+    return id === null ? null : refusal(id, NOT_TAKEN, detail ?? title ?? `The server answered ${status}.`)
+  } catch (error) {
+    const cause = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : ''
+    return id === null ? null : refusal(id, NOT_TAKEN, `The server cannot be reached: ${cause}`)
+  }
+}
