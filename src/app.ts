@@ -181,7 +181,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     isLast,
   })
   const observe = (request: FastifyRequest, status: number): void => {
-    const { route, key, releaseId, rows, startedAt } = stateOf(request)
+    const { route, key, releaseId, rows, engine, startedAt } = stateOf(request)
     const ms = performance.now() - startedAt
     parts.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
     logAccess?.({
@@ -193,6 +193,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       key: key?.id ?? null,
       releaseId,
       rows,
+      engine,
       ms,
     })
   }

@@ -212,6 +212,13 @@ export const ERRORS = {
     hint: 'Espere os segundos de Retry-After.',
     hint_en: 'Wait the seconds in Retry-After.',
   },
+  engine_unavailable: {
+    status: 503,
+    title: 'Motor de consultas indisponível',
+    title_en: 'Query engine unavailable',
+    hint: 'Espere os segundos de Retry-After; listas e registros seguem respondendo.',
+    hint_en: 'Wait the seconds in Retry-After; lists and records go on being answered.',
+  },
   query_too_large: {
     status: 503,
     title: 'Consulta não cabe na memória',

@@ -9,6 +9,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
+import { engineWith } from './engine/trino/connect.ts'
 import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
@@ -17,6 +18,7 @@ import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
+import { TRINO_DIALECT } from './query/dialect/trino.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
 import { createStore, type ReleaseStore, readPointer } from './release/store.ts'
@@ -24,6 +26,7 @@ import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
+import { trinoOf } from './trino-settings.ts'
 import { checkTrust } from './trust/release-notes.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
@@ -71,7 +74,7 @@ export async function openService(
   // It takes longest of all that a start waits for: the rest is done meanwhile.
   let begun = await readPointer(settings.releasesDir)
   if (begun !== null) beginCheck(begun)
-  const engine = await createEngine({
+  const local = await createEngine({
     releasesDir: settings.releasesDir,
     memory: settings.duckdbMemory,
     threads: settings.duckdbThreads,
@@ -80,6 +83,8 @@ export async function openService(
     queue: settings.queryQueue,
     resident: { bytes: settings.residentBytes, relations: residentRelations },
   })
+  const trino = trinoOf(settings)
+  const engine = engineWith(local, trino, TRINO_DIALECT, settings.queryTimeoutMs)
   const keys =
     others.keys ??
     openKeyStore(settings.keysFile, {
@@ -141,6 +146,7 @@ export async function openService(
       threads: Math.max(1, Math.floor(settings.duckdbThreads / 2)),
       timeoutMs: settings.reportTimeoutMs,
       signingKeyFile: settings.signingKeyFile,
+      trino,
     },
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,

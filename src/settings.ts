@@ -5,51 +5,24 @@
  * allowed. A variable that is empty counts as not set. One setting may hold a secret, the password in SUS_REDIS_URL: its
  * value is never part of a message.
  */
-import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { usableMemory } from './machine.ts'
+import {
+  type Accepted,
+  type Context,
+  type Environment,
+  type Machine,
+  pathOf,
+  type Setting,
+  setting,
+  wholeNumber,
+} from './setting-kinds.ts'
+import { TRINO_SETTINGS } from './trino-settings.ts'
 import { KEY_NAME, parseVerifier, type Verifier } from './trust/note.ts'
 
-/** What computed defaults and limits are taken from. */
-export interface Machine {
-  readonly cores: number
-  /** Memory this process may use at most: the machine's, or that of its container. */
-  readonly memoryBytes: number
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-interface Context {
-  readonly machine: Machine
-  /** Text of an earlier setting, from the environment or by default. @param name of its variable */
-  text(name: string): string
-}
-
-interface Setting<Value> {
-  /** Name of the environment variable. */
-  readonly name: string
-  /** The default as help texts show it. */
-  readonly default: string
-  /** The default as text to parse, where it is computed. */
-  readonly computeDefault?: (context: Context) => string
-  /** Unit of the value; none for text. */
-  readonly unit?: string
-  readonly help: string
-  /** What is allowed, a clause. */
-  readonly allowed: string
-  /** The value may hold a password: no message shows it. */
-  readonly isSecret?: boolean
-  /** @returns undefined when the text is not allowed */
-  readonly parse: (text: string, context: Context) => Value | undefined
-}
-
-/** What is allowed, with the parser that holds to it. */
-type Accepted<Value> = Pick<Setting<Value>, 'allowed' | 'parse'>
-
-/** Keeps the type of the value without repeating it in the table. */
-const setting = <Value>(entry: Setting<Value>): Setting<Value> => entry
+export type { Machine } from './setting-kinds.ts'
 
 const MiB = 2 ** 20
 /** DuckDB's share of the machine: a quarter, and never so much that the whole server passes 1.5 GB. */
@@ -269,6 +242,7 @@ export const SETTINGS = {
     isSecret: true,
     parse: (text) => (text === 'none' ? null : parseRedisUrl(text)),
   }),
+  ...TRINO_SETTINGS,
 } as const
 
 export type SettingName = keyof typeof SETTINGS
@@ -309,24 +283,6 @@ export function readSettings(env: Environment = process.env, machine: Machine = 
 }
 
 const thisMachine = (): Machine => ({ cores: availableParallelism(), memoryBytes: usableMemory() })
-
-/** Decimal whole numbers in a range: digits only, no sign, no space, no exponent. */
-function wholeNumber(min: number, max: number): Accepted<number> {
-  return {
-    allowed: `a whole number from ${min} to ${max}`,
-    parse(text) {
-      const value = /^\d{1,13}$/.test(text) ? Number(text) : Number.NaN
-      return value >= min && value <= max ? value : undefined
-    },
-  }
-}
-
-function pathOf(kind: 'file' | 'folder'): Accepted<string> {
-  return {
-    allowed: `the path of a ${kind}, which may not exist yet`,
-    parse: (text) => (isAbsentOr(kind, text) ? resolve(text) : undefined),
-  }
-}
 
 /** @returns null for none */
 function parseKey(text: string): string | null | undefined {
@@ -376,13 +332,4 @@ function isHostName(text: string): boolean {
     text.length <= 253 &&
     /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*$/i.test(text)
   )
-}
-
-function isAbsentOr(kind: 'file' | 'folder', path: string): boolean {
-  try {
-    const stat = statSync(path, { throwIfNoEntry: false })
-    return stat === undefined || (kind === 'folder' ? stat.isDirectory() : stat.isFile())
-  } catch {
-    return false
-  }
 }

@@ -17,15 +17,31 @@ type Part =
       readonly period: number | null
       /** Of the other release, in a statement over two. */
       readonly other?: boolean
+      /** Several partitions, where `period` is null: only statements for Trino read them at once. */
+      readonly periods?: readonly number[]
     }
   | {
       readonly kind: 'resident'
       readonly name: string
       readonly definition: Sql
     }
+  | GatheredPart
+  | { readonly kind: 'either'; readonly duckdb: Sql; readonly trino: Sql }
 
 export interface Sql {
   readonly parts: readonly Part[]
+}
+
+/** Numbers that are added up have up to 38 digits. */
+export type GatheredType = 'INTEGER' | 'HUGEINT' | 'VARCHAR'
+
+/** A SELECT over facts, of which only the rows are wanted: groups and their sums. */
+export interface GatheredPart {
+  readonly kind: 'gathered'
+  /** Its own in a statement. */
+  readonly name: string
+  readonly columns: readonly { readonly name: string; readonly type: GatheredType }[]
+  readonly definition: Sql
 }
 
 /** What a driver takes: text with $1, $2 … and their values in order. */
@@ -74,6 +90,34 @@ export function resident(name: string, definition: Sql): Sql {
 }
 
 /**
+ * A SELECT that another engine may run, and whose rows are then read from a table: what adds up facts. Where none does, it is
+ * printed as its definition. The rest of a statement is DuckDB's in any case, so that an answer does not depend on the engine.
+ */
+export const gathered = (name: string, columns: GatheredPart['columns'], definition: Sql): Sql => ({
+  parts: [{ kind: 'gathered', name, columns, definition }],
+})
+
+/** Several months of a dataset at once. For Trino, where a relation of each would be a stage of each. */
+export const tableOfMonths = (dataset: string, periods: readonly number[]): Sql => ({
+  parts: [{ kind: 'table', dataset, period: null, periods }],
+})
+
+/** What the engines say differently; query/dialect/differences.ts has all of it. */
+export const either = (duckdb: Sql, trino: Sql): Sql => ({ parts: [{ kind: 'either', duckdb, trino }] })
+
+/** @returns the SELECTs of a statement that another engine may run */
+export const gatheredOf = (statement: Sql): GatheredPart[] =>
+  statement.parts.flatMap((part) =>
+    part.kind === 'gathered'
+      ? [part]
+      : part.kind === 'resident'
+        ? gatheredOf(part.definition)
+        : part.kind === 'either'
+          ? gatheredOf(part.duckdb)
+          : [],
+  )
+
+/**
  * A whole number of the plan (a year, a scale, a page) as text. Statements that differ in nothing a request's text could
  * choose have no parameters: they are run without being prepared.
  */
@@ -89,7 +133,11 @@ export const ofOther = (statement: Sql): Sql => ({
       ? [{ ...part, other: true }]
       : part.kind === 'resident'
         ? [{ kind: 'text', text: '(' }, ...ofOther(part.definition).parts, { kind: 'text', text: ')' }]
-        : [part],
+        : part.kind === 'gathered'
+          ? ofOther(part.definition).parts
+          : part.kind === 'either'
+            ? ofOther(part.duckdb).parts
+            : [part],
   ),
 })
 
@@ -107,12 +155,14 @@ export const EMPTY: Sql = { parts: [] }
 /**
  * @param relation view of a dataset, as quoted SQL
  * @param tableOf table in memory that holds a resident relation, as quoted SQL; null where none does
+ * @param gatheredIn table that holds the rows of a gathered relation, as quoted SQL; null where none does
  * @returns text and parameters; the same value printed twice gives the same text
  */
 export function print(
   statement: Sql,
   relation: (dataset: string, period: number | null, other: boolean) => string,
   tableOf: (name: string) => string | null = () => null,
+  gatheredIn: (name: string) => string | null = () => null,
 ): PrintedStatement {
   const values: SqlValue[] = []
   const printParts = (parts: readonly Part[]): string => {
@@ -122,7 +172,11 @@ export function print(
       else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
       else if (part.kind === 'resident')
         text += tableOf(part.name) ?? `(${printParts(part.definition.parts)})`
-      else {
+      else if (part.kind === 'either') text += printParts(part.duckdb.parts)
+      else if (part.kind === 'gathered') {
+        const held = gatheredIn(part.name)
+        text += held === null ? printParts(part.definition.parts) : `SELECT * FROM ${held}`
+      } else {
         values.push(part.value)
         text += `$${values.length}`
       }

@@ -35,6 +35,15 @@ t.test('nothing set: every default', async (t) => {
     reportTimeoutMs: 120_000,
     rateLimitPerMinute: 6000,
     redisUrl: null,
+    engine: 'duckdb',
+    trinoUrl: 'http://127.0.0.1:8081',
+    trinoUser: 'sus-data',
+    trinoPasswordFile: null,
+    trinoTokenFile: null,
+    trinoCatalog: 'sus',
+    trinoLocation: 'local:///releases',
+    trinoMinRows: 200_000_000,
+    trinoRowsMax: 5_000_000,
   })
   t.same(readSettings({ HOST: '', PORT: '', SUS_KEYS_FILE: '' }, machine), readSettings({}, machine))
   t.ok(readSettings({}).duckdbThreads >= 1, 'the defaults hold on this machine')
@@ -59,6 +68,15 @@ t.test('values', async (t) => {
 const BAD: readonly (readonly [string, string])[] = [
   ['HOST', 'not a host'],
   ['HOST', '300.1.1.1'],
+  ['SUS_ENGINE', 'spark'],
+  ['SUS_TRINO_URL', 'http://user:word@trino:8080'],
+  ['SUS_TRINO_URL', 'trino:8080'],
+  ['SUS_TRINO_USER', 'two words'],
+  ['SUS_TRINO_CATALOG', 'a"b'],
+  ['SUS_TRINO_LOCATION', "s3://bucket/it's"],
+  ['SUS_TRINO_LOCATION', 's3://bucket/releases/'],
+  ['SUS_TRINO_MIN_ROWS', '-1'],
+  ['SUS_TRINO_ROWS_MAX', '0'],
   ['PORT', '65536'],
   ['PORT', '-1'],
   ['PORT', '80.5'],

@@ -18,7 +18,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
   'machine.ts': [],
-  'settings.ts': ['machine.ts', 'trust/note.ts'],
+  'setting-kinds.ts': [],
+  'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
+  'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts'],
@@ -68,7 +70,19 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'sql.ts',
   ],
   // Entry points of processes: each wires what it needs, as main.ts does.
-  workers: ['model', 'release', 'engine', 'rows', 'report', 'import', 'keys', 'trust', 'sql.ts', 'errors.ts'],
+  workers: [
+    'model',
+    'release',
+    'engine',
+    'query/dialect/trino.ts',
+    'rows',
+    'report',
+    'import',
+    'keys',
+    'trust',
+    'sql.ts',
+    'errors.ts',
+  ],
   'app.ts': [
     'model',
     'release',
@@ -95,6 +109,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'app.ts',
     'errors.ts',
     'settings.ts',
+    'trino-settings.ts',
   ],
 }
 

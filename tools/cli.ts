@@ -30,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   log: () => import('./commands/log.ts'),
   rows: () => import('./commands/rows.ts'),
   'verify-report': () => import('./commands/verify-report.ts'),
+  trino: () => import('./commands/trino.ts'),
   keys: () => import('./commands/keys.ts'),
   mcp: () => import('./commands/mcp.ts'),
 }
@@ -43,6 +44,7 @@ const OPERATOR_ERRORS = new Set([
   'ReportUnreadable',
   'LogError',
   'NoteError',
+  'TrinoUnusable',
 ])
 
 /** @param args what follows `sus-data`; @returns the exit code */

@@ -27,6 +27,42 @@ export interface RunOptions {
   readonly once?: ReadonlySet<string>
   /** The other release of a statement over two. */
   readonly other?: ReleaseView
+  /** Told which engine added up a statement's facts, where there are two: once it has run. */
+  readonly onEngine?: (engine: EngineName) => void
+}
+
+export const ENGINES = ['duckdb', 'trino'] as const
+export type EngineName = (typeof ENGINES)[number]
+
+/** How Trino is reached and used, as processes tell each other: no secrets, but where they are. */
+export interface TrinoSettings {
+  readonly url: string
+  readonly user: string
+  readonly passwordFile: string | null
+  readonly tokenFile: string | null
+  readonly catalog: string
+  readonly mode: 'trino' | 'auto'
+  readonly minRows: number
+  readonly rowsMax: number
+  readonly concurrency: number
+  readonly queue: number
+}
+
+/** An engine of other machines, beside that in the process. */
+export interface Distributed {
+  /** auto: only what reads many rows goes there. */
+  readonly mode: 'trino' | 'auto'
+  /** Asked anew after some seconds. @param release null: none is in service */
+  status(release: ReleaseView | null): Promise<{ readonly up: boolean; readonly registered: boolean }>
+  stats(): {
+    readonly running: number
+    readonly waiting: number
+    /** Statements it answered, and those it did not, by code of the error. */
+    readonly answered: number
+    readonly failed: Readonly<Record<string, number>>
+    /** Rows that came back. */
+    readonly rows: number
+  }
 }
 
 /** A relation of a release that may be held in memory as a table. */
@@ -65,6 +101,8 @@ export interface Engine {
   release(id: string): Promise<void>
   /** What it is doing now. */
   stats(): { readonly running: number; readonly waiting: number; readonly open: number }
+  /** Absent where the process has all to itself. */
+  readonly distributed?: Distributed
   /** Memory DuckDB holds, in bytes. */
   memoryBytes(): Promise<number>
   close(): Promise<void>

@@ -74,6 +74,8 @@ export interface AccessLine {
   readonly key: string | null
   readonly releaseId: string | null
   readonly rows: number | null
+  /** What added up facts, where there are two engines. */
+  readonly engine?: string | null
   readonly ms: number
 }
 
@@ -91,11 +93,12 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
     stream?.write(lines)
     lines = ''
   }
-  return ({ id, trace, method, route, status, key, releaseId, rows, ms }) => {
+  return ({ id, trace, method, route, status, key, releaseId, rows, engine = null, ms }) => {
     if (!logger.isLevelEnabled('info')) return
     if (lines === '') setImmediate(write)
     const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows},"ms":${ms.toFixed(1)},"msg":"request"}\n`
+    const added = engine === null ? '' : `,"engine":"${engine}"`
+    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows}${added},"ms":${ms.toFixed(1)},"msg":"request"}\n`
   }
 }
 

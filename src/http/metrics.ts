@@ -6,7 +6,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Engine, ReleaseSource } from '../engine/types.ts'
+import type { Distributed, Engine, ReleaseSource } from '../engine/types.ts'
 import type { RowStore } from '../rows/row-store.ts'
 import type { ResponseCache } from './response-cache.ts'
 
@@ -66,6 +66,8 @@ export function createMetrics({
   gauge('sus_queries_running', 'Queries DuckDB is working on.', () => engine.stats().running)
   gauge('sus_queries_waiting', 'Queries that wait for a connection.', () => engine.stats().waiting)
   gauge('sus_releases_open', 'Releases whose files DuckDB has open.', () => engine.stats().open)
+  const { distributed } = engine
+  if (distributed !== undefined) observeTrino(distributed, releases, registers, gauge)
   gauge('sus_duckdb_memory_bytes', 'Memory DuckDB holds.', () => engine.memoryBytes())
   if (rows !== null) {
     const memoryHelp = 'Memory of the indexes of row files, and of row sets.'
@@ -112,6 +114,60 @@ export function createMetrics({
     },
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   }
+}
+
+/** What is known of the engine on other machines. */
+function observeTrino(
+  distributed: Distributed,
+  releases: ReleaseSource,
+  registers: Registry[],
+  gauge: (name: string, help: string, read: () => number | undefined | Promise<number>) => void,
+): void {
+  gauge('sus_trino_up', '1 while Trino takes statements.', async () =>
+    (await distributed.status(releases.current())).up ? 1 : 0,
+  )
+  gauge(
+    'sus_trino_release_registered',
+    '1 while Trino has the tables of the release in service.',
+    async () => ((await distributed.status(releases.current())).registered ? 1 : 0),
+  )
+  gauge(
+    'sus_trino_queries_running',
+    'Queries Trino is working on for this instance.',
+    () => distributed.stats().running,
+  )
+  gauge(
+    'sus_trino_queries_waiting',
+    'Queries that wait until they may be sent to Trino.',
+    () => distributed.stats().waiting,
+  )
+  const counter = (name: string, help: string, read: () => number): void => {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  }
+  counter(
+    'sus_trino_queries_total',
+    'Queries whose facts Trino added up.',
+    () => distributed.stats().answered,
+  )
+  counter('sus_trino_rows_total', 'Rows that Trino sent back.', () => distributed.stats().rows)
+  new Counter({
+    name: 'sus_trino_failures_total',
+    help: 'Queries that Trino did not answer, by code of the error.',
+    labelNames: ['code'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [code, count] of Object.entries(distributed.stats().failed)) this.inc({ code }, count)
+    },
+  })
 }
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/

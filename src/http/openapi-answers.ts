@@ -180,6 +180,16 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
         complete: flag('Lists and records are answered from row files.'),
         missing: list(object({ dataset: text('What has no row file.'), reason: text('Why.') })),
       }),
+      trino: orNull(
+        object(
+          {
+            used: { type: 'string', enum: ['for large queries', 'for all queries'] },
+            up: flag('It takes statements.'),
+            registered: flag('It has the tables of the release in service.'),
+          },
+          'The second engine; null where DuckDB has all to itself.',
+        ),
+      ),
     }),
   },
   SigningKeyResponse: {

@@ -25,6 +25,7 @@ import { isAny, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
+import { notingEngine } from './noting-engine.ts'
 import { originOf } from './origin.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
@@ -239,7 +240,10 @@ async function run(context: Context, view: ReleaseView | null): Promise<ApiRespo
   const result = await runWith(context, view)
   const { state } = request
   state.rows = result.rows ?? null
-  if ('content' in result) return contentOf(result, mounted.isRaw)
+  if ('content' in result) {
+    if (result.engine !== undefined) state.engine = result.engine
+    return contentOf(result, mounted.isRaw)
+  }
   const envelope = makeEnvelope(result, releaseMeta(view, state.releaseId))
   return { status: 200, body: { kind: 'envelope', envelope } }
 }
@@ -270,7 +274,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     cursorSecret: parts.cursorSecret,
     view,
     body,
-    engine: parts.engine,
+    engine: notingEngine(parts.engine, request.state),
     lookups: parts.lookups,
     reports: parts.reports,
     rows: parts.rows,

@@ -6,7 +6,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Engine, JsonValue, ReleaseSource } from '../engine/types.ts'
+import type { Engine, EngineName, JsonValue, ReleaseSource } from '../engine/types.ts'
 import type { Key } from '../keys/keys.ts'
 import type { Trust } from '../keys/trust.ts'
 import type { Capability } from '../model/capabilities.ts'
@@ -141,6 +141,8 @@ export interface FileResult {
   /** 200 unless it is a part (206) or nothing new (304). */
   readonly status?: number
   readonly rows?: number
+  /** What added up facts for it, where there are two engines and another process asked. */
+  readonly engine?: EngineName
 }
 
 export type Result = DataResult | JsonResult | FileResult

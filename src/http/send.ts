@@ -103,7 +103,8 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     if (tag !== null && tag !== undefined) list.push('etag', isCompressed ? gzipTag(tag) : tag)
     const cacheControl = headers['cache-control'] ?? state.cacheControl
     if (cacheControl !== null) list.push('cache-control', cacheControl)
-    list.push('server-timing', `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`)
+    const timing = `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`
+    list.push('server-timing', state.engine === null ? timing : `${timing}, engine;desc=${state.engine}`)
     if (isLast(response)) list.push('connection', 'close')
     for (const name in headers)
       if (name !== 'etag' && name !== 'cache-control') list.push(name, headers[name] as string)

@@ -1,5 +1,6 @@
 /** What the stages of a request have found out about it: written by them, read by headers, log and metrics. */
 import type { FastifyRequest } from 'fastify'
+import type { EngineName } from '../engine/types.ts'
 import type { Key } from '../keys/keys.ts'
 import type { RateDecision } from '../keys/rate-limit.ts'
 
@@ -17,6 +18,8 @@ export interface RequestState {
   tag: string | null
   cacheControl: string | null
   rows: number | null
+  /** What added up facts for the answer, where there are two engines; null where nothing did. */
+  engine: EngineName | null
 }
 
 declare module 'fastify' {
@@ -38,6 +41,7 @@ export const newState = (): RequestState => ({
   tag: null,
   cacheControl: null,
   rows: null,
+  engine: null,
 })
 
 export function stateOf(request: FastifyRequest): RequestState {

@@ -51,3 +51,33 @@ export function selectList(name: string, stored: readonly string[]): string {
     ...absent.map((field) => `CAST(NULL AS ${sqlTypeOf(field)}) AS "${field}"`),
   ].join(', ')
 }
+
+/** A declared column, and the one of the file that it is read from; null: the file has none. */
+export interface StoredColumn {
+  readonly name: string
+  readonly from: string | null
+  /** As SQL. */
+  readonly type: string
+}
+
+/**
+ * As selectList, a column at a time, for what has no SELECT * with exceptions.
+ * @returns every column of the file, then those that it lacks
+ */
+export function columnsAsStored(name: string, stored: readonly string[]): StoredColumn[] {
+  const own = stored.map((column) => ({ name: column, from: column, type: '' }))
+  if (!Object.hasOwn(DATASETS, name)) return own
+  const dataset = name as DatasetName
+  const former = FORMER_NAMES[dataset] ?? {}
+  const renamed = new Map(Object.entries(former).map(([now, before]) => [before as string, now]))
+  const lacking = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
+  return [
+    ...own.map((column) => {
+      const now = renamed.get(column.name)
+      return now === undefined || stored.includes(now) ? column : { ...column, name: now }
+    }),
+    ...lacking
+      .filter((field) => !stored.includes(former[field] ?? ''))
+      .map((field) => ({ name: field, from: null, type: sqlTypeOf(field) })),
+  ]
+}

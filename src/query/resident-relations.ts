@@ -28,7 +28,8 @@ import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, componentManifests, type ReleaseView } from '../release/view.ts'
-import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, whole } from '../sql.ts'
+import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, tableOfMonths, whole } from '../sql.ts'
+import { anyDeclaration } from './dialect/differences.ts'
 
 /** Year of each kind of population that metrics are made of; null where the release has none. */
 export type PopulationYears = Readonly<
@@ -57,9 +58,7 @@ export type MonthlyFacts = Table
 export const isCnes = (dataset: FactDataset): dataset is CnesFacts =>
   CNES_FACTS.some((table) => table === dataset)
 /** Is a service declared as bought from others? */
-export const IS_OUTSOURCED = TEXT(
-  "len(list_filter(declarations, lambda d: d.characteristic_code IN ('2', '3'))) > 0",
-)
+export const IS_OUTSOURCED = anyDeclaration(['2', '3'])
 /** Municipalities, ignored ones included, are fewer. */
 const MUNICIPALITIES_MAX = 6000
 const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
@@ -76,7 +75,7 @@ export const populationByAgeOf = (year: number): Sql =>
 export function estimatesOf(years: readonly number[]): Sql {
   const columns = years.map(
     (year) =>
-      sql`CAST(sum(population) FILTER (reference_year = ${whole(year)}) AS BIGINT) AS ${ident(estimateColumn(year))}`,
+      sql`CAST(sum(population) FILTER (WHERE reference_year = ${whole(year)}) AS BIGINT) AS ${ident(estimateColumn(year))}`,
   )
   return sql`(SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' GROUP BY 1)`
 }
@@ -84,7 +83,7 @@ export const estimateColumn = (year: number): string => `estimated_population_${
 
 /** @returns facts of a month: of active facilities, admissions, or outpatient production */
 export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
-  resident(`facts ${dataset} ${period}`, factsDefinition(dataset, period))
+  resident(`facts ${dataset} ${period}`, factsDefinition(dataset, table(dataset, period)))
 
 /**
  * @param period month of the facilities; other members have none
@@ -107,14 +106,22 @@ export const municipalitiesWithFacilities = (period: number): Sql =>
 export const preAggregateRows = (name: PreAggregateName, period: number): Sql =>
   resident(`${name} ${period}`, preAggregateDefinition(name, period))
 
+/** @returns facts of several months, as Trino reads them */
+export const factsOfMonths = (dataset: MonthlyFacts, periods: readonly number[]): Sql =>
+  sql`(${factsDefinition(dataset, tableOfMonths(dataset, periods))})`
+
+/** @returns several months of a pre-aggregate, as Trino reads them */
+export const preAggregateOfMonths = (name: PreAggregateName, periods: readonly number[]): Sql =>
+  sql`(SELECT * FROM ${tableOfMonths(name, periods)})`
+
 /** @returns the same rows from the files: facility codes are text there */
 export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
-  sql`(${factsDefinition(dataset, period)})`
+  sql`(${factsDefinition(dataset, table(dataset, period))})`
 
 function populationDefinition(years: PopulationYears): Sql {
   const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
     (type) =>
-      sql`CAST(sum(population) FILTER (population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
+      sql`CAST(sum(population) FILTER (WHERE population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
   )
   return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
 }
@@ -124,22 +131,22 @@ const populationByAgeDefinition = (year: number): Sql =>
 
 const isByResidence = (dataset: MonthlyFacts): boolean => dataset === 'hospital_admissions_by_residence'
 
-function factsDefinition(dataset: MonthlyFacts, period: number): Sql {
+function factsDefinition(dataset: MonthlyFacts, months: Sql): Sql {
   const { quantities, flags } = measuredFields(dataset)
   if (isAddedUp(dataset)) {
     const own = isByResidence(dataset)
       ? ['residence_municipality_code']
       : ['cnes_code', 'municipality_ibge_code']
     const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
+    return sql`SELECT ${list(columns)} FROM ${months}`
   }
   if (dataset === 'federal_health_transfers') {
     const columns = ['reference_period', 'municipality_ibge_code', ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${list(columns)} FROM ${table(dataset, period)}`
+    return sql`SELECT ${list(columns)} FROM ${months}`
   }
   const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
-  return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${table(dataset, period)} WHERE is_active`
+  return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${months} WHERE is_active`
 }
 
 /** Columns of the dimensions whose codes are text and few. */
@@ -226,7 +233,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   const addFacts = (period: number): void => {
     for (const dataset of CNES_FACTS) {
       const rows = collectedPeriods(view, dataset).includes(period) ? rowsOf(cnes, dataset, period) : null
-      const definition = factsDefinition(dataset, period)
+      const definition = factsDefinition(dataset, table(dataset, period))
       add(`facts ${dataset} ${period}`, rows, definition, codeColumns(dataset), 'cnes_code')
     }
   }
@@ -243,7 +250,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       add(
         `facts ${dataset} ${period}`,
         rowsOf(view.components[datasetOf(dataset).area], dataset, period),
-        factsDefinition(dataset, period),
+        factsDefinition(dataset, table(dataset, period)),
         codeColumns(dataset),
         isByResidence(dataset) ? null : 'cnes_code',
       )
@@ -257,7 +264,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     add(
       `facts federal_health_transfers ${period}`,
       rowsOf(financing, 'federal_health_transfers', period),
-      factsDefinition('federal_health_transfers', period),
+      factsDefinition('federal_health_transfers', table('federal_health_transfers', period)),
       codeColumns('federal_health_transfers'),
     )
   for (const period of older) addSmall(period)

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { Row } from '../engine/types.ts'
+import type { EngineName, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { printRowCount } from '../query/dialect/duckdb/statement.ts'
 import { estimateRows } from '../query/explain.ts'
@@ -31,7 +31,7 @@ import { createCsvWriter, createJsonWriter } from './text-writers.ts'
 import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
 import { createXlsxWriter } from './xlsx.ts'
 
-export interface ReportParts extends Omit<AnswerParts, 'owner'> {
+export interface ReportParts extends Omit<AnswerParts, 'owner'>, Pick<RunOptions, 'onEngine'> {
   readonly sign: Sign | null
   /** Proof that the release is in the log; made with the release, so that a report's bytes repeat however the log grows. */
   readonly logProof?: string | null
@@ -46,6 +46,8 @@ export interface BuiltReport {
   /** Base64 of the Ed25519 signature, or null without a key. */
   readonly signature: string | null
   readonly referencePeriod: string | null
+  /** What added up facts, where there are two engines. */
+  readonly engine: EngineName | null
 }
 
 const BATCH_ROWS = 4096
@@ -60,9 +62,13 @@ export async function buildReport(
   file: string,
   parts: ReportParts,
 ): Promise<BuiltReport> {
-  const { title, table } = await openTable(body, parts)
+  let engine: EngineName | null = null
+  const onEngine = (name: EngineName): void => {
+    engine = parts.engine.distributed === undefined ? null : name
+  }
+  const { title, table } = await openTable(body, { ...parts, onEngine })
   try {
-    return await writeTable(table, title, format, file, parts)
+    return { ...(await writeTable(table, title, format, file, parts)), engine }
   } finally {
     await table.close()
   }
@@ -74,7 +80,7 @@ async function writeTable(
   format: ReportFormat,
   file: string,
   { view, language, sign, logProof }: ReportParts,
-): Promise<BuiltReport> {
+): Promise<Omit<BuiltReport, 'engine'>> {
   const sink = await FileSink.create(file)
   try {
     const writer = createWriter(format, sink, prepared, columns, language)
@@ -155,7 +161,10 @@ export async function openTable(
   const { engine, view, language } = parts
   const { query, title } = parseReport(body)
   const prepared = await prepareQuery(query, parts)
-  const options = parts.signal === undefined ? {} : { signal: parts.signal }
+  const options: RunOptions = {
+    ...(parts.signal === undefined ? {} : { signal: parts.signal }),
+    ...(parts.onEngine === undefined ? {} : { onEngine: parts.onEngine }),
+  }
   // A plan that may give more rows than a report holds is counted first; no other work is done before. Where conditions on
   // values leave rows out, only the answer says how many there are.
   const plans = [prepared.plan, ...prepared.plan.totals]

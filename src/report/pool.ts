@@ -10,6 +10,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TrinoSettings } from '../engine/types.ts'
 import { AppError, type AppErrorOptions, both, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -25,6 +26,8 @@ export interface WorkerSettings {
   readonly threads: number
   readonly timeoutMs: number
   readonly signingKeyFile: string
+  /** Absent, null: the worker's DuckDB has all to itself. */
+  readonly trino?: TrinoSettings | null
 }
 
 export interface ReportJob {

@@ -1,8 +1,10 @@
 /** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
 import { join } from 'node:path'
 import { createEngine } from '../engine/duckdb/engine.ts'
+import { engineWith } from '../engine/trino/connect.ts'
 import { AppError } from '../errors.ts'
 import { loadSigner } from '../keys/signing.ts'
+import { TRINO_DIALECT } from '../query/dialect/trino.ts'
 import { buildReport } from '../report/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
 import { PROOF_FILE, readOrNull } from '../trust/release-notes.ts'
@@ -11,7 +13,7 @@ const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
 // Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
-const engine = await createEngine({
+const local = await createEngine({
   releasesDir: settings.releasesDir,
   memory: settings.memory,
   threads: settings.threads,
@@ -19,6 +21,7 @@ const engine = await createEngine({
   concurrency: 2,
   queue: 8,
 })
+const engine = engineWith(local, settings.trino ?? null, TRINO_DIALECT, settings.timeoutMs)
 const running = new Map<number, AbortController>()
 const answer = (message: FromWorker): void => void process.send?.(message)
 

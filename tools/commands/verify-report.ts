@@ -5,12 +5,15 @@
  * in the folder, the content is checked and the answer is `whole, not replayed`.
  */
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
+import { engineWith } from '../../src/engine/trino/connect.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
 import { createTrust } from '../../src/keys/trust.ts'
+import { TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
 import { openStore } from '../../src/release/store.ts'
 import { readReport } from '../../src/report/read.ts'
 import { checkContent, checkLogProof, type LogPlace, replay } from '../../src/report/verify.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
+import { trinoOf } from '../../src/trino-settings.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
@@ -90,7 +93,7 @@ export async function verifyReport(
     if (!(error instanceof NoteError)) throw error
     content.push(`the proof that the release is in the log (log_proof) ${error.message}`)
   }
-  const engine = await createEngine({
+  const local = await createEngine({
     releasesDir,
     memory: duckdbMemory,
     threads: duckdbThreads,
@@ -98,6 +101,8 @@ export async function verifyReport(
     concurrency: 1,
     queue: 1,
   })
+  // SUS_ENGINE says which engine replays: both must find the same.
+  const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
   const store = await openStore({ releasesDir, prepare: (view) => engine.open(view) })
   try {
     const view = await store.pin(manifest.release_id)

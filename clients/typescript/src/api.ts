@@ -1092,6 +1092,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A link that reads one address, or one release, without a header, until it ends: for programs that take an address.
+         * @description Needs any valid key.
+         */
+        post: operations["createLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2451,6 +2471,27 @@ export interface components {
             /** @description The published cell. */
             raw_value: string | null;
         };
+        LinkResponse: {
+            data: {
+                /** @description Address with its token; whoever has it can read what it says. */
+                link: string;
+                /**
+                 * @description What it reads: an address, or everything of a release.
+                 * @enum {string}
+                 */
+                scope: "address" | "release";
+                /**
+                 * @description Form of the answer.
+                 * @enum {string}
+                 */
+                form: "any" | "json" | "csv" | "json-stat" | "arrow" | "geojson";
+                /** @description When it ends, in UTC. */
+                expires_at: string;
+                /** @description Id of the key that it is of; it ends with it. */
+                key: string;
+            };
+            meta: components["schemas"]["Meta"];
+        };
         /** @description JSON-LD in the terms of schema.org, Croissant 1.1 and DCAT 3. */
         LinkedData: {
             /** @description Names of the terms. */
@@ -2832,7 +2873,7 @@ export interface components {
              * @description What went wrong, for programs.
              * @enum {string}
              */
-            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "overloaded" | "query_too_large" | "query_timeout";
+            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
             /** @description Of the request, as in the log of the server. */
             request_id: string;
             errors: {
@@ -2903,6 +2944,15 @@ export interface components {
                         reason: string;
                     }[];
                 };
+                /** @description The second engine; null where DuckDB has all to itself. */
+                trino: {
+                    /** @enum {string} */
+                    used: "for large queries" | "for all queries";
+                    /** @description It takes statements. */
+                    up: boolean;
+                    /** @description It has the tables of the release in service. */
+                    registered: boolean;
+                } | null;
             };
             meta: components["schemas"]["Meta"];
         };
@@ -4010,7 +4060,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The part of the file that Range asks for. */
+            /** @description The part that Range asks for. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4018,9 +4068,10 @@ export interface operations {
                 content: {
                     "application/vnd.apache.parquet": string;
                     "application/json": string;
+                    "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description The client has this file already: If-None-Match names its ETag. */
+            /** @description The client has this answer already: If-None-Match names its ETag. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10387,6 +10438,17 @@ export interface operations {
                     "application/vnd.json-stat+json": components["schemas"]["JsonStat"];
                 };
             };
+            /** @description The part that Range asks for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.json-stat+json": string;
+                };
+            };
             /** @description The client has this answer already: If-None-Match names its ETag. */
             304: {
                 headers: {
@@ -10432,6 +10494,15 @@ export interface operations {
             };
             /** @description Data release not available */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Range outside of the file */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11641,6 +11712,148 @@ export interface operations {
                 headers: {
                     /** @description Seconds after which to ask again. */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What is read by GET: path and parameters below the server’s address. */
+                    address: string;
+                    /**
+                     * @description address: this address alone; release: everything below /v1/releases/ID/. Without it: "address".
+                     * @enum {string}
+                     */
+                    scope?: "address" | "release";
+                    /**
+                     * @description The form of the answer, which else a header asks for; any: what the reader asks for. Without it: "any".
+                     * @enum {string}
+                     */
+                    form?: "any" | "json" | "csv" | "json-stat" | "arrow" | "geojson";
+                    /** @description Last day (2027-01-31, UTC) or end (2027-01-31T12:00:00Z), at most 366 days from now; 7 days without it. */
+                    expires?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkResponse"];
+                };
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Body too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {

@@ -24,6 +24,7 @@ import { print, type Sql, type SqlValue } from '../../sql.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
 import { shareConnections } from './connections.ts'
 import { decodeChunks } from './decode.ts'
+import { dropGathered, type Gathered, gatheredTable, loadGathered } from './gathered-rows.ts'
 import { createResidentTables, type ResidentTables } from './resident-tables.ts'
 import { createViewStatements, viewName } from './views.ts'
 
@@ -57,6 +58,17 @@ interface OpenRelease {
 /** Loading takes seconds of a core, so a release that a few queries are about is read from its files. */
 const RUNS_BEFORE_LOADING = 10
 
+/** Options of a statement of which another engine ran parts. */
+export interface GatheredOptions extends RunOptions {
+  readonly gathered?: Gathered
+}
+
+/** An engine that takes rows which another one gathered. */
+export interface DuckDbEngine extends Engine {
+  run(statement: Sql, release: ReleaseView, options?: GatheredOptions): Promise<Row[]>
+  runInBatches(statement: Sql, release: ReleaseView, options?: GatheredOptions): AsyncIterable<Row[]>
+}
+
 const isHeavy = ({ heavyFor }: RunOptions): boolean => heavyFor !== undefined
 
 /** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
@@ -66,7 +78,7 @@ function refuseOther(text: string): void {
 }
 
 /** @returns an engine with nothing open; @throws when DuckDB cannot start */
-export async function createEngine(options: EngineOptions): Promise<Engine> {
+export async function createEngine(options: EngineOptions): Promise<DuckDbEngine> {
   const releasesDir = resolve(options.releasesDir)
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memory,
@@ -181,6 +193,20 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     }
   }
 
+  /** The connection is for others again. */
+  const letGo = async (
+    connection: DuckDBConnection,
+    {
+      heavyFor,
+      gathered,
+    }: { readonly heavyFor?: string | undefined; readonly gathered?: Gathered | undefined },
+  ): Promise<void> => {
+    try {
+      if (gathered !== undefined) await dropGathered(connection, gathered)
+    } finally {
+      shared.release(connection, heavyFor !== undefined)
+    }
+  }
   /**
    * A connection with one statement on it: interrupted when its time is over or its client has left.
    * @param isAlone no other heavy statement runs meanwhile
@@ -188,7 +214,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const withResult = async <Value>(
     statement: Sql,
     release: ReleaseView,
-    { signal, other, heavyFor }: RunOptions,
+    { signal, other, heavyFor, gathered }: GatheredOptions,
     isAlone: boolean,
     execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
   ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
@@ -203,6 +229,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
             return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
           },
           (name) => resident?.find(name) ?? null,
+          (name) => gatheredTable(gathered, name),
         )
         refuseOther(text)
         const leave = resident?.enter()
@@ -220,9 +247,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
           if (signal?.aborted === true)
             throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
           signal?.addEventListener('abort', interrupt, { once: true })
+          if (gathered !== undefined) await loadGathered(connection, gathered)
           return { value: await execute(connection, text, values), connection }
         } catch (error) {
-          shared.release(connection, heavyFor !== undefined)
+          await letGo(connection, { heavyFor, gathered })
           if (timedOut) throw new AppError('query_timeout', { cause: error })
           if (signal?.aborted === true)
             throw new AppError('query_timeout', {
@@ -238,7 +266,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       },
     )
 
-  const run = async (statement: Sql, release: ReleaseView, runOptions: RunOptions = {}): Promise<Row[]> => {
+  const run = async (
+    statement: Sql,
+    release: ReleaseView,
+    runOptions: GatheredOptions = {},
+  ): Promise<Row[]> => {
     if (isHeavy(runOptions)) countHeavyRun(release)
     let hadCompany = false
     const runOnce = async (isAlone: boolean): Promise<Row[]> => {
@@ -260,7 +292,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
           }
         },
       )
-      shared.release(connection, isHeavy(runOptions))
+      await letGo(connection, runOptions)
       return value
     }
     try {
@@ -275,7 +307,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   async function* runInBatches(
     statement: Sql,
     release: ReleaseView,
-    runOptions: RunOptions = {},
+    runOptions: GatheredOptions = {},
   ): AsyncGenerator<Row[], void, void> {
     const { value: result, connection } = await withResult(
       statement,
@@ -296,7 +328,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         yield decodeChunks(names, [chunk])
       }
     } finally {
-      shared.release(connection, isHeavy(runOptions))
+      await letGo(connection, runOptions)
     }
   }
 

@@ -47,6 +47,7 @@ async function answerReport(
       ...(report.signature === null ? {} : { 'x-report-signature': report.signature }),
     },
     rows: report.rows,
+    ...(report.engine === null ? {} : { engine: report.engine }),
   }
 }
 

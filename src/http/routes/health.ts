@@ -1,6 +1,15 @@
 /** Liveness and readiness: no key. */
+import type { Engine, JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
+import type { ReleaseView } from '../../release/view.ts'
 import type { Route } from '../route.ts'
+
+/** Null where the process has all to itself. Without Trino, lists, records and what is cached go on: the instance stays ready. */
+async function describeTrino({ distributed }: Engine, view: ReleaseView): Promise<JsonValue> {
+  if (distributed === undefined) return null
+  const { up, registered } = await distributed.status(view)
+  return { used: distributed.mode === 'auto' ? 'for large queries' : 'for all queries', up, registered }
+}
 
 export const HEALTH: readonly Route[] = [
   {
@@ -23,7 +32,7 @@ export const HEALTH: readonly Route[] = [
     capability: null,
     release: null,
     response: 'ReadyResponse',
-    handle: async ({ releases, rows }) => {
+    handle: async ({ releases, rows, engine }) => {
       const current = releases.current()
       const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
       const pointer = releases.pointerProblem()
@@ -48,6 +57,7 @@ export const HEALTH: readonly Route[] = [
           pointer,
           missing_files: releases.missingFiles(),
           row_store: { complete: missing.length === 0, missing },
+          trino: await describeTrino(engine, current),
         },
       }
     },

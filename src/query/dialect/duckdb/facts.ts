@@ -13,7 +13,7 @@ import {
 } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { type PreAggregateName, preAggregateOf, sourceOf } from '../../../model/pre-aggregates.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
+import { EMPTY, type GatheredPart, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
 import { daysIn } from '../../periods.ts'
 import type { QueryFilter } from '../../request.ts'
@@ -22,13 +22,16 @@ import {
   estimatesOf,
   factsAsStored,
   factsOf,
+  factsOfMonths,
   type MonthlyFacts,
   NO_YEARS,
   POPULATION_COLUMNS,
   populationByAgeOf,
   populationOf,
+  preAggregateOfMonths,
   preAggregateRows,
 } from '../../resident-relations.ts'
+import { listOf, overMonths, unionOf } from '../differences.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
 
@@ -58,9 +61,27 @@ const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
   )}
   FROM ${ident(addedUpFrom ?? '')}${keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(keys)}`}`
 
-/** The measures of one dataset over its own rows, grouped by the dimensions it carries. */
-export function datasetCte(plan: DatasetPlan): Sql {
-  if (plan.addedUpFrom !== null) return addedUpCte(plan)
+/**
+ * The measures of one dataset over its own rows, grouped by the dimensions it carries. Either engine may run it.
+ * @param name of the relation in its statement
+ */
+export const datasetCte = (plan: DatasetPlan, name: string): Sql =>
+  plan.addedUpFrom !== null ? addedUpCte(plan) : gathered(name, columnsOf(plan), measuresCte(plan))
+
+const columnsOf = ({ keys, measures, tellsState }: DatasetPlan): GatheredPart['columns'] => {
+  const sums = measures.map((_, index) => ({ name: `measure_${index}`, type: 'HUGEINT' as const }))
+  const state = tellsState ? [{ name: 'group_state', type: 'VARCHAR' as const }] : []
+  return [
+    ...keys.map((code) => {
+      const { column, integer } = dimensionOf(code)
+      return { name: column, type: integer === true ? ('INTEGER' as const) : ('VARCHAR' as const) }
+    }),
+    ...sums,
+    ...state,
+  ]
+}
+
+function measuresCte(plan: DatasetPlan): Sql {
   if (isStandardized(plan)) return byStandard(plan)
   const whereSql = whereOf(plan)
   const isUnique = hasUniqueKeys(plan)
@@ -155,10 +176,17 @@ function carriedFacts(plan: DatasetPlan): Sql {
   if (dataset === 'population') return byResidence(plan, populationSource(plan))
   if (dataset === 'population_by_age')
     return byResidence(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
-  if (source !== null) return unionOf(plan.periods.map((period) => preAggregateRows(source, period)))
+  if (source !== null)
+    return overMonths(
+      plan.periods,
+      (period) => preAggregateRows(source, period),
+      (periods) => preAggregateOfMonths(source, periods),
+    )
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
-  const facts = unionOf(
-    plan.periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)),
+  const facts = overMonths(
+    plan.periods,
+    (period) => (isByFacility ? factsAsStored : factsOf)(dataset, period),
+    (periods) => factsOfMonths(dataset, periods),
   )
   return ofMunicipalitiesAlone(plan)
     ? sql`(SELECT * FROM ${facts} AS funds WHERE municipality_ibge_code IS NOT NULL)`
@@ -180,14 +208,6 @@ function populationSource({ years, measures }: DatasetPlan): Sql {
   )
   if (asked.length === 0) return usual
   return sql`(SELECT * FROM ${usual} AS years FULL JOIN ${estimatesOf(asked)} AS estimates USING (municipality_ibge_code, uf))`
-}
-
-export function unionOf(relations: readonly Sql[]): Sql {
-  if (relations.length === 1 && relations[0] !== undefined) return relations[0]
-  return sql`(${join(
-    relations.map((relation) => sql`SELECT * FROM ${relation}`),
-    ' UNION ALL BY NAME ',
-  )})`
 }
 
 /** Is each group one row of what is read, so that nothing is left to add up? */
@@ -221,7 +241,7 @@ function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql
   const [first] = texts
   return texts.length === values.length && first !== undefined
     ? { first, list: join(texts, ', ') }
-    : { first: sql`${values[0] ?? null}`, list: sql`SELECT unnest(${values as string[] | number[]})` }
+    : { first: sql`${values[0] ?? null}`, list: listOf(values) }
 }
 
 /** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
@@ -277,7 +297,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   const conditions = (measure.where ?? []).map((condition) =>
     'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),
   )
-  const filter = conditions.length === 0 ? EMPTY : sql` FILTER (${join(conditions, ' AND ')})`
+  const filter = conditions.length === 0 ? EMPTY : sql` FILTER (WHERE ${join(conditions, ' AND ')})`
   if (measure.kind === 'count') return sql`count(*)${filter}`
   const field = sql`facts.${ident(measure.field ?? '')}`
   if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
@@ -305,12 +325,12 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   if (source.distinctKey === null) {
     if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
     const met = join(conditions, ' AND ')
-    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (${met})`
+    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (WHERE ${met})`
   }
   const met = join([...conditions, sql`${own} > 0`], ' AND ')
   return isUnique
     ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
-    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (${met})`
+    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (WHERE ${met})`
 }
 
 /** A code of the model as text: it is part of what the metric is, not of a request. */

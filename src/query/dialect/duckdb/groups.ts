@@ -14,18 +14,21 @@ import {
 } from '../../../model/dimensions.ts'
 import { preAggregateOf } from '../../../model/pre-aggregates.ts'
 import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
+import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
   factsOf,
+  factsOfMonths,
   type MonthlyFacts,
   membersOf,
   municipalitiesWithFacilities,
+  preAggregateOfMonths,
   preAggregateRows,
 } from '../../resident-relations.ts'
-import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList, unionOf } from './facts.ts'
+import { overMonths } from '../differences.ts'
+import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
 
@@ -140,12 +143,26 @@ ${join(keys, '\n  UNION ALL\n')}
     // Where facilities whose municipality is not known have admissions or production, these are a row, too.
     const withFlows = plan.datasets
       .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
-      .map(({ dataset, periods, source }) => {
+      .map(({ name, dataset, periods, source }) => {
         const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
-        const served = periods.map((period) =>
-          isPlaced ? preAggregateRows(source, period) : factsOf(dataset as MonthlyFacts, period),
+        const facts = dataset as MonthlyFacts
+        const served = isPlaced
+          ? overMonths(
+              periods,
+              (period) => preAggregateRows(source, period),
+              (all) => preAggregateOfMonths(source, all),
+            )
+          : overMonths(
+              periods,
+              (period) => factsOf(facts, period),
+              (all) => factsOfMonths(facts, all),
+            )
+        const places = gathered(
+          `${plan.name}${name}_served`,
+          [{ name: 'municipality_ibge_code', type: 'INTEGER' }],
+          sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${served} AS served`,
         )
-        return sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${unionOf(served)} AS served))`
+        return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
       })
     const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withFlows], ' OR ')})`
     const columns = groups.map((code) =>

@@ -17,6 +17,7 @@ import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
 import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
+import { unionOf } from '../differences.ts'
 import {
   codeText,
   conditionSql,
@@ -24,7 +25,6 @@ import {
   filterColumn,
   filterCondition,
   ofMunicipalitiesAlone,
-  unionOf,
 } from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'

@@ -14,13 +14,14 @@ import {
 import { type DimensionCode, dimensionOf } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
+import { HUGE, sameKey, wholeQuotient } from '../differences.ts'
 
 /** Are a plan's measures standardized? Then all of them are, to one standard. */
 export const isStandardized = ({ measures }: Pick<DatasetPlan, 'measures'>): boolean =>
   measures[0]?.standardizedBy !== undefined
 
 const SCALE = 10n ** BigInt(STANDARDIZED_DECIMALS)
-const huge = (value: bigint): Sql => TEXT(`CAST(${value} AS HUGEINT)`)
+const huge = (value: bigint): Sql => sql`CAST(${TEXT(String(value))} AS ${HUGE})`
 const keyList = (codes: readonly DimensionCode[], table = ''): Sql[] =>
   codes.map((code) => (table === '' ? column(code) : sql`${ident(table)}.${column(code)}`))
 const column = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
@@ -45,15 +46,15 @@ export function standardizedCte(
   residents: Sql,
   shared: readonly DimensionCode[],
 ): Sql {
-  const people = sql`CAST(residents.counted_0 AS HUGEINT)`
+  const people = sql`CAST(residents.counted_0 AS ${HUGE})`
   const sums = measures.map(({ standardizedBy = 'brazil_2010' }, index) => {
-    const weighted = sql`CAST(events.${ident(`counted_${index}`)} AS HUGEINT) * ${weight(standardizedBy)} * ${huge(SCALE)}`
+    const weighted = sql`CAST(events.${ident(`counted_${index}`)} AS ${HUGE}) * ${weight(standardizedBy)} * ${huge(SCALE)}`
     // Half up, in whole numbers. Of an age that nobody is known to have, nothing is added: the other side is null there.
-    const quotient = sql`(2 * ${weighted} + ${people}) // (2 * ${people})`
+    const quotient = wholeQuotient(sql`2 * ${weighted} + ${people}`, sql`2 * ${people}`)
     return sql`sum(CASE WHEN residents.counted_0 > 0 THEN ${quotient} END) AS ${ident(`measure_${index}`)}`
   })
-  const same = [...keyList(shared), ident('age_group')].map(
-    (name) => sql`residents.${name} IS NOT DISTINCT FROM events.${name}`,
+  const same = [...keyList(shared), ident('age_group')].map((name) =>
+    sameKey(sql`residents.${name}`, sql`events.${name}`),
   )
   const own = keyList(keys, 'events')
   return sql`  SELECT ${join([...own, ...sums], ', ')}
@@ -65,7 +66,7 @@ export function standardCte({ keys, measures }: DatasetPlan, residents: Sql): Sq
   const values = measures.map(({ standardizedBy = 'brazil_2010' }, index) => {
     const standard = standardOf(standardizedBy)
     const people = standard.reduce((total, [, own]) => total + BigInt(own), 0n)
-    return sql`CASE WHEN count(*) FILTER (residents.${ident(`counted_${index}`)} > 0) = ${TEXT(String(standard.length))} THEN ${huge(people * SCALE)} END AS ${ident(`measure_${index}`)}`
+    return sql`CASE WHEN count(*) FILTER (WHERE residents.${ident(`counted_${index}`)} > 0) = ${TEXT(String(standard.length))} THEN ${huge(people * SCALE)} END AS ${ident(`measure_${index}`)}`
   })
   const own = keyList(keys, 'residents')
   return sql`  SELECT ${join([...own, ...values], ', ')}

@@ -93,7 +93,7 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
     own.datasets.filter(hasRows).map((dataset) => {
       const name = relation(own, dataset.name)
       const isShared = shared.has(`${own.name}${dataset.name}`)
-      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset)}\n)`
+      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset, `${own.name}${dataset.name}`)}\n)`
     })
   return [
     ...sums(plan),
@@ -125,7 +125,7 @@ function summaryCte(plan: AggregatePlan): Sql {
   const missing = (condition: (index: number) => Sql): Sql =>
     join(
       plan.metrics.map(
-        (_, index) => sql`count(*) FILTER (${condition(index)}) AS ${ident(`missing_${index}`)}`,
+        (_, index) => sql`count(*) FILTER (WHERE ${condition(index)}) AS ${ident(`missing_${index}`)}`,
       ),
       ', ',
     )
@@ -139,7 +139,7 @@ function summaryCte(plan: AggregatePlan): Sql {
     )
     return sql`    SELECT ${whole(level)} AS level, ${lineSql(own, plan)} AS line, ${join(flags, ', ')} FROM ${relation(own, 'valued')}`
   })
-  return sql`  SELECT count(*) FILTER (level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
+  return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
   FROM (
 ${join(levels, '\n    UNION ALL\n')}
   )`
@@ -176,7 +176,10 @@ export function printRowCount(plan: AggregatePlan): Sql {
     datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [], addedUpFrom: null })),
   }
   const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-  const ctes = grouped.map((dataset) => sql`${relation(plan, dataset.name)} AS (\n${datasetCte(dataset)}\n)`)
+  const ctes = grouped.map(
+    (dataset) =>
+      sql`${relation(plan, dataset.name)} AS (\n${datasetCte(dataset, `${plan.name}${dataset.name}`)}\n)`,
+  )
   return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
 }

@@ -1,0 +1,93 @@
+/**
+ * Rows that another engine added up, on their way into a statement: held in DuckDB's own form until a connection is free, then
+ * read from a temporary table of that connection. In: rows as JSON. Out: tables by the names of their relations. Not here:
+ * where rows come from, and how many there may be.
+ */
+import {
+  type DuckDBConnection,
+  DuckDBDataChunk,
+  type DuckDBType,
+  type DuckDBValue,
+  HUGEINT,
+  INTEGER,
+  VARCHAR,
+} from '@duckdb/node-api'
+import type { GatheredPart, GatheredType } from '../../sql.ts'
+import type { JsonValue } from '../types.ts'
+
+const TYPES: Readonly<Record<GatheredType, DuckDBType>> = { INTEGER, HUGEINT, VARCHAR }
+/** Rows of a chunk, as DuckDB has them. */
+const CHUNK_ROWS = 2048
+
+export interface GatheredRows {
+  readonly columns: GatheredPart['columns']
+  /** @param rows a value for each column: numbers of HUGEINT as decimal text */
+  add(rows: readonly (readonly JsonValue[])[]): void
+  readonly count: () => number
+  chunks(): readonly DuckDBDataChunk[]
+}
+
+export function createGatheredRows(columns: GatheredPart['columns']): GatheredRows {
+  const chunks: DuckDBDataChunk[] = []
+  const types = columns.map(({ type }) => TYPES[type])
+  let count = 0
+  return {
+    columns,
+    add(rows) {
+      for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
+        const own = rows.slice(from, from + CHUNK_ROWS)
+        const chunk = DuckDBDataChunk.create(types, own.length)
+        columns.forEach(({ type }, column) => {
+          chunk.setColumnValues(
+            column,
+            own.map((row) => toDuckDB(row[column] ?? null, type)),
+          )
+        })
+        chunks.push(chunk)
+        count += own.length
+      }
+    },
+    count: () => count,
+    chunks: () => chunks,
+  }
+}
+
+/** @throws TypeError, RangeError, SyntaxError for what the column cannot hold exactly */
+function toDuckDB(value: JsonValue, type: GatheredType): DuckDBValue {
+  if (value === null) return null
+  if (type === 'HUGEINT') return BigInt(value as string)
+  if (type === 'INTEGER') {
+    if (!Number.isInteger(value)) throw new TypeError('an INTEGER is a whole number')
+    return value as number
+  }
+  if (typeof value !== 'string') throw new TypeError('a VARCHAR is a text')
+  return value
+}
+
+/** Relations that were gathered, by name. */
+export type Gathered = ReadonlyMap<string, GatheredRows>
+
+const tableName = (place: number): string => `gathered_${place}`
+
+/** @returns the table that holds a relation's rows on the connection of its statement, as quoted SQL; null: it was not gathered */
+export function gatheredTable(gathered: Gathered | undefined, name: string): string | null {
+  const place = gathered === undefined ? -1 : [...gathered.keys()].indexOf(name)
+  return place < 0 ? null : `temp.main."${tableName(place)}"`
+}
+
+/** Makes the tables on a connection. @throws what DuckDB throws where memory is short */
+export async function loadGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
+  for (const [place, { columns, chunks }] of [...gathered.values()].entries()) {
+    const declared = columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')
+    await connection.run(`CREATE OR REPLACE TEMP TABLE "${tableName(place)}" (${declared})`)
+    const appender = await connection.createAppender(tableName(place), 'main', 'temp')
+    for (const chunk of chunks()) appender.appendDataChunk(chunk)
+    appender.closeSync()
+  }
+}
+
+/** Drops them: the next statement of the connection is another one. */
+export async function dropGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
+  for (let place = 0; place < gathered.size; place += 1)
+    await connection.run(`DROP TABLE IF EXISTS temp.main."${tableName(place)}"`)
+}

@@ -1,0 +1,216 @@
+/**
+ * DuckDB with a Trino before it: what adds up facts may run on other machines, and the rest of each statement runs in the
+ * process over the rows that come back, so that answers are the same to the last byte. In: an engine, a client, which relations
+ * are worth sending. Out: an engine. Lists, records, lineage and causes of differences have no such parts: they stay.
+ */
+import { AppError, both } from '../../errors.ts'
+import type { ReleaseView } from '../../release/view.ts'
+import { type GatheredPart, gatheredOf, type Sql } from '../../sql.ts'
+import { shareConnections } from '../duckdb/connections.ts'
+import type { DuckDbEngine, GatheredOptions } from '../duckdb/engine.ts'
+import { createGatheredRows, type Gathered, type GatheredRows } from '../duckdb/gathered-rows.ts'
+import type { Engine, Row, RunOptions } from '../types.ts'
+import type { TrinoClient } from './client.ts'
+import { clientLeft, toAppError } from './errors.ts'
+import { manifestsOf, rowsRead, schemaOf, tablesOf, tablesStatement, trinoRelation } from './tables.ts'
+
+/** How a plan's relations are said to Trino: query/dialect/trino.ts. */
+export interface TrinoDialect {
+  print(part: GatheredPart, relation: (dataset: string, periods: readonly number[] | null) => string): string
+  readsOf(statement: Sql): readonly { readonly dataset: string; readonly periods: readonly number[] | null }[]
+}
+
+export interface TrinoOptions {
+  readonly client: TrinoClient
+  readonly dialect: TrinoDialect
+  /** The catalog of the releases' schemas. */
+  readonly catalog: string
+  /** trino: all that adds up facts; auto: what reads as many rows as minRows, and what does not fit into the process. */
+  readonly mode: 'trino' | 'auto'
+  readonly minRows: number
+  /** Rows that may come back for one statement; more are 'query_too_large'. */
+  readonly rowsMax: number
+  readonly timeoutMs: number
+  /** Statements that are gathered at once; more wait, up to `queue`, then 'overloaded'. */
+  readonly concurrency: number
+  readonly queue: number
+}
+
+/** What is known of Trino is asked anew after so long. */
+const STATUS_MS = 5000
+/** A coordinator without workers has statements wait for minutes: it takes none. */
+const ASK_MS = 3000
+
+export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
+  const { client, dialect, catalog, mode, minRows, rowsMax } = options
+  // Owners take turns, as with DuckDB's connections; one place more than may run, which is left to light statements.
+  const shared = shareConnections([...new Array(options.concurrency + 1).keys()], options.queue)
+  const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
+
+  /** Parts of a statement that Trino runs, each once. */
+  const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] => {
+    const parts = new Map(gatheredOf(statement).map((part) => [part.name, part]))
+    return [...parts.values()].filter((part) => {
+      if (isAll) return true
+      const reads = dialect.readsOf(part.definition)
+      return (
+        reads.reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0) >= minRows
+      )
+    })
+  }
+  const gather = async (
+    parts: readonly GatheredPart[],
+    release: ReleaseView,
+    { signal, heavyFor }: RunOptions,
+  ): Promise<Gathered> => {
+    const place = await shared.acquire(heavyFor ?? 'nobody')
+    // Ends the other parts when one has failed, or when the time is over.
+    const ending = new AbortController()
+    let isTimedOut = false
+    const timer = setTimeout(() => {
+      isTimedOut = true
+      ending.abort()
+    }, options.timeoutMs)
+    const leave = (): void => ending.abort()
+    signal?.addEventListener('abort', leave, { once: true })
+    const relation = trinoRelation(catalog, release)
+    let count = 0
+    const fetchRows = async (part: GatheredPart): Promise<[string, GatheredRows]> => {
+      const rows = createGatheredRows(part.columns)
+      const statement = dialect.print(part, relation)
+      const pages = client.query(statement, { signal: ending.signal, timeoutMs: options.timeoutMs })
+      for await (const page of pages) {
+        count += page.length
+        if (count > rowsMax) throw tooManyRows(rowsMax)
+        rows.add(page)
+      }
+      return [part.name, rows]
+    }
+    try {
+      if (signal?.aborted === true) throw clientLeft()
+      const fetched = await Promise.all(
+        parts.map((part) =>
+          fetchRows(part).catch((error: unknown) => {
+            ending.abort()
+            throw error
+          }),
+        ),
+      )
+      counts.answered += 1
+      counts.rows += count
+      return new Map(fetched)
+    } catch (error) {
+      const own = isTimedOut ? new AppError('query_timeout', { cause: error }) : toAppError(error)
+      if (signal?.aborted !== true) counts.failed[own.code] = (counts.failed[own.code] ?? 0) + 1
+      throw own
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+      shared.release(place, true)
+    }
+  }
+  const gatheredFor = async (
+    statement: Sql,
+    release: ReleaseView,
+    runOptions: RunOptions,
+    isAll: boolean,
+  ): Promise<GatheredOptions> => {
+    const parts = runOptions.other === undefined ? partsFor(statement, release, isAll) : []
+    if (parts.length === 0) return runOptions
+    return { ...runOptions, gathered: await gather(parts, release, runOptions) }
+  }
+  const tell = ({ onEngine, gathered }: GatheredOptions, statement: Sql): void => {
+    if (gathered !== undefined) onEngine?.('trino')
+    else if (gatheredOf(statement).length > 0) onEngine?.('duckdb')
+  }
+  /** In `auto`, what did not fit into the process is Trino's. */
+  const mayFitThere = (error: unknown, own: GatheredOptions, statement: Sql): boolean =>
+    mode === 'auto' &&
+    own.gathered === undefined &&
+    own.other === undefined &&
+    error instanceof AppError &&
+    error.code === 'query_too_large' &&
+    gatheredOf(statement).length > 0
+
+  let known: { readonly at: number; readonly id: string | null; readonly status: Promise<Status> } | null =
+    null
+  type Status = { readonly up: boolean; readonly registered: boolean }
+  const askStatus = async (release: ReleaseView | null): Promise<Status> => {
+    if (!(await client.isUp())) return { up: false, registered: false }
+    if (release === null) return { up: true, registered: false }
+    try {
+      const tables = await registeredTables(client, catalog, AbortSignal.timeout(ASK_MS))
+      const registered = manifestsOf(release).every(
+        (manifest) => (tables.get(schemaOf(manifest.release_id)) ?? 0) >= tablesOf(manifest).length,
+      )
+      return { up: true, registered }
+    } catch {
+      return { up: false, registered: false }
+    }
+  }
+
+  return {
+    ...local,
+    async run(statement, release, runOptions = {}): Promise<Row[]> {
+      const own = await gatheredFor(statement, release, runOptions, mode === 'trino')
+      try {
+        const rows = await local.run(statement, release, own)
+        tell(own, statement)
+        return rows
+      } catch (error) {
+        if (!mayFitThere(error, own, statement)) throw error
+        const all = await gatheredFor(statement, release, runOptions, true)
+        const rows = await local.run(statement, release, all)
+        tell(all, statement)
+        return rows
+      }
+    },
+    async *runInBatches(statement, release, runOptions = {}) {
+      let own = await gatheredFor(statement, release, runOptions, mode === 'trino')
+      for (;;) {
+        let isBegun = false
+        try {
+          for await (const rows of local.runInBatches(statement, release, own)) {
+            if (!isBegun) tell(own, statement)
+            isBegun = true
+            yield rows
+          }
+          return
+        } catch (error) {
+          if (isBegun || !mayFitThere(error, own, statement)) throw error
+          own = await gatheredFor(statement, release, runOptions, true)
+        }
+      }
+    },
+    distributed: {
+      mode,
+      status(release) {
+        const id = release?.id ?? null
+        if (known === null || known.id !== id || Date.now() - known.at > STATUS_MS)
+          known = { at: Date.now(), id, status: askStatus(release) }
+        return known.status
+      },
+      stats: () => ({ running: shared.running(), waiting: shared.waiting(), ...counts }),
+    },
+  }
+}
+
+/** @returns schemas of the catalog, and how many tables each has; @throws as the client does */
+export async function registeredTables(
+  client: TrinoClient,
+  catalog: string,
+  signal?: AbortSignal,
+): Promise<Map<string, number>> {
+  const tables = new Map<string, number>()
+  for await (const page of client.query(tablesStatement(catalog), signal === undefined ? {} : { signal }))
+    for (const [schema, count] of page) tables.set(String(schema), Number(count))
+  return tables
+}
+
+const tooManyRows = (rowsMax: number): AppError =>
+  new AppError('query_too_large', {
+    detail: both(
+      `A consulta tem mais de ${rowsMax} grupos antes da paginação: restrinja os filtros ou agrupe por menos dimensões.`,
+      `The query has more than ${rowsMax} groups before it is paged: narrow the filters or group by fewer dimensions.`,
+    ),
+  })

@@ -1,0 +1,153 @@
+/**
+ * The tables of a release in Trino: a schema each for the release and for those that it joins, external tables over the files
+ * that are there. In: manifests. Out: names, the statements that make and drop them, and how a statement reads one. Only what
+ * plans add up is a table: facts, residents, the list of municipalities, pre-aggregates.
+ */
+import { ADDED_UP_TABLES } from '../../model/dimensions.ts'
+import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
+import { columnsAsStored } from '../../model/stored-columns.ts'
+import type { Manifest } from '../../release/manifest.ts'
+import { componentManifests, type ReleaseView } from '../../release/view.ts'
+
+const TABLES: ReadonlySet<string> = new Set<string>([
+  'facilities',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+  'federal_health_transfers',
+  ...ADDED_UP_TABLES,
+  'population',
+  'population_by_age',
+  'municipalities',
+  ...PRE_AGGREGATE_NAMES,
+])
+
+const quote = (name: string): string => `"${name}"`
+const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** The schema of a release: its id in letters that every metastore takes. */
+export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-', '_')
+
+/** @returns tables of a release that statements read, by name */
+export const tablesOf = ({ datasets }: Manifest): string[] =>
+  Object.keys(datasets).filter((name) => TABLES.has(name))
+
+/** The releases that a release's statements read: those it joins, and itself. */
+export const manifestsOf = (release: ReleaseView): Manifest[] => [
+  ...componentManifests(release),
+  release.analytics,
+]
+
+/** @returns a dataset of a release, or some months of it, as quoted SQL; @param catalog letters, digits and _ */
+export function trinoRelation(catalog: string, release: ReleaseView) {
+  return (dataset: string, periods: readonly number[] | null): string => {
+    const holders = manifestsOf(release).filter(({ datasets }) => datasets[dataset] !== undefined)
+    const [manifest] = holders
+    if (manifest === undefined || holders.length > 1 || !TABLES.has(dataset))
+      throw new TypeError(`${dataset} is no table of one release in Trino`)
+    const months = periods === null ? '' : ` WHERE reference_period IN (${periods.join(', ')})`
+    const stored = manifest.datasets[dataset]?.fields.map(({ name }) => name) ?? []
+    const isPeriodic = (manifest.datasets[dataset]?.periods.length ?? 0) > 0
+    const columns = columnsAsStored(dataset, isPeriodic ? [...stored, 'reference_period'] : stored).map(
+      ({ name, from, type }) =>
+        from === null
+          ? `CAST(NULL AS ${trinoType(type)}) AS ${quote(name)}`
+          : from === name
+            ? quote(name)
+            : `${quote(from)} AS ${quote(name)}`,
+    )
+    return `(SELECT ${columns.join(', ')} FROM ${quote(catalog)}.${quote(schemaOf(manifest.release_id))}.${quote(dataset)}${months})`
+  }
+}
+
+/** @returns rows that a statement reads of some months of a dataset, as the manifests say */
+export function rowsRead(release: ReleaseView, dataset: string, periods: readonly number[] | null): number {
+  return manifestsOf(release)
+    .flatMap(({ files }) => files)
+    .filter(({ path }) =>
+      periods === null
+        ? path.startsWith(`${dataset}/`)
+        : periods.some((period) => path.startsWith(`${dataset}/reference_period=${period}/`)),
+    )
+    .reduce((sum, { rows }) => sum + rows, 0)
+}
+
+const SCALARS: Readonly<Record<string, string>> = {
+  VARCHAR: 'varchar',
+  INTEGER: 'integer',
+  BIGINT: 'bigint',
+  BOOLEAN: 'boolean',
+  DOUBLE: 'double',
+  DATE: 'date',
+}
+
+/** @param type as DuckDB writes it: a scalar, a DECIMAL, a STRUCT of scalars, a list of either; @throws TypeError for others */
+export function trinoType(type: string): string {
+  if (type.endsWith('[]')) return `array(${trinoType(type.slice(0, -2))})`
+  const struct = /^STRUCT\((.*)\)$/.exec(type)?.[1]
+  if (struct !== undefined)
+    return `row(${struct
+      .split(', ')
+      .map((member) => {
+        const [name = '', own = ''] = member.split(' ')
+        return `${quote(name.replaceAll('"', ''))} ${trinoType(own)}`
+      })
+      .join(', ')})`
+  if (/^DECIMAL\(\d+, ?\d+\)$/.test(type)) return type.toLowerCase()
+  const scalar = SCALARS[type]
+  if (scalar === undefined) throw new TypeError(`${type} has no type in Trino`)
+  return scalar
+}
+
+/** One table's statement, with what it is for. */
+export interface TableStatements {
+  readonly table: string
+  readonly create: string
+  /** Finds the months that are there; null where the table has none. */
+  readonly synchronise: string | null
+}
+
+/** @param location where Trino finds the folder of releases, without a / at its end */
+export function createStatements(
+  manifest: Manifest,
+  catalog: string,
+  location: string,
+): { readonly schema: string; readonly tables: readonly TableStatements[] } {
+  const schema = schemaOf(manifest.release_id)
+  const qualified = `${quote(catalog)}.${quote(schema)}`
+  const folder = `${location}/${manifest.release_id}`
+  return {
+    schema: `CREATE SCHEMA IF NOT EXISTS ${qualified}`,
+    tables: tablesOf(manifest).map((table) => {
+      const { fields = [], periods = [] } = manifest.datasets[table] ?? {}
+      const own = fields.filter(({ name }) => name !== 'reference_period')
+      const columns = own.map(({ name, type }) => `${quote(name)} ${trinoType(type)}`)
+      const isPeriodic = periods.length > 0
+      if (isPeriodic) columns.push('"reference_period" integer')
+      const options = [
+        `external_location = ${quoteText(`${folder}/${table}`)}`,
+        "format = 'PARQUET'",
+        ...(isPeriodic ? ["partitioned_by = ARRAY['reference_period']"] : []),
+      ]
+      return {
+        table,
+        create: `CREATE TABLE IF NOT EXISTS ${qualified}.${quote(table)} (${columns.join(', ')}) WITH (${options.join(', ')})`,
+        synchronise: isPeriodic
+          ? `CALL ${quote(catalog)}.system.sync_partition_metadata(${quoteText(schema)}, ${quoteText(table)}, 'FULL')`
+          : null,
+      }
+    }),
+  }
+}
+
+/** The files are left as they are: the tables are external. */
+export const dropStatement = (releaseId: string, catalog: string): string =>
+  `DROP SCHEMA IF EXISTS ${quote(catalog)}.${quote(schemaOf(releaseId))} CASCADE`
+
+/** @returns schemas and how many tables each has; one column each */
+export const tablesStatement = (catalog: string): string =>
+  `SELECT table_schema, count(*) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
+
+/** @returns path, bytes and rows of each file that a table has */
+export const filesStatement = (releaseId: string, catalog: string, table: string): string =>
+  `SELECT "$path", "$file_size", count(*) FROM ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(table)} GROUP BY 1, 2`

@@ -1,0 +1,179 @@
+/** The second engine without one at hand: how plans are printed for it, what its errors become, what goes on while it is gone. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { createTrinoClient } from '../../src/engine/trino/client.ts'
+import { engineWith } from '../../src/engine/trino/connect.ts'
+import { TrinoError, toAppError } from '../../src/engine/trino/errors.ts'
+import { createStatements, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { printForTrino, readsOf, TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
+import { parseQuery } from '../../src/query/request.ts'
+import { answerQuery, prepareQuery, printQuery } from '../../src/query/result.ts'
+import { gathered, gatheredOf, sql, table } from '../../src/sql.ts'
+import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
+import { trinoSettings } from '../fixtures/trino.ts'
+
+t.test('plans are printed in the SQL that Trino takes', async (t) => {
+  const { releasesDir } = await makeSmallRelease('admissions')
+  const parts = await openReleases(releasesDir)
+  t.teardown(parts.close)
+  const view = parts.store.current()
+  if (view === null) throw new Error('nothing is in service')
+  const answer = { engine: parts.engine, view, capabilities: CAPABILITIES, language: 'en' as const }
+  const printed = async (body: object): Promise<string[]> => {
+    const prepared = await prepareQuery(parseQuery(body), answer)
+    return gatheredOf(printQuery(prepared, view)).map((part) =>
+      printForTrino(part, trinoRelation('sus', view)),
+    )
+  }
+  const [months = ''] = await printed({
+    metrics: ['admissions'],
+    group_by: ['facility'],
+    filters: [{ dimension: 'reference_period', operator: 'GTE', value: '2026-03' }],
+  })
+  t.match(months, /WHERE reference_period IN \(202603, 202604, 202605\)/, 'months are read at once')
+  t.match(months, /^SELECT "cnes_code", CAST\("measure_0" AS VARCHAR\) AS "measure_0"/)
+  const rates = await printed({ metrics: ['admissions_per_10k_standardized'], group_by: ['residence_state'] })
+  const joined = rates.find((text) => text.includes('JOIN')) ?? ''
+  t.match(
+    joined,
+    /coalesce\('=' \|\| CAST\(residents\."residence_uf" AS VARCHAR\), ''\) =/,
+    'keys are never null',
+  )
+  t.notMatch(rates.join('\n'), /IS NOT DISTINCT FROM|HUGEINT| \/\/ |BY NAME|unnest|lambda/)
+  const services = await printed({ metrics: ['services_outsourced'], group_by: ['state'] }).catch(() => [''])
+  t.notMatch(services.join('\n'), /list_filter/)
+  const hostile = await printed({
+    metrics: ['bed_capacity_existing'],
+    group_by: ['bed_type'],
+    filters: [{ dimension: 'bed_type', operator: 'IN', value: ["' OR ''='", 'x; DROP SCHEMA sus'] }],
+  })
+  t.match(hostile.join('\n'), "IN (''' OR ''''=''', 'x; DROP SCHEMA sus')", 'a quote ends no text')
+})
+
+t.test('a part that another engine may run is named once and read as a table', async (t) => {
+  const part = gathered(
+    'own',
+    [{ name: 'sum', type: 'HUGEINT' }],
+    sql`SELECT ${7} AS sum FROM ${table('beds', 202605)}`,
+  )
+  t.same(
+    gatheredOf(part).map(({ name }) => name),
+    ['own'],
+  )
+  t.same(readsOf(part), [{ dataset: 'beds', periods: [202605] }])
+  const [own] = gatheredOf(part)
+  if (own === undefined) throw new Error('no part')
+  t.equal(
+    printForTrino(own, (dataset, periods) => `${dataset}/${periods}`),
+    'SELECT CAST("sum" AS VARCHAR) AS "sum" FROM (\nSELECT 7 AS sum FROM beds/202605\n) AS gathered',
+  )
+})
+
+t.test('types of columns', async (t) => {
+  t.equal(trinoType('BIGINT'), 'bigint')
+  t.equal(trinoType('DECIMAL(12, 2)'), 'decimal(12, 2)')
+  t.equal(trinoType('VARCHAR[]'), 'array(varchar)')
+  t.equal(
+    trinoType('STRUCT(code VARCHAR, has_sus BOOLEAN)[]'),
+    'array(row("code" varchar, "has_sus" boolean))',
+  )
+  t.throws(() => trinoType('HUGEINT'), TypeError)
+})
+
+t.test('tables are external, over the files of the release', async (t) => {
+  const { releasesDir } = await makeSmallRelease()
+  const parts = await openReleases(releasesDir)
+  t.teardown(parts.close)
+  const cnes = parts.store.current()?.components.cnes
+  if (cnes === null || cnes === undefined) throw new Error('no registry')
+  const { schema, tables } = createStatements(cnes, 'sus', 's3://bucket/releases')
+  t.match(schema, /^CREATE SCHEMA IF NOT EXISTS "sus"\."demo_cnes_br_202605_[0-9a-f]{64}"$/)
+  const beds = tables.find((own) => own.table === 'bed_capacity')
+  t.match(beds?.create, `external_location = 's3://bucket/releases/${cnes.release_id}/bed_capacity'`)
+  t.match(beds?.create, /"reference_period" integer\) WITH .*partitioned_by = ARRAY\['reference_period'\]/)
+  t.notOk(tables.some(({ table: name }) => name.includes('provenance')))
+})
+
+t.test("Trino's errors become ours", async (t) => {
+  const codeOf = (name: string): string => toAppError(new TrinoError(name, 'secret words')).code
+  t.equal(codeOf('EXCEEDED_LOCAL_MEMORY_LIMIT'), 'query_too_large')
+  t.equal(codeOf('CLUSTER_OUT_OF_MEMORY'), 'query_too_large')
+  t.equal(codeOf('EXCEEDED_TIME_LIMIT'), 'query_timeout')
+  t.equal(codeOf('QUERY_QUEUE_FULL'), 'overloaded')
+  t.equal(codeOf('NO_NODES_AVAILABLE'), 'engine_unavailable')
+  t.equal(codeOf('REMOTE_TASK_ERROR'), 'engine_unavailable')
+  t.equal(codeOf('SYNTAX_ERROR'), 'internal')
+  const missing = toAppError(new TrinoError('SCHEMA_NOT_FOUND', 'secret words'))
+  t.equal(missing.code, 'engine_unavailable')
+  t.match(missing.detail.en, /sus-data trino register/)
+  t.match(missing.headers, { 'Retry-After': /^\d+$/ })
+  t.notMatch(JSON.stringify(missing), /secret/)
+})
+
+t.test('a coordinator that is no Trino, that redirects, or that sends elsewhere, is not used', async (t) => {
+  const answers: Record<string, (response: import('node:http').ServerResponse) => void> = {
+    '/elsewhere': (response) =>
+      response.end(JSON.stringify({ id: 'x', nextUri: 'http://127.0.0.2:1/v1/statement/x' })),
+  }
+  let mode = 'html'
+  let seen = 0
+  const server = createServer((_request, response) => {
+    seen += 1
+    if (mode === 'html') response.end('<html>')
+    else if (mode === 'redirect') response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end()
+    else if (mode === 'forbidden') response.writeHead(403).end()
+    else if (mode === 'busy') response.writeHead(503).end()
+    else answers['/elsewhere']?.(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const client = createTrinoClient({ url: `http://127.0.0.1:${port}`, user: 'me', authorization: 'Bearer x' })
+  for (mode of ['html', 'redirect', 'forbidden', 'elsewhere', 'busy']) {
+    seen = 0
+    await t.rejects(
+      async () => {
+        for await (const rows of client.query('SELECT 1')) t.fail(String(rows))
+      },
+      { code: 'engine_unavailable' },
+      mode,
+    )
+    t.equal(seen >= (mode === 'busy' ? 4 : 1), true)
+    t.equal(await client.isUp(), false)
+  }
+})
+
+t.test('Trino is gone: aggregations end with 503, what is small goes on in auto', async (t) => {
+  const { releasesDir } = await makeSmallRelease()
+  const local = await makeEngine(releasesDir)
+  const parts = await openReleases(releasesDir)
+  t.teardown(async () => {
+    await parts.close()
+    await local.close()
+  })
+  const view = parts.store.current()
+  if (view === null) throw new Error('nothing is in service')
+  const gone = { url: 'http://127.0.0.1:9', shared: '' }
+  const ask = (mode: 'trino' | 'auto', minRows: number) =>
+    answerQuery(
+      { metrics: ['bed_capacity_existing'], group_by: ['state'] },
+      {
+        engine: engineWith(local, trinoSettings(gone, { mode, minRows }), TRINO_DIALECT, 5000),
+        view,
+        capabilities: CAPABILITIES,
+        language: 'en',
+      },
+    )
+  await t.rejects(ask('trino', 0), { code: 'engine_unavailable', headers: { 'Retry-After': '5' } })
+  await t.rejects(ask('auto', 1), { code: 'engine_unavailable' })
+  t.equal((await ask('auto', 1_000_000)).data.length, 27)
+  const engine = engineWith(local, trinoSettings(gone), TRINO_DIALECT, 5000)
+  t.same(await engine.distributed?.status(view), { up: false, registered: false })
+  t.same(
+    await engine.run(sql`SELECT count(*) AS n FROM ${table('states')}`, view),
+    [{ n: 27 }],
+    'lists have no such parts',
+  )
+})
