@@ -24,7 +24,7 @@ from .problems import NotWhole
 
 MARK = "# sus-data-report "
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-JSON_FIELDS = ("components", "query", "columns", "notes", "signature")
+JSON_FIELDS = ("components", "query", "columns", "notes", "signature", "log_proof")
 # In a CSV a text that a spreadsheet would run has an apostrophe before it.
 FORMULA = re.compile(r"^'(?=[=+\-@\t\r])")
 

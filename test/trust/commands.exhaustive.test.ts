@@ -1,0 +1,119 @@
+/** The commands of signing, as an operator and an auditor call them: the real bin in processes of its own. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const { releasesDir, snapshots, result } = await makeSmallRelease()
+const folder = temporaryFolder('commands')
+const id = result.analytics
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [bin, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, SUS_RELEASES_DIR: releasesDir, ...env },
+  })
+  return { stdout, stderr, status }
+}
+const stranger = { SUS_SIGNING_KEY_FILE: join(folder, 'stranger.pem') }
+const keyOf = (env = {}): string =>
+  JSON.parse(run(['keys', 'signing', 'create', '--json'], env).stdout).verifier_key
+const log = join(releasesDir, 'log')
+
+t.test('without a key', async (t) => {
+  t.match(run(['sign', id]), { status: 2, stderr: /there is no signing key; keys signing create makes one/ })
+  t.match(run(['attest', id]), { status: 2, stderr: /there is no signing key/ })
+  t.match(run(['log', 'verify']), { status: 2, stderr: /name one with --key VERIFIER_KEY/ })
+  t.notOk(existsSync(log))
+})
+
+const key = keyOf()
+const strange = keyOf(stranger)
+
+t.test('a release of before is signed, promoted and found in the log', async (t) => {
+  t.match(run(['log', 'verify']), { status: 1, stderr: /checkpoint is not there/ })
+  t.match(run(['verify', id], { SUS_TRUSTED_KEYS: key }), {
+    status: 1,
+    stderr: /is missing, and SUS_TRUSTED_KEYS wants/,
+  })
+  t.match(run(['promote', id], { SUS_TRUSTED_KEYS: key }), { status: 1, stderr: /manifest\.sig: is missing/ })
+  t.match(run(['sign', id]), { status: 0, stdout: /: signed by sus-data\// })
+  rmSync(join(releasesDir, 'current.json'))
+  t.match(run(['promote', id], { SUS_TRUSTED_KEYS: key }), {
+    status: 0,
+    stdout: new RegExp(`promoted ${id}`),
+  })
+  t.match(run(['verify', id], { SUS_TRUSTED_KEYS: key }), { status: 0, stdout: /, signed by sus-data\// })
+  t.match(run(['verify', id], { SUS_TRUSTED_KEYS: strange }), {
+    status: 1,
+    stderr: /none of the keys in SUS_TRUSTED_KEYS/,
+  })
+  const entries = JSON.parse(run(['log', 'list', '--json']).stdout)
+  t.match(entries.at(-1), { kind: 'promotion', release_id: id, previous: null, forced: false })
+  t.match(JSON.parse(run(['log', 'verify', '--json']).stdout), {
+    verified: true,
+    size: entries.length,
+    findings: [],
+  })
+  const proof = join(releasesDir, id, 'log.tlog-proof')
+  t.match(run(['log', 'verify', '--log', log, '--key', key, '--from', proof]), {
+    status: 0,
+    stdout: /goes on from 1/,
+  })
+  t.match(run(['log', 'verify', '--key', strange]), { status: 1, stderr: /none of the keys that are known/ })
+})
+
+t.test('somebody makes the release again, and says so', async (t) => {
+  const { stdout, status } = run(['attest', id, '--snapshots', snapshots, '--json'], stranger)
+  t.equal(status, 0)
+  const { note, file } = JSON.parse(stdout)
+  t.equal(readFileSync(file, 'utf8'), note)
+  t.match(note, /^sus-data attestation\n/)
+  t.equal(run(['verify', id]).status, 0, 'a release with an attestation verifies')
+  const other = run(['attest', id, '--snapshots', join(snapshots, 'ibge')], stranger)
+  t.equal(other.status, 1)
+  t.match(other.stdout, /was not rebuilt: the snapshots give /)
+  t.match(other.stdout, /no snapshot of cnes was given/)
+})
+
+t.test('an import with a key signs and logs what it makes', async (t) => {
+  const releases = join(folder, 'imported')
+  const { status, stdout } = run(['import', snapshots, '--releases', releases, '--json'], stranger)
+  t.equal(status, 0)
+  const { analytics, cnes } = JSON.parse(stdout)
+  t.equal(analytics, id, 'a signature changes no id')
+  for (const each of [analytics, cnes])
+    for (const name of ['manifest.sig', 'log.tlog-proof']) t.ok(existsSync(join(releases, each, name)), name)
+  const env = { SUS_RELEASES_DIR: releases, SUS_TRUSTED_KEYS: strange }
+  t.match(run(['verify', id], env), { status: 0, stdout: /, signed by / })
+  const entries = JSON.parse(run(['log', 'list', '--json'], { ...env, ...stranger }).stdout)
+  t.equal(entries.at(-1).release_id, id)
+})
+
+t.test('what was changed is found, and a log without its key is not gone on with', async (t) => {
+  const keyFile = join(releasesDir, 'signing-key.pem')
+  renameSync(keyFile, `${keyFile}.away`)
+  t.match(run(['promote', id]), { status: 1, stderr: /is a log, but its signing key is not at/ })
+  t.match(run(['promote', id], stranger), { status: 1, stderr: /move the folder away to begin another log/ })
+  renameSync(`${keyFile}.away`, keyFile)
+  writeFileSync(
+    join(releasesDir, 'current.json'),
+    `${JSON.stringify({ analytics: id.replace(/.$/, '0') })}\n`,
+  )
+  t.match(run(['log', 'verify']), {
+    status: 1,
+    stdout: /current\.json names .*; the last promotion in the log is of/,
+  })
+  const bundles = join(log, 'tile/entries/000.p')
+  const bundle = join(bundles, '4')
+  const bytes = readFileSync(bundle, 'latin1')
+  writeFileSync(bundle, bytes.replace(/"time":"\d{4}/, '"time":"2020'), 'latin1')
+  t.match(run(['log', 'verify']), {
+    status: 1,
+    stdout: /^differs\n[\s\S]*entry 0 is not the one that was logged/,
+  })
+})
