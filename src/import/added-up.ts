@@ -1,13 +1,13 @@
 /**
  * What areas have in common whose rows are added up from published files: the places that codes are mapped to, the published file
- * that a row is of, sums, and rows that were set aside. In: an area's staged tables. Out: SQL and what is written.
+ * that a row is of, and sums. In: an area's staged tables. Out: SQL and what is written.
  *
  * Published municipality codes have six digits; the list has seven. An old code is that of today where DATASUS's table was
  * imported, 53xxxx is Brasília, and a code that is none of the list the ignored municipality of its state.
  */
 import { STATES } from '../model/territory/states.ts'
 import { quoteText, type Session } from './session.ts'
-import { type DatasetOutput, writeParquet } from './write-parquet.ts'
+import { createSetAside } from './set-aside.ts'
 
 /** Areas of one import share a session: tables begin with their name. */
 export type AddedUpArea = 'sih' | 'sia'
@@ -24,28 +24,12 @@ export const createPlaces = (session: Session, area: AddedUpArea, municipalities
     `CREATE TABLE ${area}_places AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
        FROM read_parquet(${quoteText(municipalities)}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
      CREATE TABLE ${area}_states AS SELECT * FROM (VALUES ${STATE_CODES}) AS states(code, uf);
-     CREATE TABLE ${area}_set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
+     ${createSetAside(setAsideOf(area))};
      CREATE TABLE ${area}_codes (list VARCHAR, code VARCHAR)`,
   )
 
-/** Rows that could not be loaded, each with its reason. */
-export async function noteAside(
-  session: Session,
-  area: AddedUpArea,
-  dataset: string,
-  file: string,
-  rows: readonly { readonly row: number; readonly reason: string }[],
-): Promise<void> {
-  const appender = await session.connection.createAppender(`${area}_set_aside`)
-  for (const { row, reason } of rows) {
-    appender.appendVarchar(dataset)
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.appendVarchar(reason)
-    appender.endRow()
-  }
-  appender.closeSync()
-}
+/** Table of rows that could not be loaded. */
+export const setAsideOf = (area: AddedUpArea): string => `${area}_set_aside`
 
 /** Table of the codes that municipalities had before: code6, and target6, the code of today. */
 export const oldCodesOf = (area: AddedUpArea): string => `${area}_old_codes`
@@ -87,43 +71,3 @@ export async function sumsOf(
   )
   return measures.map((measure) => Number(row[measure]))
 }
-
-/** Rows set aside, by file and reason, for the manifest. */
-export async function listSetAside(
-  session: Session,
-  area: AddedUpArea,
-): Promise<{ file: string; reason: string; rows: number }[]> {
-  const aside = await session.rows(
-    `SELECT source_file AS file, reason, count(*) AS n FROM ${area}_set_aside GROUP BY ALL ORDER BY ALL`,
-  )
-  return aside.map(({ file, reason, n }) => ({
-    file: String(file),
-    reason: String(reason),
-    rows: Number(n),
-  }))
-}
-
-/** @param name of the table: a release joins areas, and each has its own */
-export const writeSetAside = (
-  session: Session,
-  staging: string,
-  area: AddedUpArea,
-  name: string,
-): Promise<DatasetOutput> =>
-  writeParquet(
-    session,
-    staging,
-    {
-      name,
-      key: ['source_file', 'source_row', 'dataset'],
-      order: ['source_file', 'source_row', 'dataset', 'reason'],
-      columns: [
-        { name: 'dataset', type: 'VARCHAR' },
-        { name: 'source_file', type: 'VARCHAR' },
-        { name: 'source_row', type: 'INTEGER' },
-        { name: 'reason', type: 'VARCHAR' },
-      ],
-    },
-    null,
-    `SELECT * FROM ${area}_set_aside`,
-  )

@@ -10,7 +10,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DatasetName } from '../model/datasets.ts'
 import type { Coverage, Snapshot } from '../release/manifest.ts'
-import { type AddedUpArea, listSetAside, noteAside, oldCodesOf, writeSetAside } from './added-up.ts'
+import { type AddedUpArea, oldCodesOf, setAsideOf } from './added-up.ts'
 import type { BuildContext, BuiltArea } from './area.ts'
 import { stageMunicipalityCodes } from './cnes/municipality-codes.ts'
 import { type DecodeJob, type FileKind, type PromiseOf, type ReadOf, readInOrder } from './decoders.ts'
@@ -19,6 +19,7 @@ import { groupBy } from './group-by.ts'
 import { HeaderList } from './header-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Session } from './session.ts'
+import { listSetAside, noteAside, writeSetAside } from './set-aside.ts'
 import { type CodeList, readCodeTables } from './sih/code-tables.ts'
 import { writeCodeLists } from './sih/tables.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
@@ -94,7 +95,7 @@ export async function buildAddedUp<Kind extends FileKind>(
   await own.createTables(session, join(demography, 'municipalities/part-0.parquet'))
   const old = await stageMunicipalityCodes(session, municipalities, oldCodesOf(area))
   for (const { file, row } of [...codes.unread, ...old.unread])
-    await noteAside(session, area, 'code_tables', file, [{ row, reason: 'unreadable_row' }])
+    await noteAside(session, setAsideOf(area), 'code_tables', file, [{ row, reason: 'unreadable_row' }])
   const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
   const counts: Record<string, number> = {}
@@ -114,7 +115,7 @@ export async function buildAddedUp<Kind extends FileKind>(
         const { value: read } = await decoded.next()
         if (read === undefined) throw new TypeError('a file was not read')
         headers.add(found.name, read.columns, own.columns)
-        await noteAside(session, area, facts[0] ?? area, found.name, read.setAside)
+        await noteAside(session, setAsideOf(area), facts[0] ?? area, found.name, read.setAside)
         const appended = { ...promise, ...read, file: found.name } as unknown as AppendedFile<Kind>
         await own.append(session, appended)
         totals.push({ ...appended, setAside: read.setAside.length } as unknown as FileTotals<Kind>)
@@ -141,10 +142,10 @@ export async function buildAddedUp<Kind extends FileKind>(
   outputs.push(
     ...(await writeCodeLists(session, staging, codes.codes, area, own.lists)),
     ...((await own.writeMore?.(session, staging)) ?? []),
-    await writeSetAside(session, staging, area, own.setAside),
+    await writeSetAside(session, staging, setAsideOf(area), own.setAside),
   )
   const { datasets, rowsByFile } = mergeOutputs(outputs)
-  const setAside = await listSetAside(session, area)
+  const setAside = await listSetAside(session, setAsideOf(area))
   for (const dataset of facts) counts[dataset] = datasets[dataset]?.rows ?? 0
   const states = new Set(monthly.map(({ uf }) => uf))
   return {

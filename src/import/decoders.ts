@@ -3,8 +3,7 @@
  * Out: what the reader of their kind makes of each, in the order of the files, whichever was ready first: an import writes the same
  * bytes with any number of them. Not here: the reading (sih/admission-files.ts, sia/production-files.ts), and what becomes of it.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { workerEntry } from '../workers/entry.ts'
+import { createJobWorker } from '../workers/entry.ts'
 import { ImportError } from './import-error.ts'
 import { type ProductionFileName, type ReadProduction, readProduction } from './sia/production-files.ts'
 import {
@@ -66,7 +65,6 @@ export type DecodeReply =
 
 /** A process costs a start of a third of a second: files that one reads in less are read here. */
 const BYTES_OF_ONE = 8 * 2 ** 20
-const OUTPUT_MAX = 4000
 
 /** What a worker does with a job. */
 export async function decode(job: DecodeJob): Promise<DecodeReply> {
@@ -176,53 +174,24 @@ interface Decoder {
   end(): void
 }
 
-/** A worker process, started with the first job; one that has died is started again. */
 function createDecoder(): Decoder {
-  let child: ChildProcess | null = null
-  const start = (): ChildProcess => {
-    // No environment: settings and secrets are not the child's.
-    const { file, execArgv } = workerEntry('decoder')
-    return fork(file, [], {
-      execArgv: [...execArgv],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      serialization: 'advanced',
-      env: {},
-    })
-  }
+  const worker = createJobWorker<DecodeJob, DecodeReply>('decoder')
   return {
-    run: (job) =>
-      new Promise((resolve, reject) => {
-        child ??= start()
-        const own = child
-        let errors = ''
-        own.stderr?.removeAllListeners('data')
-        own.stderr?.on('data', (chunk: Buffer) => {
-          errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
-        })
-        const fail = (why: string): void => {
-          own.removeAllListeners()
-          child = null
-          const problem = `could not be read: its worker ended (${why.trim().split('\n')[0] ?? ''})`
-          reject(new ImportError(job.name, problem, 'Import again, with --threads 1 if it happens again'))
-        }
-        own.once('message', (reply: DecodeReply) => {
-          own.removeAllListeners()
-          if ('refused' in reply) reject(new ImportError(...reply.refused))
-          else if ('error' in reply) reject(new Error(reply.error))
-          else
-            resolve(
-              mapGroups(job.kind, reply.read, (groups) => unpack(groups as PackedSums)) as unknown as ReadOf<
-                typeof job.kind
-              >,
-            )
-        })
-        own.once('error', (error) => fail(error.message))
-        own.once('close', (code, signal) => fail(errors.trim() || (signal ?? `code ${code}`)))
-        own.send(job)
-      }),
-    end() {
-      if (child?.connected === true) child.disconnect()
-      child = null
+    async run(job) {
+      const reply = await worker.run(job as unknown as DecodeJob).catch((error: Error): never => {
+        const [why = ''] = error.message.trim().split('\n')
+        throw new ImportError(
+          job.name,
+          `could not be read: its worker ended (${why})`,
+          'Import again, with --threads 1 if it happens again',
+        )
+      })
+      if ('refused' in reply) throw new ImportError(...reply.refused)
+      if ('error' in reply) throw new Error(reply.error)
+      return mapGroups(job.kind, reply.read, (groups) => unpack(groups as PackedSums)) as unknown as ReadOf<
+        typeof job.kind
+      >
     },
+    end: () => worker.end(),
   }
 }

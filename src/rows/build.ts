@@ -4,7 +4,7 @@
  * A row is the numbers of JSON fragments (`,"uf":"RR"`) for fields that have few values, and shortened texts for the others;
  * `row-file.ts` describes the bytes. Fields side by side share one number where their values go together. What a row says is
  * byte for byte what JSON.stringify makes of the row that the engine reads. Refuses (throws) what could not be answered
- * exactly: keys that do not ascend or are not ASCII.
+ * exactly: keys that do not ascend.
  */
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
@@ -117,7 +117,7 @@ export async function buildRowFile(
   }
 }
 
-/** Widths of the key columns and the key of each block's first row. @throws for keys that do not ascend, or are not ASCII */
+/** Widths of the key columns and the key of each block's first row. @throws for keys that do not ascend */
 async function readKeys(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
@@ -132,7 +132,8 @@ async function readKeys(
     .map((column, index) =>
       isInteger(column)
         ? `lpad(CAST(${quoteName(column)} AS VARCHAR), ${INTEGER_WIDTH}, '0')`
-        : `rpad(${quoteName(column)}, ${widths[index] ?? 0}, ' ')`,
+        : // By bytes, as strlen counts; rpad counts characters.
+          `${quoteName(column)} || repeat(' ', ${widths[index] ?? 0} - strlen(${quoteName(column)}))`,
     )
     .join(' || ')
   const width = widthOf(widths)
@@ -173,7 +174,8 @@ async function choosePhrases(
 
 const textExpression = (field: FieldName): string => requestFor(field).expression
 /** Fields whose JSON DuckDB writes; numbers are written here, as JavaScript writes them. */
-const isWritten = (field: FieldName): boolean => !['coordinate', 'integer'].includes(FIELDS[field].type)
+const isWritten = (field: FieldName): boolean =>
+  !['coordinate', 'integer', 'percentage'].includes(FIELDS[field].type)
 /** JSON of several fields in one value: to fetch a value costs more than its bytes. No JSON text holds the separator. */
 const jsonOf = (expressions: readonly string[]): string =>
   `encode(concat_ws(chr(${SEPARATOR}), ${expressions.map((expression) => `coalesce(CAST(to_json(${expression}) AS VARCHAR), 'null')`).join(', ')}))`

@@ -21,6 +21,7 @@ export const ROW_DATASETS: readonly DatasetName[] = [
   'bed_capacity',
   'outpatient_production',
   'hospital_admissions',
+  'health_financing',
   'population',
   'municipalities',
 ]

@@ -1,15 +1,16 @@
 /**
  * Keys of rows as texts of one width: their order as texts is the order of the rows. Pure.
  *
- * Integers are padded with zeros in front, texts with spaces behind. Everything is ASCII; a dataset whose keys are not is refused
- * when its row file is made.
+ * Integers are padded with zeros in front, texts with spaces behind. Texts are their UTF-8 bytes (ByteString), whose order is that of
+ * the engine; widths are of bytes.
  */
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
+import { toByteString } from './phrases.ts'
 
 /** A value of a key column. */
 export type KeyValue = string | number
-/** Characters of each key column; null for integers. */
+/** Bytes of each key column; null for integers. */
 export type KeyWidths = readonly (number | null)[]
 
 /** Digits an integer key is padded to. */
@@ -21,7 +22,7 @@ export const fieldsOf = (dataset: Dataset): FieldName[] => [...dataset.fields, .
 export const isSearched = (dataset: Dataset): boolean =>
   dataset.internal?.includes('search_text' as FieldName) ?? false
 
-/** @returns characters of a whole key */
+/** @returns bytes of a whole key */
 export const widthOf = (widths: KeyWidths): number =>
   widths.reduce<number>((sum, width) => sum + (width ?? INTEGER_WIDTH), 0)
 
@@ -35,7 +36,7 @@ export function keyText(
   for (const [index, value] of values.entries()) {
     const column = dataset.key[index]
     if (column === undefined) return null
-    const part = String(value)
+    const part = toByteString(String(value))
     const width = widths[index] ?? INTEGER_WIDTH
     if (part.length > width) return null
     text += isInteger(column) ? part.padStart(width, '0') : part.padEnd(width, ' ')

@@ -5,14 +5,13 @@
  * The files are made by worker processes, two at once: one that a Parquet file crashes, or that is killed, harms nothing. A file
  * that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { digestFile } from '../release/digest.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
 import { cleanStaging, createStaging } from '../release/writer.ts'
-import { workerEntry } from '../workers/entry.ts'
+import { createJobWorker } from '../workers/entry.ts'
 import type { BuiltFile } from './build.ts'
 import {
   checkRowFiles,
@@ -57,7 +56,6 @@ export interface PreparedRows {
 const AT_ONCE = 2
 /** A second worker costs a start: fewer rows are not worth it. */
 const ROWS_OF_ONE = 100_000
-const OUTPUT_MAX = 4000
 
 /**
  * @param parquetFolder where the release's files stand now
@@ -206,44 +204,17 @@ interface Worker {
   end(): void
 }
 
-/** A worker process, started with the first job; one that has died is started again. */
 function createWorker(isBackground: boolean): Worker {
-  let child: ChildProcess | null = null
-  const start = (): ChildProcess => {
-    // No environment: settings and secrets are not the child's.
-    const { file, execArgv } = workerEntry('rows')
-    return spawn(process.execPath, [...execArgv, file, String(isBackground)], {
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: {},
-    })
-  }
+  const worker = createJobWorker<RowJob, RowReply>('rows', [String(isBackground)])
   return {
-    run: (job) =>
-      new Promise((resolve, reject) => {
-        child ??= start()
-        const own = child
-        let errors = ''
-        own.stderr?.removeAllListeners('data')
-        own.stderr?.on('data', (chunk: Buffer) => {
-          errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
-        })
-        const end = (error: string | null, built?: BuiltFile): void => {
-          own.removeAllListeners()
-          if (built === undefined) reject(new Error(error ?? ''))
-          else resolve(built)
-        }
-        own.once('message', (reply: RowReply) => ('error' in reply ? end(reply.error) : end(null, reply)))
-        own.once('error', (error) => end(error.message))
-        own.once('close', (code, signal) => {
-          child = null
-          end(errors.trim() || `making its row file ended with ${signal ?? `code ${code}`}`)
-        })
-        own.send(job)
-      }),
-    end() {
-      if (child?.connected === true) child.disconnect()
-      child = null
+    async run(job) {
+      const reply = await worker.run(job).catch((error: Error): never => {
+        throw new Error(`making its row file ended with ${error.message}`)
+      })
+      if ('error' in reply) throw new Error(reply.error)
+      return reply
     },
+    end: () => worker.end(),
   }
 }
 

@@ -53,7 +53,9 @@ export function requestFor(field: FieldName): ColumnRequest {
   const { type } = FIELDS[field]
   if (type === 'string') return { expression, kind: 'text' }
   if (type === 'date') return { expression: `CAST(${expression} AS VARCHAR)`, kind: 'text' }
-  if (type === 'declarations' || type === 'address') return { expression, kind: 'nested' }
+  if (type === 'declarations' || type === 'address' || type === 'codes') return { expression, kind: 'nested' }
+  // Two decimals: the number that is nearest is written as them.
+  if (type === 'percentage') return { expression: `CAST(${expression} AS DOUBLE)`, kind: 'plain' }
   return { expression, kind: 'plain' }
 }
 

@@ -188,7 +188,7 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     dataset.key.map((column) => {
       const name = `"${column}":`
       const at = json.indexOf(name) + name.length
-      if (!isInteger(column)) return json.substring(at + 1, json.indexOf('"', at + 1))
+      if (!isInteger(column)) return readText(json, at + 1)
       const end = json.indexOf(',', at)
       return Number(end < 0 ? json.substring(at) : json.substring(at, end))
     })
@@ -296,6 +296,22 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     close: () => closeSync(file),
   }
 }
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** @param at behind the quote that begins a JSON text @returns the text */
+function readText(json: ByteString, at: number): string {
+  let end = at
+  let isEscaped = false
+  for (let byte = json.charCodeAt(end); byte !== QUOTE; byte = json.charCodeAt(end)) {
+    if (Number.isNaN(byte)) throw new RangeError('a row that is cut off')
+    if (byte === BACKSLASH) isEscaped = true
+    end += byte === BACKSLASH ? 2 : 1
+  }
+  const text = fromByteString(json.substring(at, end))
+  return isEscaped ? (JSON.parse(`"${text}"`) as string) : text
+}
+
 function readStrings(file: number, { ends, bytes }: StringsPlace): ByteString[] {
   const all = readPlace(file, bytes).toString('latin1')
   let start = 0

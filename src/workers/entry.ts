@@ -1,8 +1,8 @@
 /**
  * Entry points of the processes that run beside the server. In: a worker's name. Out: how Node.js starts it, from the build
- * where this code was built (dist/workers/…), and from the sources in development.
+ * where this code was built (dist/workers/…), and from the sources in development; and a worker that is given one job after another.
  */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, type Serializable, spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
@@ -28,6 +28,63 @@ export function workerEntry(name: WorkerName): WorkerEntry {
         file: fileURLToPath(new URL(`./workers/${name}.js`, import.meta.url)),
         execArgv: ['--enable-source-maps'],
       }
+}
+
+/** A worker process that does one job at a time, started with the first; one that has died is started again. */
+export interface JobWorker<Job, Reply> {
+  /** @throws WorkerEnded where the process ended before it answered */
+  run(job: Job): Promise<Reply>
+  end(): void
+}
+
+/** Says what the process wrote last, or how it ended. */
+export class WorkerEnded extends Error {}
+
+const OUTPUT_MAX = 4000
+
+/** @param args what the worker is told when it starts */
+export function createJobWorker<Job extends Serializable, Reply>(
+  name: WorkerName,
+  args: readonly string[] = [],
+): JobWorker<Job, Reply> {
+  let child: ChildProcess | null = null
+  const start = (): ChildProcess => {
+    const { file, execArgv } = workerEntry(name)
+    // No environment: settings and secrets are not the child's.
+    return spawn(process.execPath, [...execArgv, file, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      serialization: 'advanced',
+      env: {},
+    })
+  }
+  return {
+    run: (job) =>
+      new Promise((resolve, reject) => {
+        child ??= start()
+        const own = child
+        let errors = ''
+        own.stderr?.removeAllListeners('data')
+        own.stderr?.on('data', (chunk: Buffer) => {
+          errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
+        })
+        const fail = (why: string): void => {
+          own.removeAllListeners()
+          child = null
+          reject(new WorkerEnded(why))
+        }
+        own.once('message', (reply) => {
+          own.removeAllListeners()
+          resolve(reply as Reply)
+        })
+        own.once('error', (error) => fail(error.message))
+        own.once('close', (code, signal) => fail(errors.trim() || (signal ?? `code ${code}`)))
+        own.send(job)
+      }),
+    end() {
+      if (child?.connected === true) child.disconnect()
+      child = null
+    },
+  }
 }
 
 /**

@@ -2,18 +2,23 @@
  * The list of accounts of health financing: pages, filters and orders against plain SQL over the release's files; what each source
  * means; releases without financing.
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { importPaths } from '../../src/import/import.ts'
 import { SOURCE_CODES } from '../../src/model/financing/code-lists.ts'
 import { readManifest } from '../../src/release/verify.ts'
+import { writePointer } from '../../src/release/writer.ts'
 import { openWithout, walkList } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { secondRing } from '../fixtures/rings.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('financing')
 const client = await openClient(small.releasesDir, 1, { rows: true })
-t.teardown(() => client.close())
+const fromEngine = await openClient(small.releasesDir)
+t.teardown(() => Promise.all([client.close(), fromEngine.close()]))
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
 const FILES = `read_parquet('${join(small.releasesDir, small.result.financing ?? '', 'health_financing')}/*/*.parquet', hive_partitioning = true)`
 const PLACES = `read_parquet('${join(small.releasesDir, small.result.demography ?? '', 'municipalities')}/*.parquet')`
@@ -68,7 +73,90 @@ t.test('pages laid end to end are the rows of the files', async (t) => {
     )
     const { body } = await client.get(`${LIST}?${query}&count=true&limit=1`)
     t.equal(body.pagination.total, wanted.length)
+    await sameFromEngine(t, `${LIST}?${query}&count=true&limit=50`)
   }
+})
+
+const strip = (text: string): string => text.replace(/"request_id":"[^"]+"/, '')
+async function sameFromEngine(t: Test, url: string, own = client, engine = fromEngine): Promise<void> {
+  const [rows, stored] = await Promise.all([own.get(url), engine.get(url)])
+  t.equal(strip(rows.text), strip(stored.text), url)
+}
+
+t.test('row files answer every page byte for byte as the engine does', async (t) => {
+  const view = client.store.current()
+  if (view === null) throw new Error('no release')
+  const periods = Object.keys(view.components.financing?.coverage.health_financing ?? {}).map(Number)
+  t.ok(periods.length > 3)
+  for (const period of periods)
+    t.ok(client.rows?.find(view, 'health_financing', period) !== null, `${period} has a row file`)
+  const month = '2026-04'
+  for (const query of [
+    'limit=100',
+    `reference_period=${month}&limit=100`,
+    `reference_period=${month}&source=siconfi_rreo_02&stage=liquidated&limit=7`,
+    ...['uf', '-entity_name', 'amount_cents', '-amount_cents', 'reference_year,-amount_cents'].map(
+      (sort) => `reference_period=2025-12&sort=${sort}&limit=100`,
+    ),
+  ]) {
+    let url = `${LIST}?${query}`
+    for (let page = 0; page < 3; page += 1) {
+      await sameFromEngine(t, url)
+      const { body } = await client.get(url)
+      if (body.pagination.next_cursor === null) break
+      url = `${LIST}?${query}&cursor=${body.pagination.next_cursor}`
+    }
+  }
+})
+
+t.test('categories may hold any character', secondRing, async (t) => {
+  const own = await makeSmallRelease('financing')
+  const folder = temporaryFolder('categories')
+  const header =
+    'BLOCO;GRUPO;ESTRATÉGIA;UF;MUNICIPIO;CO_MUNICIPIO_IBGE;TP_REPASSE;DT_ULTIMA_LIBERACAO;VL_BRUTO;VL_LIQUIDO'
+  const texts = [
+    'Ação',
+    'Ação "É"',
+    "d'água",
+    '\\',
+    '\\"',
+    'A',
+    'A > B',
+    'Ω',
+    '日本',
+    '🙂 x',
+    'z\u00e9',
+    'ab',
+  ]
+  const rows = texts.map(
+    (text) => `Bloco;Grupo;"${text.replaceAll('"', '""')}";RR;X;140010;MUNICIPAL;21/12/2023;"1,50";"1,00"`,
+  )
+  writeFileSync(join(folder, 'REPASSE-FAF-COM-POPULACAO-2023.csv'), `${[header, ...rows].join('\n')}\n`)
+  const { analytics } = await importPaths([folder], {
+    releasesDir: own.releasesDir,
+    maxRejected: 0,
+    makesRows: true,
+  })
+  await writePointer(own.releasesDir, analytics)
+  const [files, engine] = [
+    await openClient(own.releasesDir, 1, { rows: true }),
+    await openClient(own.releasesDir),
+  ]
+  t.teardown(() => Promise.all([files.close(), engine.close()]))
+  const found: unknown[] = []
+  for (const url of [`${LIST}?limit=1`, `${LIST}?limit=5`, `${LIST}?limit=100`]) {
+    let next = url
+    for (;;) {
+      await sameFromEngine(t, next, files, engine)
+      const { body } = await files.get(next)
+      if (url.endsWith('=100'))
+        found.push(...body.data.map((row: { category_path: string }) => row.category_path))
+      if (body.pagination.next_cursor === null) break
+      next = `${url}&cursor=${body.pagination.next_cursor}`
+    }
+  }
+  t.same(new Set(found), new Set(texts.map((text) => `Bloco > Grupo > ${text}`)))
+  t.equal(found.length, 2 * texts.length)
 })
 
 t.test('sorted by each of its orders', async (t) => {

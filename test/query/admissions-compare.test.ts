@@ -10,6 +10,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { changeDbf } from '../fixtures/changed-dbf.ts'
 import { openClient } from '../fixtures/client.ts'
+import { type ComparedGroup, comparing } from '../fixtures/compared.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
@@ -47,21 +48,7 @@ await writePointer(releasesDir, imported.analytics)
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 
-interface Compared {
-  readonly old: number | null
-  readonly new: number | null
-  readonly delta: number | null
-  readonly causes: readonly { readonly side: string; readonly cause: string; readonly delta: number }[]
-}
-interface ComparedGroup {
-  readonly dimensions: Record<string, { readonly code: string | number | null }>
-  readonly metrics: Record<string, Compared>
-}
-const compare = async (body: Record<string, unknown>): Promise<ComparedGroup[]> => {
-  const answer = await client.post('/v1/analytics/compare', { old_release_id: before, limit: 1000, ...body })
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return answer.body.data
-}
+const compare = comparing(client, before)
 const state = (code: string) => ({ dimension: 'state', operator: 'EQ', value: code })
 const month = { dimension: 'reference_period', operator: 'EQ', value: '2026-05' }
 

@@ -13,6 +13,7 @@ import { writePointer } from '../../src/release/writer.ts'
 import { walkList } from '../fixtures/area-lists.ts'
 import { changeDbf } from '../fixtures/changed-dbf.ts'
 import { openClient } from '../fixtures/client.ts'
+import { comparing } from '../fixtures/compared.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
@@ -48,21 +49,7 @@ t.teardown(() => client.close())
 const QUANTITY = 10 - lost.reduce((sum, { approved }) => sum + approved, 0)
 const CENTS = 250 + 10 * price - lost.reduce((sum, row) => sum + row.cents, 0)
 
-interface Compared {
-  readonly old: number | null
-  readonly new: number | null
-  readonly delta: number | null
-  readonly causes: readonly { readonly side: string; readonly cause: string; readonly delta: number }[]
-}
-interface ComparedGroup {
-  readonly dimensions: Record<string, { readonly code: string | number | null }>
-  readonly metrics: Record<string, Compared>
-}
-const compare = async (body: Record<string, unknown>): Promise<ComparedGroup[]> => {
-  const answer = await client.post('/v1/analytics/compare', { old_release_id: before, limit: 1000, ...body })
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
-  return answer.body.data
-}
+const compare = comparing(client, before)
 const inAcre = { dimension: 'state', operator: 'EQ', value: 'AC' }
 const inMay = { dimension: 'reference_period', operator: 'EQ', value: '2026-05' }
 

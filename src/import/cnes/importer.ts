@@ -24,7 +24,8 @@ import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import { type DatasetOutput, mergeOutputs, type NamedCheck, writeParquet } from '../write-parquet.ts'
+import { createSetAside, listSetAside, writeSetAside } from '../set-aside.ts'
+import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
 import {
   addStateCatalogs,
   addTableCodes,
@@ -41,6 +42,9 @@ import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
 import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
 import { isStateTable, openStateFile, recogniseStateFile, type StateGroup } from './state-files.ts'
+
+/** Table of rows that could not be loaded, staged and in the release. */
+const SET_ASIDE = 'set_aside'
 
 const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
   LT: 'bed_capacity',
@@ -133,7 +137,7 @@ async function buildCnes(
   await session.run(
     `CREATE TABLE mun AS SELECT ibge_code, lpad(CAST(ibge_code // 10 AS VARCHAR), 6, '0') AS code6, name, uf
        FROM read_parquet(${quoteText(join(demography, 'municipalities/part-0.parquet'))}) WHERE territorial_type <> 'ADMINISTRATIVE_REGION';
-     CREATE TABLE set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR);
+     ${createSetAside(SET_ASIDE)};
      CREATE TABLE maintainers (maintainer_cnpj VARCHAR, maintainer_name VARCHAR, raw_value VARCHAR, source_file VARCHAR, source_row INTEGER, source_column VARCHAR)`,
   )
   await createCatalogs(session)
@@ -237,16 +241,9 @@ async function buildCnes(
   onProgress('catalogs')
   outputs.push(...(await writeCatalogs(session, staging)))
   if (hasNames) outputs.push(await writeFacilityNames(session, staging))
-  outputs.push(await writeSetAside(session, staging))
+  outputs.push(await writeSetAside(session, staging, SET_ASIDE, SET_ASIDE))
   const { datasets, rowsByFile } = mergeOutputs(outputs)
-  const aside = await session.rows(
-    'SELECT source_file AS file, reason, count(*) AS n FROM set_aside GROUP BY ALL ORDER BY ALL',
-  )
-  const setAside = aside.map((row) => ({
-    file: String(row.file),
-    reason: String(row.reason),
-    rows: Number(row.n),
-  }))
+  const setAside = await listSetAside(session, SET_ASIDE)
   const states = new Set(opened.map(({ file }) => file.uf))
   for (const [dataset, entry] of Object.entries(datasets))
     if (entry.periods.length > 0 && !dataset.endsWith('_provenance')) counts[dataset] = entry.rows
@@ -365,22 +362,3 @@ async function dropStaged(session: Session): Promise<void> {
   ))
     await session.run(`DROP ${String(kind) === 'VIEW' ? 'VIEW' : 'TABLE'} ${quoteName(String(name))}`)
 }
-
-const writeSetAside = (session: Session, staging: string): Promise<DatasetOutput> =>
-  writeParquet(
-    session,
-    staging,
-    {
-      name: 'set_aside',
-      key: ['source_file', 'source_row', 'dataset'],
-      order: ['source_file', 'source_row', 'dataset', 'reason'],
-      columns: [
-        { name: 'dataset', type: 'VARCHAR' },
-        { name: 'source_file', type: 'VARCHAR' },
-        { name: 'source_row', type: 'INTEGER' },
-        { name: 'reason', type: 'VARCHAR' },
-      ],
-    },
-    null,
-    'SELECT * FROM set_aside',
-  )

@@ -5,6 +5,10 @@
 import { createHash } from 'node:crypto'
 import type { FinancingSource, Stage } from '../../model/financing/code-lists.ts'
 import type { Session } from '../session.ts'
+import { createSetAside, noteAside, type SetAsideRow } from '../set-aside.ts'
+
+/** Table of rows that could not be loaded. */
+export const SET_ASIDE = 'financing_set_aside'
 
 /** One published amount or percentage. */
 export interface AccountRow {
@@ -29,12 +33,6 @@ export interface AccountRow {
   readonly column: string
   /** The published cell. */
   readonly raw: string
-}
-
-/** A row that could not be loaded. */
-export interface SetAsideRow {
-  readonly row: number
-  readonly reason: string
 }
 
 export const isSetAside = (read: AccountRow | SetAsideRow): read is SetAsideRow => 'reason' in read
@@ -72,7 +70,7 @@ export const createAccounts = (session: Session): Promise<void> =>
     `CREATE TABLE financing_accounts (source VARCHAR, published_entity VARCHAR, sphere VARCHAR, reference_year INTEGER, month INTEGER,
        period VARCHAR, stage VARCHAR, stage_name VARCHAR, category_path VARCHAR, amount_cents BIGINT, hundredths BIGINT,
        source_file VARCHAR, source_row INTEGER, published_column VARCHAR, raw_value VARCHAR);
-     CREATE TABLE financing_set_aside (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR)`,
+     ${createSetAside(SET_ASIDE)}`,
   )
 
 /** Rows that are appended before the next ones are read: the reader and the appender use one connection. */
@@ -125,13 +123,5 @@ export async function stageAccounts(
     else if (batch.push(read) >= BATCH_ROWS) await flush()
   }
   await flush()
-  const appender = await session.connection.createAppender('financing_set_aside')
-  for (const { row, reason } of aside) {
-    appender.appendVarchar('health_financing')
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.appendVarchar(reason)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await noteAside(session, SET_ASIDE, 'health_financing', file, aside)
 }

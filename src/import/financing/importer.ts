@@ -11,8 +11,9 @@ import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
 import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
+import { listSetAside, writeSetAside } from '../set-aside.ts'
 import { mergeOutputs, type NamedCheck } from '../write-parquet.ts'
-import { createAccounts, stageAccounts } from './accounts.ts'
+import { createAccounts, SET_ASIDE, stageAccounts } from './accounts.ts'
 import { isFnsColumn, isFnsFile, monthOfName, readFns } from './fns.ts'
 import { readFirstBytes, snapshotOf } from './records.ts'
 import {
@@ -31,7 +32,7 @@ import {
   type SiopsKind,
   siopsKind,
 } from './siops.ts'
-import { createPlaces, placeAccounts, writeSetAside, writeTables } from './tables.ts'
+import { createPlaces, placeAccounts, writeTables } from './tables.ts'
 
 const PUBLISHERS = { fns: 'FNS', siconfi: 'Tesouro Nacional', siops: 'SIOPS' } as const
 type Kind = 'fns' | 'siconfi' | SiopsKind
@@ -109,15 +110,11 @@ async function buildFinancing(
   await placeAccounts(session, snapshots, lastMonths)
   onProgress('accounts')
   const written = await writeTables(session, staging)
-  const { datasets, rowsByFile } = mergeOutputs([...written.outputs, await writeSetAside(session, staging)])
-  const aside = await session.rows(
-    'SELECT source_file AS file, reason, count(*) AS n FROM financing_set_aside GROUP BY ALL ORDER BY ALL',
-  )
-  const setAside = aside.map(({ file, reason, n }) => ({
-    file: String(file),
-    reason: String(reason),
-    rows: Number(n),
-  }))
+  const { datasets, rowsByFile } = mergeOutputs([
+    ...written.outputs,
+    await writeSetAside(session, staging, SET_ASIDE, 'set_aside_financing'),
+  ])
+  const setAside = await listSetAside(session, SET_ASIDE)
   const newest = written.periods.at(-1)
   if (newest === undefined)
     throw new ImportError(

@@ -12,7 +12,8 @@ import { STATES } from '../../model/territory/states.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import { ImportError } from '../import-error.ts'
 import { quoteText, type Session } from '../session.ts'
-import { type DatasetOutput, type NamedCheck, partOf, writeDataset, writeParquet } from '../write-parquet.ts'
+import { type DatasetOutput, type NamedCheck, partOf, writeDataset } from '../write-parquet.ts'
+import { SET_ASIDE } from './accounts.ts'
 
 const STATE_ROWS = STATES.map(
   ({ ibge_code, uf, name }) => `('${ibge_code}', '${uf}', ${quoteText(name)})`,
@@ -58,7 +59,7 @@ export async function placeAccounts(
        JOIN financing_keys AS k ON k.published_key = ${PUBLISHED_KEY}
        JOIN financing_places AS p ON p.entity_code = k.entity_code
        LEFT JOIN financing_months AS m ON m.own_year = a.reference_year AND a.source = 'fns';
-     INSERT INTO financing_set_aside
+     INSERT INTO ${SET_ASIDE}
        SELECT DISTINCT 'health_financing', source_file, source_row, 'unknown_government' FROM financing_accounts AS a
        ANTI JOIN financing_keys AS k ON k.published_key = ${PUBLISHED_KEY}`,
   )
@@ -218,24 +219,3 @@ export async function writeTables(session: Session, staging: string): Promise<Wr
     periods,
   }
 }
-
-/** Rows that could not be loaded, each with its reason. */
-export const writeSetAside = (session: Session, staging: string): Promise<DatasetOutput> =>
-  writeParquet(
-    session,
-    staging,
-    {
-      // A release joins areas: each has its own.
-      name: 'set_aside_financing',
-      key: ['source_file', 'source_row', 'dataset'],
-      order: ['source_file', 'source_row', 'dataset', 'reason'],
-      columns: [
-        { name: 'dataset', type: 'VARCHAR' },
-        { name: 'source_file', type: 'VARCHAR' },
-        { name: 'source_row', type: 'INTEGER' },
-        { name: 'reason', type: 'VARCHAR' },
-      ],
-    },
-    null,
-    'SELECT * FROM financing_set_aside',
-  )

@@ -1,0 +1,68 @@
+/**
+ * Rows that could not be loaded, with their reason: the table that every area stages and writes. In: where they are published, and
+ * why they are left out. Out: the table of a release, and their numbers by file and reason for its manifest.
+ */
+import type { Manifest } from '../release/manifest.ts'
+import type { Session } from './session.ts'
+import { type DatasetOutput, writeParquet } from './write-parquet.ts'
+
+export interface SetAsideRow {
+  /** Row of the file, header = 1. */
+  readonly row: number
+  readonly reason: string
+}
+
+/** @returns SQL that makes the staged table */
+export const createSetAside = (table: string): string =>
+  `CREATE TABLE ${table} (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR)`
+
+export async function noteAside(
+  session: Session,
+  table: string,
+  dataset: string,
+  file: string,
+  rows: readonly SetAsideRow[],
+): Promise<void> {
+  const appender = await session.connection.createAppender(table)
+  for (const { row, reason } of rows) {
+    appender.appendVarchar(dataset)
+    appender.appendVarchar(file)
+    appender.appendInteger(row)
+    appender.appendVarchar(reason)
+    appender.endRow()
+  }
+  appender.closeSync()
+}
+
+/** @returns how many there are, by file and reason */
+export async function listSetAside(session: Session, table: string): Promise<Manifest['set_aside']> {
+  const rows = await session.rows(
+    `SELECT source_file AS file, reason, count(*) AS n FROM ${table} GROUP BY ALL ORDER BY ALL`,
+  )
+  return rows.map(({ file, reason, n }) => ({ file: String(file), reason: String(reason), rows: Number(n) }))
+}
+
+/** @param name in the release: one joins areas, and each has its own */
+export const writeSetAside = (
+  session: Session,
+  staging: string,
+  table: string,
+  name: string,
+): Promise<DatasetOutput> =>
+  writeParquet(
+    session,
+    staging,
+    {
+      name,
+      key: ['source_file', 'source_row', 'dataset'],
+      order: ['source_file', 'source_row', 'dataset', 'reason'],
+      columns: [
+        { name: 'dataset', type: 'VARCHAR' },
+        { name: 'source_file', type: 'VARCHAR' },
+        { name: 'source_row', type: 'INTEGER' },
+        { name: 'reason', type: 'VARCHAR' },
+      ],
+    },
+    null,
+    `SELECT * FROM ${table}`,
+  )
