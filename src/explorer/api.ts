@@ -59,6 +59,9 @@ export interface Metric {
   readonly label: string
   readonly label_en: string
   readonly description: string
+  /** What its number says and what it does not; the registry's have none. */
+  readonly meaning?: string
+  readonly meaning_en?: string
   readonly unit: string
   readonly decimals: number
   readonly kind: string

@@ -112,6 +112,7 @@ export const EN: Texts = {
   >,
   close: 'Close',
   formula: 'Formula',
+  meaning: 'What the number says',
   numerator: 'Numerator',
   denominator: 'Denominator',
   sum: 'Sum of the records',

@@ -114,6 +114,7 @@ export const PT = {
   } as Record<string, string>,
   close: 'Fechar',
   formula: 'Fórmula',
+  meaning: 'O que o número diz',
   numerator: 'Numerador',
   denominator: 'Denominador',
   sum: 'Soma dos registros',

@@ -50,6 +50,8 @@ export const OF_ANSWERS: Readonly<Record<string, Json>> = {
       label: text('Label in the language asked for.'),
       label_en: text('English label.'),
       description: text('Definition.'),
+      'meaning?': text('What the number says and what it does not, in the language asked for.'),
+      'meaning_en?': text('The same in English.'),
       unit: text('Unit of the value.'),
       decimals: integer('Digits after the point.'),
       tier: oneOf(['core', 'extended'], 'core: of the specification.'),

@@ -2,6 +2,7 @@
 import type { JsonValue } from '../engine/types.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { DIMENSION_CODES, dimensionOf, type FactDataset, operatorsOf, twinOf } from '../model/dimensions.ts'
+import { MEANINGS } from '../model/meanings.ts'
 import {
   CATALOG_VERSION,
   capabilitiesOf,
@@ -55,12 +56,14 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     (dimension) => !(isPerCapita(code) && dimension === 'facility'),
   )
   const { numerator, denominator } = measuresOf(code)
+  const meaning = MEANINGS[code]
   const isAdditive = metric.kind === 'sum' || metric.kind === 'count'
   return {
     code,
     label: language === 'en' ? metric.label_en : metric.label,
     label_en: metric.label_en,
     description: metric.description,
+    ...(meaning === undefined ? {} : { meaning: meaning[language], meaning_en: meaning.en }),
     unit: metric.unit,
     decimals: decimalsOfMetric(code),
     tier: metric.tier,

@@ -11,7 +11,6 @@ import {
   DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
-  isAddedUp,
   isPlace,
 } from '../model/dimensions.ts'
 import { type Need, needsOfDimensions, type Table, tableOfNeed } from '../model/needs.ts'
@@ -36,7 +35,8 @@ import { CNES_FACTS } from './resident-relations.ts'
 import { type AnswerParts, statesOfFacilities } from './result.ts'
 
 /** Tables whose records are counted beside members. */
-const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES]
+const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
+const isOfRegistry = (dataset: Table): boolean => CNES_FACTS.some((facts) => facts === dataset)
 
 export interface DimensionValue {
   readonly code: string | number
@@ -75,9 +75,7 @@ export function listFixedValues(
   const matches = ({ code: value, name }: DimensionValue): boolean =>
     fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
   if (code === 'reference_period') {
-    const periods = allPeriods(
-      [...COUNTED, ...FINANCING_TABLES].map((dataset) => collectedPeriods(view, dataset)),
-    )
+    const periods = allPeriods(COUNTED.map((dataset) => collectedPeriods(view, dataset)))
     return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)
@@ -141,9 +139,9 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
 
 /**
  * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
- * those of active facilities, of admissions and of production, in the dataset's newest month unless the filters or the dimension choose
- * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions
- * or production at all, nothing is said of them.
+ * those of active facilities, of admissions, of production and of funds, in the dataset's newest month unless the filters or the dimension choose
+ * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions,
+ * production or financing at all, nothing is said of them.
  * @throws AppError 'incompatible_dimension' when no dataset carries them all
  */
 export async function countFacts(
@@ -155,7 +153,7 @@ export async function countFacts(
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
   const carrying = COUNTED.filter(
     (dataset) =>
-      (!isAddedUp(dataset) || view.components[datasetOf(dataset).area] !== null) &&
+      (isOfRegistry(dataset) || view.components[datasetOf(dataset).area] !== null) &&
       dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (carrying.length === 0)

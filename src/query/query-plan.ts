@@ -16,7 +16,7 @@ import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './aggregate.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
-import { allPeriods, severalPeriods } from './periods.ts'
+import { allPeriods, listedPeriods, severalPeriods } from './periods.ts'
 import { baseMonth, isAdditive } from './query-options.ts'
 import { refuse } from './refusals.ts'
 import type { AnalyticsQuery } from './request.ts'
@@ -125,8 +125,10 @@ function monthsAt(
   level: string,
 ): Pick<PlanContext, 'months'> {
   const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
-  // Flows of the months of the rows are added up.
-  if (!leavesOut || query.metrics.every(isFlowMetric)) return monthsOf(rows)
+  if (!leavesOut) return monthsOf(rows)
+  // Flows of the months of the rows are added up. Of months that a filter names, one that nobody collected has no row, and is needed.
+  const named = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
+  if (query.metrics.every(isFlowMetric)) return named === null ? monthsOf(rows) : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriods(rows.spinePeriods, level)
   return {}

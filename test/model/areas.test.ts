@@ -2,9 +2,11 @@
 import t from 'tap'
 import * as joined from '../../src/model/areas.ts'
 import * as cnes from '../../src/model/cnes/index.ts'
+import { datasetOf } from '../../src/model/datasets.ts'
 import * as demography from '../../src/model/demography/index.ts'
 import * as financing from '../../src/model/financing/index.ts'
-import { METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
+import { MEANINGS } from '../../src/model/meanings.ts'
+import { isFlowMetric, METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
 import * as outlines from '../../src/model/outlines/index.ts'
 import * as sia from '../../src/model/sia/index.ts'
 import * as sih from '../../src/model/sih/index.ts'
@@ -23,5 +25,19 @@ t.test('sides of ratios are metrics that are no ratios', async (t) => {
   for (const code of METRIC_CODES) {
     const { numerator, denominator } = measuresOf(code)
     t.equal(denominator !== null, metricOf(code).kind === 'ratio', `${code} of ${numerator.dataset}`)
+  }
+})
+
+t.test('what a number of admissions, production or transfers means is said in both languages', async (t) => {
+  const codes = METRIC_CODES.filter(
+    (code) =>
+      isFlowMetric(code) ||
+      ['sih', 'sia', 'financing'].includes(datasetOf(measuresOf(code).numerator.dataset).area),
+  )
+  t.same(Object.keys(MEANINGS).sort(), codes.toSorted())
+  for (const [code, { pt, en }] of Object.entries(MEANINGS)) {
+    t.match(pt, /\.$/, code)
+    t.match(en, /\.$/, code)
+    t.match(`${pt} `, /[çãáéíóúêõ]| não | sem /, `${code} in Portuguese`)
   }
 })

@@ -1,6 +1,6 @@
 /**
  * Questions across areas, drawn: twelve months of admissions of which files are missing, two of beds, two of production, three years of
- * transfers. Every value of every answer is that of the oracle (test/fixtures/areas-oracle.ts), and no group with facts is missing.
+ * transfers. Every value of every answer and of its totals is that of the oracle (test/fixtures/areas-oracle.ts), and no group with facts is missing.
  */
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -102,7 +102,8 @@ const filesOf = (below: string, name: RegExp): Map<string, Set<string>> => {
   return found
 }
 const ofAdmissions = filesOf(join(folder, 'sih'), /RD([A-Z]{2})(\d\d)(\d\d)\.dbf$/)
-const everyState = new Set(STATES.map(({ uf }) => uf))
+const EVERY_STATE = STATES.map(({ uf }) => uf)
+const everyState = new Set(EVERY_STATE)
 const data: AreasData = {
   tables: {
     hospitals: await rowsOf(
@@ -247,17 +248,25 @@ function drawQuestion(): AreaQuestion {
   }
 }
 
-t.test('every value of drawn questions is that of the oracle', async (t) => {
+interface AnswerRow {
+  readonly dimensions: Record<string, { readonly code: Cell }>
+  readonly metrics: Record<string, number | null>
+}
+
+t.test('every value of drawn questions, and of their totals, is that of the oracle', async (t) => {
   const wrong: string[] = []
-  const counts = { values: 0, nulls: 0, occupancy: 0, transfers: 0, production: 0, mixed: 0 }
+  const counts = { values: 0, nulls: 0, occupancy: 0, transfers: 0, production: 0, mixed: 0, totals: 0 }
   for (let turn = 0; turn < QUESTIONS; turn += 1) {
     const question = drawQuestion()
     const { metrics, group_by, filters, months: asked, over_period } = question
+    // A level without the months needs to be told what becomes of stocks.
+    const hasTotals = !(group_by.includes('reference_period') && metrics.includes('bed_capacity_sus'))
     const { status, body } = await client.query({
       metrics,
       group_by,
       filters: [...filters, { dimension: 'reference_period', operator: 'IN', value: asked }],
       limit: 10_000,
+      ...(hasTotals ? { totals: true } : {}),
       ...(over_period === null ? {} : { over_period }),
     })
     const name = JSON.stringify(question)
@@ -265,32 +274,34 @@ t.test('every value of drawn questions is that of the oracle', async (t) => {
       wrong.push(`${name}: ${JSON.stringify(body).slice(0, 300)}`)
       continue
     }
-    const oracle = answerAreas(
-      question,
-      data,
-      STATES.map(({ uf }) => uf),
-    )
-    const left = new Set(oracle.keys)
-    for (const { dimensions, metrics: values } of body.data as {
-      dimensions: Record<string, { code: Cell }>
-      metrics: Record<string, number | null>
-    }[]) {
-      const codes = group_by.map((code) => dimensions[code]?.code ?? null)
-      left.delete(JSON.stringify(codes))
-      for (const metric of metrics) {
-        const found = values[metric] ?? null
-        const wanted = oracle.valueOf(metric, codes)
-        counts.values += 1
-        if (wanted === null) counts.nulls += 1
-        else if (metric === 'bed_occupancy_share') counts.occupancy += 1
-        else if (metric.startsWith('federal')) counts.transfers += 1
-        else if (metric.startsWith('outpatient')) counts.production += 1
-        if ((wanted === null ? null : Number(wanted)) !== found)
-          wrong.push(`${name}: ${JSON.stringify(codes)} ${metric} is ${found}, not ${wanted}`)
+    const levels: { group_by: readonly string[]; data: AnswerRow[] }[] = [
+      { group_by, data: body.data },
+      ...(body.totals ?? []),
+    ]
+    for (const [place, level] of levels.entries()) {
+      const oracle = answerAreas({ ...question, group_by: level.group_by }, data, EVERY_STATE)
+      const left = new Set(oracle.keys)
+      for (const { dimensions, metrics: values } of level.data) {
+        const codes = level.group_by.map((code) => dimensions[code]?.code ?? null)
+        left.delete(JSON.stringify(codes))
+        for (const metric of metrics) {
+          const found = values[metric] ?? null
+          const wanted = oracle.valueOf(metric, codes)
+          counts.values += 1
+          if (place > 0) counts.totals += 1
+          if (wanted === null) counts.nulls += 1
+          else if (metric === 'bed_occupancy_share') counts.occupancy += 1
+          else if (metric.startsWith('federal')) counts.transfers += 1
+          else if (metric.startsWith('outpatient')) counts.production += 1
+          if ((wanted === null ? null : Number(wanted)) !== found)
+            wrong.push(
+              `${name}: by ${level.group_by.join()} ${JSON.stringify(codes)} ${metric} is ${found}, not ${wanted}`,
+            )
+        }
       }
+      if (level.data.length < 10_000 && left.size > 0)
+        wrong.push(`${name}: by ${level.group_by.join()} lacks ${[...left].slice(0, 3).join()}`)
     }
-    if (body.data.length < 10_000 && left.size > 0)
-      wrong.push(`${name}: lacks ${[...left].slice(0, 3).join()}`)
     if (new Set(metrics.map((code) => code.split('_')[0])).size > 1) counts.mixed += 1
   }
   t.same(wrong.slice(0, 8), [], `${wrong.length} are wrong`)

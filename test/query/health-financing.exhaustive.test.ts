@@ -293,6 +293,41 @@ t.test('explain, catalog, members and a report', async (t) => {
   t.match(own, { unit: 'BRL', decimals: 2, tier: 'extended', additivity: { reference_period: 'additive' } })
   const { body: months } = await client.get('/v1/analytics/dimensions/reference_period/values')
   t.ok(months.data.some(({ code }: { code: string }) => code === '2024-12'))
+  // Beside members stand the funds that the published file has rows of.
+  for (const [dimension, where] of [
+    ['state', 'uf'],
+    ['region', 'region_code'],
+    ['municipality', 'municipality_ibge_code'],
+    ['reference_period', 'reference_period'],
+  ] as const) {
+    const filters = encodeURIComponent(
+      JSON.stringify([
+        stateIs('AC', 'AP', 'RR'),
+        ...(dimension === 'reference_period' ? [] : [yearsAre(202412)]),
+      ]),
+    )
+    const { body } = await client.get(
+      `/v1/analytics/dimensions/${dimension}/values?counts=true&limit=250&filters=${filters}`,
+    )
+    const wanted = new Map(
+      (
+        await connection.runAndReadAll(
+          `SELECT ${where}, count(*)::INT FROM placed WHERE transferred_cents IS NOT NULL${dimension === 'reference_period' ? '' : ' AND reference_period = 202412'} GROUP BY 1`,
+        )
+      )
+        .getRows()
+        .map(([code, count]) => [
+          dimension === 'reference_period' ? monthText(Number(code)) : String(code),
+          count,
+        ]),
+    )
+    const found = body.data.flatMap(
+      ({ code, facts }: { code: string | number; facts: Record<string, number | null> }) =>
+        facts.federal_health_transfers ? [[String(code), facts.federal_health_transfers]] : [],
+    )
+    t.ok(found.length >= (dimension === 'region' ? 1 : 3), dimension)
+    for (const [code, count] of found) t.equal(count, wanted.get(code), `${dimension} ${code}`)
+  }
   const workbook = await client.post('/v1/analytics/exports/xlsx', query)
   t.equal(workbook.status, 200)
   const path = join(small.folder, 'transfers.xlsx')

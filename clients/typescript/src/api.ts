@@ -1638,6 +1638,10 @@ export interface components {
             label_en: string;
             /** @description Definition. */
             description: string;
+            /** @description What the number says and what it does not, in the language asked for. */
+            meaning?: string;
+            /** @description The same in English. */
+            meaning_en?: string;
             /** @description Unit of the value. */
             unit: string;
             /** @description Digits after the point. */

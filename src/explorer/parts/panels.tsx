@@ -70,6 +70,12 @@ export function LineagePanel(props: {
                 ))}
           </dd>
         </div>
+        {metric?.meaning === undefined ? null : (
+          <div>
+            <dt>{t.meaning}</dt>
+            <dd>{language === 'en' ? metric.meaning_en : metric.meaning}</dd>
+          </div>
+        )}
       </dl>
       {records.sides.map(({ side, answer }) => (
         <div key={side}>

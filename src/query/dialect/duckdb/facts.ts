@@ -273,6 +273,8 @@ export function printMemberCounts(
   const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
   const facts = unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
   const where = [
+    // A fund that the published file has no row of has one here without an amount.
+    ...(hasUnknowns(dataset) ? [TEXT('facts.transferred_cents IS NOT NULL')] : []),
     filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
   ]

@@ -1,0 +1,113 @@
+/**
+ * What a number of an area says and what it does not, in both languages: for whoever reads a table without its documentation. Values
+ * only; formulas and units are those of the metrics. docs/analytics.md says the same at length.
+ */
+import type { MetricCode } from './metrics.ts'
+
+const PROCESSED = [
+  'O mês é o do processamento, que é o da alta ou um posterior; arquivos são republicados por mais de um ano.',
+  'The month is that of processing, which is that of the discharge or a later one; files are published again for more than a year.',
+] as const
+const OF_PRODUCTION = [
+  'O mês é o do processamento (PA_MVM); o do atendimento é a dimensão care_period, completa só com processamentos posteriores.',
+  'The month is that of processing (PA_MVM); that of care is the dimension care_period, complete only with later months of processing.',
+] as const
+const both = (
+  pt: string,
+  en: string,
+  more: readonly [string, string] | null = null,
+): { readonly pt: string; readonly en: string } => ({
+  pt: more === null ? pt : `${pt} ${more[0]}`,
+  en: more === null ? en : `${en} ${more[1]}`,
+})
+
+/** Metric → its meaning; metrics of the registry and the population have their description alone. */
+export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string; readonly en: string }>>> = {
+  admissions: both(
+    'Internações aprovadas do SUS (AIH de IDENT 1). Não são pessoas: transferências e reinternações contam de novo. Só o SUS.',
+    'Admissions that SUS approved (AIH with IDENT 1). They are not persons: transfers and readmissions count again. SUS alone.',
+    PROCESSED,
+  ),
+  admission_records: both(
+    'Registros aprovados (AIH), com as continuações mensais de internações longas (IDENT 5). Não são internações nem pessoas.',
+    'Approved records (AIH), monthly continuations of long stays (IDENT 5) included. They are neither admissions nor persons.',
+    PROCESSED,
+  ),
+  days_of_stay: both(
+    'Dias de permanência de todos os registros; de uma continuação, só os do seu mês. Não são as diárias pagas.',
+    'Days of stay of all records; of a continuation those of its month alone. They are not the days that were paid.',
+    PROCESSED,
+  ),
+  average_stay_days: both(
+    'Dias de todos os registros por internação. Onde há internações longas, suas continuações somam dias sem somar internações.',
+    'Days of all records over admissions. Where stays are long, their continuations add days and no admissions.',
+  ),
+  hospital_deaths: both(
+    'Registros encerrados por óbito do paciente internado. Não são os óbitos da população, e os de recém-nascidos e fetos (cobrança 61 a 64) não contam.',
+    'Records that ended with the death of the patient. They are not the deaths of a population, and those of newborns and fetuses (reasons 61 to 64) do not count.',
+  ),
+  hospital_mortality_share: both(
+    'Óbitos por internação, sem ajuste por gravidade, idade ou diagnóstico: não compara a qualidade de hospitais.',
+    'Deaths over admissions, not adjusted for severity, age or diagnosis: it does not compare the quality of hospitals.',
+  ),
+  admissions_value: both(
+    'Valor aprovado (VAL_TOT) em reais da época. Aprovado não é pago, não é o custo, e não há correção pela inflação.',
+    'Approved value (VAL_TOT) in reais of the time. Approved is not paid, it is not the cost, and nothing is corrected for inflation.',
+  ),
+  average_admission_value: both(
+    'Valor aprovado de todos os registros por internação, em reais da época. Não é o custo de uma internação.',
+    'Approved value of all records over admissions, in reais of the time. It is not what an admission costs.',
+  ),
+  icu_days: both(
+    'Diárias de UTI dos registros no mês (UTI_MES_TO). Não são leitos nem pacientes.',
+    'Days in intensive care of the records in the month (UTI_MES_TO). They are neither beds nor patients.',
+  ),
+  admissions_per_10k: both(
+    'Internações de quem mora no lugar, onde quer que tenha sido internado, por 10 mil habitantes do censo. Faltam as de estados cujos arquivos não foram importados.',
+    'Admissions of those who live in the place, wherever they were admitted, per 10,000 inhabitants of the census. Those of states whose files were not imported are missing.',
+  ),
+  admissions_per_10k_standardized: both(
+    'A taxa que o lugar teria com as idades do Brasil de 2010: serve para comparar lugares, não diz quantas internações houve.',
+    'The rate that the place would have with the ages of Brazil in 2010: it compares places, and does not say how many admissions there were.',
+  ),
+  sus_bed_days: both(
+    'Leitos SUS do cadastro em cada mês vezes os dias do mês. Não são dias de leitos em funcionamento.',
+    'SUS beds of the registry in each month times its days. They are not days of beds in operation.',
+  ),
+  bed_occupancy_share: both(
+    'Dias de permanência sobre leitos-dia SUS. Passa de 100 % onde o cadastro está atrasado ou a alta foi processada depois; nulo onde um dos lados não foi coletado.',
+    'Days of stay over SUS bed-days. Above 100 % where the registry is behind, or discharges were processed later; null where either side was not collected.',
+    PROCESSED,
+  ),
+  outpatient_quantity_approved: both(
+    'Quantidade aprovada. Cada procedimento tem a sua unidade (consulta, exame, comprimido): não são atendimentos nem pessoas, e a soma de procedimentos diferentes não mede cuidado.',
+    'Approved quantity. Each procedure has its own unit (a consultation, an examination, a pill): they are neither visits nor persons, and a sum over different procedures does not measure care.',
+    OF_PRODUCTION,
+  ),
+  outpatient_quantity_presented: both(
+    'Quantidade que os estabelecimentos apresentaram, aprovada ou não, na unidade de cada procedimento.',
+    'Quantity that facilities presented, approved or not, in the unit of each procedure.',
+    OF_PRODUCTION,
+  ),
+  outpatient_approval_share: both(
+    'Quantidade aprovada sobre a apresentada. Entre procedimentos de unidades diferentes decide o que tem mais peças.',
+    'Approved over presented quantity. Over procedures of different units the one with the most pieces decides.',
+  ),
+  outpatient_value_approved: both(
+    'Valor aprovado (PA_VALAPR) em reais da época, com complementos locais: não é pago, não é só federal, e um terço dos registros não tem valor. Valor não é volume.',
+    'Approved value (PA_VALAPR) in reais of the time, local complements included: it is not paid, not federal alone, and a third of the records has none. Value is not volume.',
+    OF_PRODUCTION,
+  ),
+  outpatient_value_per_capita: both(
+    'Valor aprovado dos estabelecimentos do lugar por habitante do lugar. Quem atende vizinhos tem valor alto: não é o que se gastou com os moradores.',
+    'Approved value of the facilities of a place over its inhabitants. It is high where neighbours are treated: it is not what was spent on the residents.',
+  ),
+  federal_health_transfers: both(
+    'O que o Fundo Nacional de Saúde transferiu no ano, bruto, em reais da época. Não é o que foi gasto, e não se soma a SICONFI nem a SIOPS.',
+    'What the national health fund transferred in the year, gross, in reais of the time. It is not what was spent, and may not be added to SICONFI or SIOPS.',
+  ),
+  federal_health_transfers_per_capita: both(
+    'Transferências federais do ano por habitante. Não é o gasto em saúde por habitante, que tem também recursos do município e do estado.',
+    'Federal transfers of the year per inhabitant. It is not health expense per inhabitant, which has money of the municipality and the state, too.',
+  ),
+}
