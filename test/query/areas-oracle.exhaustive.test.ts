@@ -203,7 +203,7 @@ function drawQuestion(): AreaQuestion {
     ? ['residence_state', ['residences']]
     : ['state', ['hospitals', 'production', 'beds', 'funds']]
   // A metric first, so that those with few dimensions come as often as others.
-  const first = pick(Object.keys(metrics))
+  const first = !isByHome && draw(5) === 0 ? 'bed_occupancy_share' : pick(Object.keys(metrics))
   const own = dimensionsOf(metrics[first] as AreaMetric)
   const chosen = shuffle(own)
   const group_by = chosen.slice(0, draw(4))
