@@ -41,7 +41,6 @@ const FILES: readonly (readonly [file: string, grep?: string])[] = process.env.T
   ['query/traps.test.ts'],
   ['query/laws.exhaustive.test.ts'],
   ['query/oracle.test.ts', '/^(population|beds)$/'],
-  ['query/production.exhaustive.test.ts'],
 ]
 
 /** Questions of every kind of relation: facts, pre-aggregates, residents, places, services, totals and changes. */
