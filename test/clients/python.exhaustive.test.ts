@@ -34,9 +34,14 @@ t.test('the Python client does what its tests say', { skip: withoutPython('urlli
     createKey(keysFile, { name, capabilities: CAPABILITIES, ...(rate === undefined ? {} : { rate }) }).secret
   const key = make('client', 1_000_000)
   const slowKey = make('slow', 60)
-  const server = await startServerProcess(releasesDir, {
-    env: { SUS_KEYS_FILE: keysFile, SUS_SIGNING_KEY_FILE: signingKeyFile },
+  const env = { SUS_KEYS_FILE: keysFile, SUS_SIGNING_KEY_FILE: signingKeyFile }
+  const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+  const signed = spawnSync(process.execPath, [bin, 'sign', small.result.analytics], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env, SUS_RELEASES_DIR: releasesDir },
   })
+  t.equal(signed.status, 0, signed.stderr)
+  const server = await startServerProcess(releasesDir, { env })
   t.teardown(async () => {
     server.child.kill()
     await server.ended

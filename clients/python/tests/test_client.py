@@ -156,6 +156,35 @@ class Verification(unittest.TestCase):
         with self.assertRaises(NotWhole):
             read_report(path)
 
+    def test_a_copy_says_who_vouches_for_it(self) -> None:
+        home = self.release.download(self.folder)
+        verifier = self.sus.verifier_key()
+        self.assertEqual(self.sus.signing_key(), SIGNING_KEY)
+        try:
+            verify_release(home, verifier)
+        except ImportError as error:
+            print(f"skipped: {error}")
+            return
+        name, key_id, key = verifier.split("+", 2)
+        with self.assertRaises(ValueError):
+            verify_release(home, f"other+{key_id}+{key}")
+        note = home / "manifest.sig"
+        text = note.read_text("utf-8")
+        place = text.index(f"— {name} ") + len(name) + 20
+        other = "A" if text[place] != "A" else "B"
+        for changed in (
+            text[:place] + other + text[place + 1 :],
+            text.replace(self.release.id, OLDER),
+            text.replace(f"— {name} ", "— nobody "),
+        ):
+            note.write_text(changed, "utf-8")
+            with self.assertRaises(NotWhole):
+                verify_release(home, verifier)
+        note.unlink()
+        with self.assertRaises(NotWhole):
+            verify_release(home, verifier)
+        verify_release(home)
+
     def test_a_copy_of_a_release_is_checked_by_its_name(self) -> None:
         home = self.release.download(self.folder)
         manifest = verify_release(home)

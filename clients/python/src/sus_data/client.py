@@ -65,7 +65,14 @@ class SusData:
 
     def signing_key(self) -> str:
         """The operator's public key, with which reports are signed; base64. Take it from somewhere else to trust it."""
-        return str(self._transport.json("GET", "/.well-known/sus-data-signing-key")["public_key"])
+        return str(self._signing_key()["public_key"])
+
+    def verifier_key(self) -> str:
+        """The same key as notes of releases are checked with: name+keyid+key."""
+        return str(self._signing_key()["verifier_key"])
+
+    def _signing_key(self) -> dict[str, Any]:
+        return dict(self._transport.json("GET", "/.well-known/sus-data-signing-key")["data"])
 
     def replay(self, report: Report | str | Path) -> Verdict:
         """Is a report whole, and does its release still give the same rows? The release must be on this server."""

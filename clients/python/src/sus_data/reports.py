@@ -20,6 +20,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .canonical import canonical_json
+from .notes import is_signed
 from .problems import NotWhole
 
 MARK = "# sus-data-report "
@@ -90,16 +91,9 @@ class Report:
         signature = self.manifest["signature"]
         if signature is None:
             return None
-        try:
-            from cryptography.exceptions import InvalidSignature
-            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-        except ImportError as error:
-            raise ImportError('a signed report needs the package cryptography: pip install "sus-data[signatures]"') from error
         checked.append("signature")
-        try:
-            public_key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signature["public_key"]))
-            public_key.verify(base64.b64decode(signature["value"]), self.manifest["fingerprint"].encode())
-        except (InvalidSignature, ValueError):
+        public_key, value = (base64.b64decode(signature[name]) for name in ("public_key", "value"))
+        if not is_signed(public_key, self.manifest["fingerprint"].encode(), value):
             problems.append("the signature was not made by the key it names over this fingerprint")
             return None
         return str(signature["public_key"])

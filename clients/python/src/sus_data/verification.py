@@ -16,9 +16,11 @@ from typing import Any
 from urllib.parse import quote
 
 from .canonical import canonical_json
-from .problems import NotWhole
+from .notes import check_release_note
+from .problems import NotWhole, Problem
 from .transport import PIECE, Transport
 
+SIGNATURE = "manifest.sig"
 RELEASE_ID = re.compile(r"^[a-z0-9-]+-[0-9a-f]{64}$")
 
 
@@ -43,6 +45,12 @@ def download_release(transport: Transport, release_id: str, folder: Path) -> Pat
             partial.unlink()
             raise NotWhole(f"{file['path']} of {release_id} is not what the manifest names: fetch it again")
         os.replace(partial, target)
+    try:
+        (home / SIGNATURE).write_bytes(b"".join(transport.pieces(address_of(release_id, SIGNATURE))))
+    except Problem as problem:
+        # Nobody has signed it.
+        if problem.status != 404:
+            raise
     # Last, so that a folder with a manifest is a whole release.
     (home / "manifest.json").write_bytes(data)
     for component in components_of(manifest):
@@ -50,10 +58,17 @@ def download_release(transport: Transport, release_id: str, folder: Path) -> Pat
     return home
 
 
-def verify_release(folder: str | Path) -> dict[str, Any]:
-    """Checks a copy of a release and of those it joins, which lie beside it. Returns its manifest; raises ``NotWhole``."""
+def verify_release(folder: str | Path, verifier_key: str | None = None) -> dict[str, Any]:
+    """Checks a copy of a release and of those it joins, which lie beside it. Returns its manifest; raises ``NotWhole``.
+
+    ``verifier_key``: that of the operator who must have signed each of them.
+    """
     home = Path(folder)
     manifest = manifest_of((home / "manifest.json").read_bytes(), home.name)
+    if verifier_key is not None:
+        if not (home / SIGNATURE).exists():
+            raise NotWhole(f"{home.name} is not signed")
+        check_release_note((home / SIGNATURE).read_text("utf-8"), home.name, verifier_key)
     for file in manifest["files"]:
         path = home / safe_path(file["path"])
         if not path.exists():
@@ -61,7 +76,7 @@ def verify_release(folder: str | Path) -> dict[str, Any]:
         if digest_of(path) != file["sha256"]:
             raise NotWhole(f"{path} is not what the manifest names")
     for component in components_of(manifest):
-        verify_release(home.parent / safe_id(component))
+        verify_release(home.parent / safe_id(component), verifier_key)
     return manifest
 
 
