@@ -78,6 +78,7 @@ const steps: string[] = []
 const joined = await importPaths([funds], {
   releasesDir,
   maxRejected: 0.5,
+  makesRows: true,
   onProgress: (step) => steps.push(step),
 })
 await writePointer(releasesDir, joined.analytics)

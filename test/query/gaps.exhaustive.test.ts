@@ -197,7 +197,7 @@ for (const side of SIDES)
   t.test(`${side.name}: drawn questions against the oracle`, async (t) => {
     const wrong: string[] = []
     ;[cells, nulls] = [0, 0]
-    for (let turn = 0; turn < cases(600, 10); turn += 1) {
+    for (let turn = 0; turn < cases(300, 10); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, side.data)
       const found = await differences(question, side)
       if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)
@@ -265,7 +265,7 @@ t.test('a facility in places where nobody looked', async (t) => {
 
 t.test('groups add up to a total, and a total is null where a group of it is unknown', async (t) => {
   const broken: string[] = []
-  for (let turn = 0; turn < cases(200, 6); turn += 1) {
+  for (let turn = 0; turn < cases(100, 6); turn += 1) {
     const dataset = DATASETS[turn % 4] as DatasetName
     const metrics = metricsOf(dataset).filter((code) => isAdditive(code) || code === 'facilities_count')
     const [place] = shuffle(['state', 'municipality', 'health_region', 'region'])
@@ -308,7 +308,7 @@ t.test('groups add up to a total, and a total is null where a group of it is unk
 
 t.test('a metric alone is what it is beside others; a state alone what it is among others', async (t) => {
   const broken: string[] = []
-  for (let turn = 0; turn < cases(200, 6); turn += 1) {
+  for (let turn = 0; turn < cases(100, 6); turn += 1) {
     const question = drawQuestion(DATASETS[turn % 4] as DatasetName, data)
     const ask = async (body: unknown): Promise<Map<string, AnswerRow>> =>
       byKey((await client.query({ ...(body as object), limit: 10_000 })).body.data)
@@ -338,7 +338,7 @@ t.test(
   secondRing,
   async (t) => {
     const two = await openClient(gaps.releasesDir, 2)
-    for (let turn = 0; turn < cases(200, 6); turn += 1) {
+    for (let turn = 0; turn < cases(100, 6); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, data)
       const { body: first } = await client.query({ ...question, limit: 7 })
       const other = {
@@ -362,7 +362,7 @@ t.test(
 t.test('records behind cells add up to them; behind what is unknown there are none', async (t) => {
   const wrong: string[] = []
   let unknown = 0
-  const wanted = cases(300, 12)
+  const wanted = cases(150, 12)
   for (let turn = 0, made = 0; made < wanted; turn += 1) {
     const { metrics, ...question } = drawQuestion(DATASETS[turn % 4] as DatasetName, data)
     const code = metrics[0] as (typeof REGISTRY_METRICS)[number]
@@ -392,7 +392,7 @@ const heldOf = (states: readonly string[]): string[] =>
 
 t.test('totals, changes and shares against the oracle', async (t) => {
   const wrong: string[] = []
-  for (let turn = 0; turn < cases(100, 4); turn += 1) {
+  for (let turn = 0; turn < cases(60, 4); turn += 1) {
     const dataset = DATASETS[turn % 4] as DatasetName
     const states = shuffle(STATES).slice(0, 1 + draw(3))
     const own = { ...data, periods: heldOf(states) }

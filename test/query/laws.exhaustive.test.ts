@@ -11,8 +11,10 @@ import { COLUMNS, DIMENSIONS_OF, datasetOf, isPeople, isPerPeople } from '../fix
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { trinoOfTests } from '../fixtures/trino.ts'
 
-const QUERIES = cases(5000, 250)
+/** Trino takes some tenths of a second for each. */
+const QUERIES = trinoOfTests === null ? cases(3000, 250) : 80
 const small = await makeSmallRelease(3)
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)
