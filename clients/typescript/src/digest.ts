@@ -1,12 +1,23 @@
 /** Digests and signatures with what Node.js and browsers have in common (Web Crypto). Pure. */
 
-const hexOf = (bytes: ArrayBuffer): string =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+export const hexOf = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Browsers give it to pages of https and of their own machine alone. */
+function webCrypto(): SubtleCrypto {
+  if (globalThis.crypto?.subtle === undefined)
+    throw new Error('digests need Web Crypto, which browsers give to pages of https and of localhost alone')
+  return crypto.subtle
+}
+
+/** @returns SHA-256 */
+export async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await webCrypto().digest('SHA-256', bytes))
+}
 
 /** @returns SHA-256 in 64 hex digits */
 export async function sha256(bytes: Uint8Array<ArrayBuffer> | string): Promise<string> {
-  const data = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes
-  return hexOf(await crypto.subtle.digest('SHA-256', data))
+  return hexOf(await digest(typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes))
 }
 
 /** @returns canonical JSON (RFC 8785) of a value that JSON can hold */
@@ -23,11 +34,15 @@ export function canonicalJson(value: unknown): string {
 
 export const digestJson = (value: unknown): Promise<string> => sha256(canonicalJson(value))
 
-const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 
-/** @param publicKey 32 bytes, base64 @returns whether the signature (Ed25519, base64) is of the text by that key */
-export async function isSigned(text: string, signature: string, publicKey: string): Promise<boolean> {
-  const key = await crypto.subtle.importKey('raw', bytesOf(publicKey), 'Ed25519', false, ['verify'])
-  return crypto.subtle.verify('Ed25519', key, bytesOf(signature), new TextEncoder().encode(text))
+/** @param publicKey 32 bytes @returns whether the signature (Ed25519) is of the text by that key */
+export async function isSigned(
+  text: string,
+  signature: Uint8Array<ArrayBuffer>,
+  publicKey: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const key = await webCrypto().importKey('raw', publicKey, 'Ed25519', false, ['verify'])
+  return webCrypto().verify('Ed25519', key, signature, new TextEncoder().encode(text))
 }

@@ -3,17 +3,19 @@
  * server's API document (api.ts, made by openapi-typescript).
  */
 import type { components, paths } from './api.ts'
-import { digestJson, sha256 } from './digest.ts'
+import { sha256 } from './digest.ts'
+import { checkRelease, type Manifest, manifestOf, type VerifiedRelease } from './release.ts'
 import { type RequestOptions, type Settings, SusDataError, send } from './request.ts'
 
 export type { components, paths } from './api.ts'
+export type { LogProof } from './note.ts'
+export type { Manifest, VerifiedRelease } from './release.ts'
 export { type ReportManifest, type VerifiedReport, verifyReport } from './report.ts'
 export { type Refusal, type RequestOptions, type Settings, SusDataError } from './request.ts'
 
 type Schemas = components['schemas']
 export type Query = Schemas['AnalyticsQueryRequest']
 export type Row = Schemas['AnalyticsRow']
-export type Manifest = Schemas['ReleaseManifest']
 
 type Get<Path extends keyof paths> = paths[Path] extends { get: infer Operation } ? Operation : never
 /** Paths that answer with JSON. */
@@ -182,13 +184,26 @@ export class SusData {
 
   /** The manifest of a release, checked: its id is the digest of what it says. @throws SusDataError */
   async manifest(release: string, options?: RequestOptions): Promise<Manifest> {
-    const path = `/v1/releases/${encodeURIComponent(release)}/files/manifest.json`
-    const response = await send(this.#settings, path, {}, options)
-    const manifest = (await response.json()) as Manifest
-    const { release_id, ...body } = manifest
-    if (release_id !== release || !release.endsWith(await digestJson(body)))
-      throw new SusDataError(`the manifest is not that of ${release}`, { code: 'not_verified' })
-    return manifest
+    return manifestOf(await this.text(release, 'manifest.json', options), release)
+  }
+
+  /**
+   * Who vouches for a release and those that it joins, without its data: manifests, signatures, and proofs of the operator's log.
+   * @param verifierKey of the operator (name+keyid+key), from a place that is trusted
+   * @returns the release first; @throws SusDataError
+   */
+  verifyRelease(release: string, verifierKey: string, options?: RequestOptions): Promise<VerifiedRelease[]> {
+    return checkRelease((id, path) => this.text(id, path, options), release, verifierKey)
+  }
+
+  /** A text beside the data of a release, as it came, such as manifest.sig. @returns null where there is none */
+  async text(release: string, path: string, options?: RequestOptions): Promise<string | null> {
+    try {
+      return await (await send(this.#settings, addressOf(release, path), {}, options)).text()
+    } catch (error) {
+      if (error instanceof SusDataError && error.status === 404 && path !== 'manifest.json') return null
+      throw error
+    }
   }
 
   /** A file of a release, checked against its manifest. @throws SusDataError */
@@ -197,8 +212,7 @@ export class SusData {
     { path, bytes, sha256: digest }: Manifest['files'][number],
     options?: RequestOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const address = `/v1/releases/${encodeURIComponent(release)}/files/${path}`
-    const response = await send(this.#settings, address, {}, options)
+    const response = await send(this.#settings, addressOf(release, path), {}, options)
     const content = new Uint8Array(await response.arrayBuffer())
     if (content.length !== bytes || (await sha256(content)) !== digest)
       throw new SusDataError(`${path} is not what the manifest says`, { code: 'not_verified' })
@@ -236,5 +250,8 @@ export class SusData {
     return query.size === 0 ? filled : `${filled}?${query}`
   }
 }
+
+const addressOf = (release: string, path: string): string =>
+  `/v1/releases/${encodeURIComponent(release)}/files/${path}`
 
 type Values = Readonly<Record<string, unknown>>

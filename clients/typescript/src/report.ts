@@ -4,8 +4,9 @@
  * checked by `sus-data verify-report`.
  */
 import type { components } from './api.ts'
-import { digestJson, isSigned, sha256 } from './digest.ts'
-import { SusDataError } from './request.ts'
+import { bytesOf, digestJson, isSigned, sha256 } from './digest.ts'
+import { checkLogProof, type LogProof } from './note.ts'
+import { refuse } from './request.ts'
 
 export type ReportManifest = components['schemas']['ReportManifest']
 
@@ -15,16 +16,20 @@ export interface VerifiedReport {
   readonly table: boolean
   /** By the operator's key, which the caller gave. */
   readonly signed: boolean
+  /** Where the operator's log names the release of the report; null where no verifier key was given. */
+  readonly log: LogProof | null
 }
 
 const CSV_MARK = '# sus-data-report '
 
-const refuse = (message: string): SusDataError => new SusDataError(message, { code: 'not_verified' })
-
-/** @param publicKey of the operator (base64), from a place that is trusted; without it signatures are not checked */
+/**
+ * @param publicKey of the operator (base64), from a place that is trusted; without it signatures are not checked
+ * @param verifierKey of the operator's log (name+keyid+key); without it the proof that the log names the release is not checked
+ */
 export async function verifyReport(
   bytes: Uint8Array<ArrayBuffer>,
   publicKey?: string,
+  verifierKey?: string,
 ): Promise<VerifiedReport> {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const isCsv = new TextDecoder('latin1').decode(bytes.subarray(0, CSV_MARK.length)) === CSV_MARK
@@ -41,10 +46,17 @@ export async function verifyReport(
   if ((await digestJson(asked)) !== fingerprint) throw refuse('the fingerprint is not that of the query')
   if (isCsv && (await sha256(bytes.slice(end + 2))) !== manifest.table_sha256)
     throw refuse('the table was changed')
-  const { signature } = manifest
-  if (publicKey === undefined) return { manifest, table: isCsv, signed: false }
-  if (signature === null) throw refuse('the report is not signed')
-  if (!(await isSigned(fingerprint, signature.value, publicKey)))
-    throw refuse('the report is not signed by this key')
-  return { manifest, table: isCsv, signed: true }
+  const { signature, log_proof: proof } = manifest
+  if (publicKey !== undefined) {
+    if (signature === null) throw refuse('the report is not signed')
+    if (!(await isSigned(fingerprint, bytesOf(signature.value), bytesOf(publicKey))))
+      throw refuse('the report is not signed by this key')
+  }
+  if (verifierKey !== undefined && proof === undefined)
+    throw refuse('the report has no proof that the log names its release')
+  const log =
+    verifierKey === undefined || proof === undefined
+      ? null
+      : await checkLogProof(proof, release_id, verifierKey)
+  return { manifest, table: isCsv, signed: publicKey !== undefined, log }
 }

@@ -34,6 +34,9 @@ export class SusDataError extends Error {
   }
 }
 
+/** What does not verify. */
+export const refuse = (message: string): SusDataError => new SusDataError(message, { code: 'not_verified' })
+
 export interface Settings {
   /** Address of the server, such as https://sus.example.org. */
   readonly baseUrl: string
