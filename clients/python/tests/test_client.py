@@ -5,7 +5,9 @@ Run by test/clients/python.exhaustive.test.ts, which starts the server.
 
 from __future__ import annotations
 
+import contextlib
 import http.server
+import io
 import json
 import os
 import tempfile
@@ -127,6 +129,20 @@ class Verification(unittest.TestCase):
             self.assertGreater(path.stat().st_size, 500)
         with self.assertRaises(ValueError):
             self.release.report(self.folder / "beds.doc", BEDS)
+
+    def test_the_example_of_its_page(self) -> None:
+        page = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+        example = page.split("```python\n")[1].split("```")[0]
+        said = io.StringIO()
+        os.environ.update(API_URL=URL, API_KEY=KEY)
+        try:
+            with contextlib.chdir(self.folder), contextlib.redirect_stdout(said):
+                exec(compile(example, "README.md", "exec"), {})
+        except ImportError as error:
+            print(f"skipped: {error}")
+            return
+        self.assertIn("rlEstabComplementar", said.getvalue())
+        self.assertIn("'rows_sha256', 'fingerprint', 'signature', 'replay'", said.getvalue())
 
     def test_a_report_is_verified_and_replayed(self) -> None:
         for suffix in ("csv", "xlsx"):
