@@ -76,8 +76,9 @@ function resourceOf(scope: LinkScope, path: string, parameters: string): string 
   return scope === 'address' ? `${path}?${parameters}` : (RELEASE.exec(path)?.[0] ?? null)
 }
 
-const sign = (secret: Buffer, head: string, resource: string): Buffer =>
-  createHmac('sha256', secret).update(`sus-data-link-1\n${head}\n${resource}`).digest()
+/** @returns 43 characters, in the one form of base64 that the bytes have */
+const sign = (secret: Buffer, head: string, resource: string): string =>
+  createHmac('sha256', secret).update(`sus-data-link-1\n${head}\n${resource}`).digest('base64url')
 
 /** @returns the address with its token; @throws KeysError for what no link can say */
 export function makeLink(
@@ -99,7 +100,7 @@ export function makeLink(
     throw new KeysError(`A link ends after now, and within ${LINK_DAYS_MAX} days.`)
   const letter = (Object.keys(FORMS) as FormLetter[]).find((own) => FORMS[own].name === form) ?? 'n'
   const head = `susl_${keyId}_${Math.floor(expiresMs / 1000).toString(36)}_${scope === 'address' ? 'a' : 'r'}${letter}`
-  const token = `${head}_${sign(secret, head, resource).toString('base64url')}`
+  const token = `${head}_${sign(secret, head, resource)}`
   return `${path}?${text}${text === '' ? '' : '&'}${LINK_PARAMETER}=${token}`
 }
 
@@ -143,6 +144,7 @@ export function openLink(
   const resource = resourceOf(scope === 'a' ? 'address' : 'release', path, parameters)
   if (resource === null) return null
   const head = token.slice(0, -signature.length - 1)
-  if (!timingSafeEqual(sign(secret, head, resource), Buffer.from(signature, 'base64url'))) return null
+  // As texts: two bits of the last character say nothing, so four of them have the same bytes.
+  if (!timingSafeEqual(Buffer.from(sign(secret, head, resource)), Buffer.from(signature))) return null
   return Number.parseInt(end, 36) * 1000 > now ? keys.find(keyId) : null
 }
