@@ -10,6 +10,17 @@ import { ident, join, sql, table } from '../sql.ts'
 import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
 import { toByteString } from './envelope.ts'
 
+/** What a facility is named by before all its records of a table. */
+export const FACILITY_FIELDS = [
+  'cnes_code',
+  'legal_name',
+  'trade_name',
+  'is_active',
+  'uf',
+  'municipality_ibge_code',
+  'municipality_name',
+] as const satisfies readonly FieldName[]
+/** What stands beside a row. */
 export const BESIDE = [
   'facility_type_code',
   'facility_type_name',

@@ -13,6 +13,7 @@ import type { Lookups } from '../query/lookup-batches.ts'
 import { describeProvenance, planProvenance, type TracedDataset } from '../query/provenance.ts'
 import { storedPeriods } from '../release/view.ts'
 import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
+import { FACILITY_FIELDS } from './facility-beside.ts'
 import type { ListFormat } from './formats.ts'
 import {
   isIncomplete,
@@ -205,16 +206,6 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
   const data = route.marksCoordinates === true ? markRow(row, boxes) : row
   return { data, meta: periodMeta(period), rows: 1 }
 }
-
-const FACILITY_FIELDS = [
-  'cnes_code',
-  'legal_name',
-  'trade_name',
-  'is_active',
-  'uf',
-  'municipality_ibge_code',
-  'municipality_name',
-] as const
 
 /** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
 async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<DataResult> {

@@ -4,7 +4,7 @@ import { DATASETS, type Dataset, type DatasetName } from '../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../model/fields.ts'
 import type { Lineage } from '../model/types.ts'
 import { codeSchema } from '../query/filters.ts'
-import { BESIDE } from './facility-beside.ts'
+import { BESIDE, FACILITY_FIELDS } from './facility-beside.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './openapi-json.ts'
 import type { Route, ScopedRoute } from './route.ts'
 
@@ -142,19 +142,7 @@ const ADDED: Readonly<Record<string, Json>> = {
     'The facility in the month of a row that it stands beside.',
   ),
   FacilityContext: object(
-    Object.fromEntries(
-      (
-        [
-          'cnes_code',
-          'legal_name',
-          'trade_name',
-          'is_active',
-          'uf',
-          'municipality_ibge_code',
-          'municipality_name',
-        ] as const
-      ).map((field) => [field, describeField(facilities, field)]),
-    ),
+    Object.fromEntries(FACILITY_FIELDS.map((field) => [field, describeField(facilities, field)])),
     'The facility that records are of.',
   ),
   FacilityProperties: extend(recordSchema(facilities, false), {

@@ -3,11 +3,12 @@
  * the process. It is made whole or not at all, and takes no block of a disk that is full.
  *
  * In: the file and what to do while holding its lock. Out: what that returned. A lock whose process has ended, or that is
- * older than any honest change, is broken. Absent on purpose: locks between machines; a folder of releases is changed by one.
+ * older than any honest change, is broken. Also what makes a change last. Absent on purpose: locks between machines; a folder of releases is changed by one.
  */
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
+  fsyncSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -94,5 +95,16 @@ function isRunning(pid: number): boolean {
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Makes a rename in a folder last through a power cut, where the platform can sync a folder. */
+export function syncFolder(path: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
   }
 }

@@ -19,7 +19,7 @@ import {
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { CAPABILITIES } from '../model/capabilities.ts'
-import { withFileLock } from './file-lock.ts'
+import { syncFolder, withFileLock } from './file-lock.ts'
 import { KEY_ID } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
 import { keepReserve, writeInReserve } from './reserve.ts'
@@ -137,17 +137,6 @@ function writeWhole(path: string, text: string): void {
   try {
     if (process.platform !== 'win32') fchmodSync(handle, 0o600)
     writeFileSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
-
-/** Makes the rename last through a power cut, where the platform can sync a folder. */
-function syncFolder(path: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(path, 'r')
-  try {
     fsyncSync(handle)
   } finally {
     closeSync(handle)

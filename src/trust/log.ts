@@ -5,18 +5,9 @@
  * under a lock; tiles are written first and the checkpoint last, so that a crash leaves the log as it was before, with files
  * that the next append writes again. Not responsible for: whether the log was tampered with (log-verify.ts).
  */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { withFileLock } from '../keys/file-lock.ts'
+import { syncFolder, withFileLock } from '../keys/file-lock.ts'
 import { type Checkpoint, checkpointText, formatProof, openCheckpoint } from './checkpoint.ts'
 import { decodeEntry, encodeEntry, LOG_FORMAT, type LogEntry, type NewEntry } from './log-entry.ts'
 import { inclusionPath, leafHash, rootOf } from './merkle.ts'
@@ -179,14 +170,4 @@ export function writeWhole(path: string, bytes: Buffer): void {
     rmSync(temporary, { force: true })
   }
   syncFolder(dirname(path))
-}
-
-function syncFolder(path: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
