@@ -1,5 +1,6 @@
 /** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
 import type { Api, Catalog, LineageAnswer, Member, Meta, QueryAnswer, QueryRow } from '../explorer/api.ts'
+import { describeCodes } from './codes.ts'
 import { type Arguments, originOfAnswer, type Property, type Tool, text, texts, whole } from './tool.ts'
 import type { Context } from './tools.ts'
 
@@ -13,7 +14,7 @@ const QUESTION: Readonly<Record<string, Property>> = {
   filters: {
     type: 'array',
     description:
-      'All must hold. value: a code or a list of codes (states by letters, municipalities by IBGE code, months YYYY-MM); members lists codes.',
+      'All must hold. value: a code or a list of codes (states by letters, municipalities by IBGE code, months YYYY-MM); members finds codes.',
     items: {
       type: 'object',
       properties: {
@@ -21,10 +22,11 @@ const QUESTION: Readonly<Record<string, Property>> = {
         operator: {
           type: 'string',
           enum: ['EQ', 'IN', 'NEQ', 'NOT_IN', 'GT', 'GTE', 'LT', 'LTE', 'BETWEEN'],
+          description: 'EQ of a code and IN of a list where it is left out.',
         },
         value: { description: 'A code, or a list of codes.' },
       },
-      required: ['dimension', 'operator', 'value'],
+      required: ['dimension', 'value'],
     },
   },
   over_period: {
@@ -68,24 +70,43 @@ const bodyOf = (args: Arguments, names: Readonly<Record<string, unknown>>): Reco
     Object.entries(args).filter(([name, value]) => name in names && value !== undefined && value !== null),
   )
 
+/** A question with the operators that its filters leave out. */
+function questionOf(args: Arguments, names: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const body = bodyOf(args, names)
+  if (!Array.isArray(body.filters)) return body
+  const filters = body.filters.map((filter: unknown) =>
+    typeof filter === 'object' && filter !== null && 'value' in filter && !('operator' in filter)
+      ? { ...filter, operator: Array.isArray(filter.value) ? 'IN' : 'EQ' }
+      : filter,
+  )
+  return { ...body, filters }
+}
+
 /** @returns the pinned query as an address anybody with a key can ask again; null for one too long */
-function linkOf({ meta }: QueryAnswer, origin: string): string | null {
-  const q = JSON.stringify({ ...(meta.query as object), expected_release_id: meta.release_id })
+function linkOf({ meta }: QueryAnswer, origin: string, page: object): string | null {
+  const q = JSON.stringify({ ...(meta.query as object), ...page, expected_release_id: meta.release_id })
   const link = `${origin}${PATH}/query?${new URLSearchParams({ q })}`
   return link.length > LINK_MAX ? null : link
 }
 
 /** What an answer is known by. */
-const identity = (answer: QueryAnswer, origin: string) => ({
+const identity = (answer: QueryAnswer, origin: string, page: object = {}) => ({
   ...originOfAnswer(answer.meta),
   fingerprint: answer.meta.fingerprint,
   citation: answer.meta.citation.abnt,
-  link: linkOf(answer, origin),
+  link: linkOf(answer, origin, page),
 })
 
-/** The query alone, for what identifies its answer. */
+/** The query alone, for what identifies its answer; the link is to all of it. */
 const identify = async (args: Arguments, { api, origin }: Context) =>
-  identity(await api.post<QueryAnswer>(`${PATH}/query`, { ...bodyOf(args, QUESTION), limit: 1 }), origin)
+  identity(
+    await api.post<QueryAnswer>(`${PATH}/query`, { ...questionOf(args, QUESTION), limit: 1 }),
+    origin,
+    {
+      limit: undefined,
+      offset: undefined,
+    },
+  )
 
 const isMember = (value: unknown): value is Member => typeof value === 'object' && value !== null
 
@@ -119,12 +140,19 @@ async function columnsOf(api: Api, groups: readonly string[], values: readonly s
 
 async function query(args: Arguments, context: Context): Promise<unknown> {
   const { api, origin } = context
-  const body = { limit: 20, ...bodyOf(args, { ...QUESTION, ...PAGED, ...OPTIONS }) }
+  const body: Record<string, unknown> = {
+    limit: 20,
+    ...questionOf(args, { ...QUESTION, ...PAGED, ...OPTIONS }),
+  }
   const answer = await api.post<QueryAnswer>(`${PATH}/query`, body)
   const { metrics, group_by: groups } = answer.meta.query as { metrics: string[]; group_by: string[] }
   const [first] = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
   const values = first === undefined ? metrics : Object.keys(first.metrics)
   const { total_rows, offset, has_more } = answer.pagination
+  // A code that nobody has is no error: nothing is counted, which reads like a number.
+  const isNothing = answer.data.every(({ metrics: own }) => values.every((code) => (own[code] ?? 0) === 0))
+  const filters = isNothing && Array.isArray(body.filters) ? body.filters.slice(0, 5) : []
+  const unknown = (await Promise.all(filters.map((filter) => describeCodes(filter, api)))).flat()
   return {
     columns: await columnsOf(api, groups, values),
     rows: answer.data.map((row) => cellsOf(row, groups, values)),
@@ -138,7 +166,7 @@ async function query(args: Arguments, context: Context): Promise<unknown> {
             rows: data.slice(0, 20).map((row) => cellsOf(row, group_by, values)),
           })),
         }),
-    notes: answer.meta.notes,
+    notes: [...unknown, ...answer.meta.notes],
     ...identity(answer, origin),
   }
 }
@@ -159,7 +187,7 @@ interface ExplainAnswer {
 }
 
 async function explain(args: Arguments, { api }: Context): Promise<unknown> {
-  const body = bodyOf(args, { ...QUESTION, ...PAGED, ...OPTIONS })
+  const body = questionOf(args, { ...QUESTION, ...PAGED, ...OPTIONS })
   const { data, meta } = await api.post<ExplainAnswer>(`${PATH}/explain`, body)
   return {
     query: data.query,
@@ -174,7 +202,11 @@ async function explain(args: Arguments, { api }: Context): Promise<unknown> {
 
 async function lineage(args: Arguments, context: Context): Promise<unknown> {
   const { key, metric, side, limit = 5 } = args
-  const body = { ...bodyOf(args, QUESTION), ...bodyOf({ key, metric, side }, { key, metric, side }), limit }
+  const body = {
+    ...questionOf(args, QUESTION),
+    ...bodyOf({ key, metric, side }, { key, metric, side }),
+    limit,
+  }
   const answer = await context.api.post<LineageAnswer>(`${PATH}/lineage`, body)
   const { value, total, notes } = answer.meta
   return {
@@ -221,7 +253,7 @@ interface CompareAnswer {
 
 async function compare(args: Arguments, context: Context): Promise<unknown> {
   const { old_release_id, new_release_id, limit = 10 } = args
-  const { expected_release_id: _pin, ...question } = bodyOf(args, QUESTION)
+  const { expected_release_id: _pin, ...question } = questionOf(args, QUESTION)
   const releases = bodyOf({ old_release_id, new_release_id }, { old_release_id, new_release_id })
   const { data, pagination, meta } = await context.api.post<CompareAnswer>(`${PATH}/compare`, {
     ...question,

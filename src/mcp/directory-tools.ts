@@ -5,41 +5,70 @@ import type { Context } from './tools.ts'
 
 const CATALOG = '/v1/analytics/catalog'
 const METRICS_SHOWN = 40
+/** So few metrics are told with what they mean and what they can be grouped by, which spares the next call. */
+const METRICS_IN_FULL = 6
 
 type TieredCatalog = Omit<Catalog, 'metrics'> & {
   readonly metrics: readonly (Metric & { readonly tier: 'core' | 'extended' })[]
 }
 
 const fold = (value: string): string => value.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
-/** Does a metric have every word of a search in its texts? */
-const matches = ({ code, label, label_en, description }: Metric, search: string): boolean => {
-  const own = fold([code, label, label_en, description].join(' '))
-  return fold(search)
+
+/** @returns the metrics whose texts have the most words of a search, and whether that is all of them */
+function searchMetrics<Of extends Metric>(metrics: readonly Of[], search: string) {
+  const words = fold(search)
     .split(/\s+/)
-    .every((word) => own.includes(word))
+    .filter((word) => word !== '')
+  const counted = metrics.map((metric) => {
+    const { code, label, label_en, description, meaning = '', meaning_en = '', datasets } = metric
+    const own = fold([code, label, label_en, description, meaning, meaning_en, ...datasets].join(' '))
+    return { metric, count: words.filter((word) => own.includes(word)).length }
+  })
+  const most = Math.max(...counted.map(({ count }) => count))
+  const found = most === 0 ? [] : counted.filter(({ count }) => count === most)
+  return { found: found.map(({ metric }) => metric), hasAll: most === words.length }
 }
+
+const inFull = ({ code, label, unit, description, formula, meaning, datasets, dimensions }: Metric) => ({
+  code,
+  label,
+  unit,
+  description,
+  ...(meaning === undefined ? {} : { meaning }),
+  formula,
+  datasets,
+  dimensions,
+})
+const inShort = ({ code, label, unit }: Metric) => ({ code, label, unit })
 
 async function catalog({ search, metric }: Arguments, { api, origin }: Context): Promise<unknown> {
   const { data, meta } = await api.get<Answer<TieredCatalog>>(CATALOG)
   const known = data.metrics.find(({ code }) => code === metric)
   const about = { catalog_version: data.version, ...originOfAnswer(meta), link: origin + CATALOG }
-  if (known !== undefined) {
-    const { code, label, unit, decimals, description, formula, datasets, dimensions } = known
-    return { metric: { code, label, unit, decimals, description, formula, datasets, dimensions }, ...about }
+  if (known !== undefined) return { metric: inFull(known), ...about }
+  const words = [search, metric].find((own) => typeof own === 'string' && own.trim() !== '')
+  if (typeof words === 'string') {
+    const { found, hasAll } = searchMetrics(data.metrics, words)
+    return {
+      ...(metric === undefined ? {} : { note: 'There is no metric of this code; these have its words.' }),
+      ...(hasAll ? {} : { note: 'No metric has all of these words; these have the most of them.' }),
+      metrics: found.slice(0, METRICS_SHOWN).map(found.length > METRICS_IN_FULL ? inShort : inFull),
+      found: found.length,
+      ...(found.length > METRICS_IN_FULL
+        ? { hint: 'metric shows one in full, with the dimensions it can be grouped by.' }
+        : {}),
+      ...about,
+    }
   }
-  const words = typeof search === 'string' ? search : typeof metric === 'string' ? metric : ''
-  const found = data.metrics.filter((own) =>
-    words.trim() === '' ? own.tier === 'core' : matches(own, words),
-  )
+  const others: Record<string, string[]> = {}
+  for (const { code, tier, datasets } of data.metrics) {
+    const dataset = datasets[0] ?? ''
+    if (tier === 'extended') others[dataset] = [...(others[dataset] ?? []), code]
+  }
   return {
-    ...(metric === undefined ? {} : { note: 'There is no metric of this code; these have its words.' }),
-    metrics: found.slice(0, METRICS_SHOWN).map(({ code, label, unit }) => ({ code, label, unit })),
-    ...(words.trim() === ''
-      ? {
-          other_metrics: data.metrics.length - found.length,
-          hint: 'search finds the others; metric shows one in full.',
-        }
-      : { found: found.length }),
+    metrics: data.metrics.filter(({ tier }) => tier === 'core').map(inShort),
+    other_metrics: others,
+    hint: 'metric shows one in full, with the dimensions it can be grouped by; search finds by words.',
     dimensions: data.dimensions.map(({ code, label }) => ({ code, label })),
     ...about,
   }
@@ -61,6 +90,9 @@ async function members(args: Arguments, { api, origin }: Context): Promise<unkno
       ...(parent === undefined ? {} : { parent }),
     })),
     total: pagination.total,
+    ...(data.length === 0 && search !== undefined
+      ? { note: 'No name has these words and no code begins so; without search all members are listed.' }
+      : {}),
     ...originOfAnswer(meta),
     link: origin + address,
   }
@@ -129,10 +161,10 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
     name: 'catalog',
     title: 'Metrics and dimensions',
     description:
-      'Codes, labels and units of what can be asked for: the core metrics, those that a search finds, or one metric in full.',
+      'What can be asked for. Without arguments: all metrics and dimensions; with search the metrics of these words, with metric one: meaning, unit, formula and the dimensions it can be grouped and filtered by.',
     properties: {
-      search: text('Words of code, label or description, in Portuguese or English.'),
-      metric: text('Code of a metric: its definition, formula and dimensions.'),
+      search: text('Words, in Portuguese or English, e.g. "bed occupancy", "internações".'),
+      metric: text('Code of a metric.'),
     },
     required: [],
     call: catalog,

@@ -5,6 +5,7 @@
  */
 import { type Api, ApiFailure, type Problem } from '../explorer/api.ts'
 import { ANALYTICS_TOOLS } from './analytics-tools.ts'
+import { describeCodes } from './codes.ts'
 import { DIRECTORY_TOOLS } from './directory-tools.ts'
 import type { Arguments, Tool } from './tool.ts'
 
@@ -73,9 +74,24 @@ export async function callTool(name: unknown, given: unknown, context: Context):
   try {
     return { content: textOf(JSON.stringify(await tool.call(args, context))) }
   } catch (error) {
-    if (error instanceof ApiFailure) return refuse(describeProblem(error.problem))
+    if (error instanceof ApiFailure)
+      return refuse(
+        [describeProblem(error.problem), ...(await findCodes(error.problem, args, context))].join('\n'),
+      )
     throw error
   }
+}
+
+/** @returns what codes there are of names that filters have, where these were refused */
+async function findCodes(
+  { errors = [] }: Problem,
+  { filters }: Arguments,
+  { api }: Context,
+): Promise<string[]> {
+  const places = errors.flatMap(({ pointer }) => /^\/filters\/(\d+)\/value/.exec(pointer ?? '')?.[1] ?? [])
+  if (!Array.isArray(filters)) return []
+  const refused = [...new Set(places)].slice(0, 3)
+  return (await Promise.all(refused.map((place) => describeCodes(filters[Number(place)], api)))).flat()
 }
 
 /** A refusal of the API in lines: what is wrong, where, and what is allowed there. */

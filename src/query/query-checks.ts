@@ -4,7 +4,7 @@
  */
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { dimensionOf } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, type FactDataset } from '../model/dimensions.ts'
 import {
   capabilitiesOf,
   dimensionsOf,
@@ -37,21 +37,27 @@ export function checkDimensions(query: AnalyticsQuery): void {
     ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
   ]
   for (const code of query.metrics) {
-    const datasets = factDatasetsOf(code, dimensionsUsed(query))
+    const used = [...new Set(dimensionsUsed(query))]
+    const datasets = factDatasetsOf(code, used)
+    const isIn = (dimension: DimensionCode, those: readonly FactDataset[]): boolean =>
+      those.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
+      !isStandardizedOver(code, dimension)
     for (const { dimension, pointer } of places) {
-      if (
-        datasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
-        !isStandardizedOver(code, dimension)
-      )
-        continue
-      const allowed = allowedDimensions(code)
+      if (isIn(dimension, datasets)) continue
+      const known = allowedDimensions(code)
       // Admissions are known by hospital or by residence, not by both at once.
-      const together = [...new Set(places.map((place) => place.dimension))].join(', ')
+      const isTogether = known.includes(dimension)
+      const others = used.filter((other) => other !== dimension)
+      const goes = (other: DimensionCode): boolean => {
+        const all = [other, ...others]
+        const those = factDatasetsOf(code, all)
+        return all.every((own) => isIn(own, those))
+      }
       throw new AppError('incompatible_dimension', {
-        detail: allowed.includes(dimension)
+        detail: isTogether
           ? both(
-              `A métrica ${code} não tem juntas as dimensões ${together}.`,
-              `The metric ${code} does not have the dimensions ${together} together.`,
+              `A métrica ${code} não tem juntas as dimensões ${used.join(', ')}.`,
+              `The metric ${code} does not have the dimensions ${used.join(', ')} together.`,
             )
           : both(
               `A métrica ${code} não tem a dimensão ${dimension}.`,
@@ -60,8 +66,13 @@ export function checkDimensions(query: AnalyticsQuery): void {
         errors: [
           {
             pointer,
-            message: both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
-            allowed,
+            message: isTogether
+              ? both(
+                  `${dimension} não combina com ${others.join(', ')} em ${code}`,
+                  `${dimension} does not go with ${others.join(', ')} in ${code}`,
+                )
+              : both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
+            allowed: isTogether ? known.filter(goes) : known,
           },
         ],
         extra: { metric: code, dimension },

@@ -75,6 +75,18 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
   t.ok(tools.every(({ annotations }) => annotations?.readOnlyHint === true))
   t.match(agent.client.getInstructions(), /cite|Cite/)
 
+  const everything = await agent.call('catalog')
+  const codes = [
+    ...everything.metrics.map(({ code }: { code: string }) => code),
+    ...Object.values(everything.other_metrics).flat(),
+  ]
+  const { data: whole } = (await client.get('/v1/analytics/catalog')).body
+  t.same(codes.sort(), whole.metrics.map(({ code }: { code: string }) => code).sort(), 'every metric')
+  const few = await agent.call('catalog', { search: 'bed occupancy' })
+  t.match(few.metrics, [{ code: 'bed_occupancy_share', dimensions: /health_region/, meaning: String }])
+  const fewer = await agent.call('catalog', { search: 'produção ambulatorial' })
+  t.match(fewer, { note: /most of them/, metrics: Array })
+  t.ok(fewer.metrics.some(({ code }: { code: string }) => code === 'outpatient_value_approved'))
   const found = await agent.call('catalog', { search: 'leitos existentes' })
   t.ok(found.metrics.some(({ code }: { code: string }) => code === 'bed_capacity_existing'))
   const { metric } = await agent.call('catalog', { metric: 'bed_capacity_existing' })
@@ -107,6 +119,11 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
   t.equal(linked.body.meta.fingerprint, answer.fingerprint, 'the link asks the same, pinned')
   t.match(linked.headers['cache-control'], /immutable/)
 
+  const { filters } = QUESTION
+  const [{ operator: _in, ...withoutOperator } = {}] = filters
+  const short = await agent.call('query', { ...QUESTION, filters: [withoutOperator], totals: [[]] })
+  t.equal(short.fingerprint, answer.fingerprint, 'a list without an operator is IN')
+
   const plan = await agent.call('explain', { ...QUESTION, with_sql: true })
   t.match(plan, { sql: /SELECT/, estimated_rows: 2 })
   const cell = { ...QUESTION, metrics: ['bed_capacity_existing'], key: { state: 'RR' }, limit: 2 }
@@ -114,6 +131,9 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
   t.equal(traced.value, answer.rows.find(([code]: [string]) => code === 'RR')[2])
   t.match(traced.shown[0].published[0], { file: String, row: Number, column: String, raw_value: String })
   t.match(traced.fingerprint, /^[0-9a-f]{64}$/)
+  const traceOf = (await client.get(traced.link.slice(origin.length))).body
+  t.equal(traceOf.meta.fingerprint, traced.fingerprint)
+  t.equal(traceOf.data.length, traceOf.pagination.total_rows, 'the link is to the whole answer')
 
   const { releases } = await agent.call('releases')
   const compared = await agent.call('compare', {
@@ -144,6 +164,27 @@ async function wrongQuestions(t: Test, agent: Agent): Promise<void> {
     /does not take "metric"; it takes metrics, group_by/,
   )
   t.match(await agent.refused('query', {}), /query needs metrics/)
+  const named = (dimension: string, value: string) => ({ ...QUESTION, filters: [{ dimension, value }] })
+  t.match(
+    await agent.refused('query', named('state', 'Roraima')),
+    /"RR" \(Roraima\)/,
+    'a name is told its code',
+  )
+  t.match(await agent.refused('query', named('municipality', 'Boa Vista')), /1400100 \(Boa Vista\)/)
+  const none = await agent.call('query', named('bed_type', 'UTI'))
+  t.match(
+    none.notes[0],
+    /"UTI" is no code of bed_type; codes with this name: "\d+" \(/,
+    'nor is 0 beds believed',
+  )
+  t.match(
+    await agent.refused('query', named('municipality', 'Atlantis')),
+    /is no code of municipality; members lists the codes/,
+  )
+  const nowhere = await agent.call('members', { dimension: 'state', search: 'Atlantis' })
+  t.match(nowhere, { members: [], note: /without search/ })
+  const together = await agent.refused('query', { metrics: ['admissions'], group_by: ['state', 'sex'] })
+  t.match(together, /sex [^()]* state [^()]*\((?!.*\bsex\b).*procedure_group/, 'what does go together')
   t.match(
     await agent.refused('query', { ...QUESTION, limit: 10_000 }),
     /limit is a whole number from 1 to 200/,

@@ -1,0 +1,26 @@
+/** Names that were given where a code is asked for. In: filters of a question. Out: lines that say which codes have these names. */
+import type { Api, Member, Page } from '../explorer/api.ts'
+import { addressOf } from './tool.ts'
+
+/** Members are searched by name and by the beginning of a code, so the code itself is among these. */
+const SEARCHED = 100
+const SHOWN = 5
+/** Values of one filter that are looked up. */
+const VALUES = 3
+
+/** @returns a line for each value that is no code of its dimension; none for a dimension that has no members to be searched */
+export async function describeCodes(filter: unknown, api: Api): Promise<string[]> {
+  const { dimension, value } = (filter ?? {}) as Readonly<Record<string, unknown>>
+  const lines: string[] = []
+  for (const own of (Array.isArray(value) ? value : [value]).slice(0, VALUES)) {
+    if (typeof own !== 'string' && typeof own !== 'number') continue
+    const path = `/v1/analytics/dimensions/${encodeURIComponent(String(dimension))}/values`
+    const search = String(own).slice(0, 100)
+    const found = await api.get<Page<Member>>(addressOf(path, { search, limit: SEARCHED })).catch(() => null)
+    if (found === null || found.data.some(({ code }) => String(code) === search)) continue
+    const codes = found.data.slice(0, SHOWN).map(({ code, name }) => `${JSON.stringify(code)} (${name})`)
+    const known = codes.length === 0 ? 'members lists the codes' : `codes with this name: ${codes.join(', ')}`
+    lines.push(`${JSON.stringify(own)} is no code of ${String(dimension)}; ${known}.`)
+  }
+  return lines
+}
