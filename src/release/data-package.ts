@@ -7,6 +7,14 @@ import { DATASETS, type DatasetName } from '../model/datasets.ts'
 import { FIELDS, type FieldName, fieldOf } from '../model/fields.ts'
 import type { Manifest } from './manifest.ts'
 
+/** Fields that are never null where answers show them, and may be in these tables. */
+const NULL_IN: Readonly<Record<string, readonly string[]>> = {
+  // Persons of unknown sex, and of unknown residence.
+  hospital_admissions_by_residence: ['sex', 'residence_municipality_code'],
+  // Funds of states, and funds that a file of the country does not name.
+  federal_health_transfers: ['municipality_ibge_code', 'source_cells'],
+}
+
 const SCHEMA = 'https://datapackage.org/profiles/2.0/datapackage.json'
 
 /** @param address of a file of the release by its path: absolute, or relative to where the description is */
@@ -33,9 +41,9 @@ export function dataPackage(manifest: Manifest, address: (path: string) => strin
           bytes,
           hash: `sha256:${sha256}`,
           schema: {
-            fields: fields.map((field) => describeField(field.name, field.type)),
+            fields: fields.map((field) => describeField(name, field.name, field.type)),
             // What tells rows of a file apart, which is of one month. Cells of provenance may be several of one record.
-            ...(Object.hasOwn(DATASETS, name) ? { primaryKey: [...key] } : {}),
+            ...(hasKey(name, key) ? { primaryKey: [...key] } : {}),
           },
         })),
     ),
@@ -60,13 +68,24 @@ const typeOf = (type: string): string => {
   return { BOOLEAN: 'boolean', DATE: 'date', VARCHAR: 'string' }[type] ?? 'any'
 }
 
-function describeField(name: string, type: string): JsonValue {
+/** A key holds no null. */
+const hasKey = (dataset: string, key: readonly string[]): boolean =>
+  Object.hasOwn(DATASETS, dataset) && key.every((field) => NULL_IN[dataset]?.includes(field) !== true)
+
+/** Tables that no route shows, such as sums made in advance, promise nothing. */
+const isNeverNull = (dataset: string, field: string): boolean =>
+  Object.hasOwn(DATASETS, dataset) &&
+  NULL_IN[dataset]?.includes(field) !== true &&
+  Object.hasOwn(FIELDS, field) &&
+  fieldOf(field as FieldName).nullable !== true
+
+function describeField(dataset: string, name: string, type: string): JsonValue {
   if (!Object.hasOwn(FIELDS, name)) return { name, type: typeOf(type) }
-  const { description, unit, nullable } = fieldOf(name as FieldName)
+  const { description, unit } = fieldOf(name as FieldName)
   return {
     name,
     type: typeOf(type),
     description: unit === undefined ? description : `${description} Unit: ${unit}.`,
-    ...(nullable === true ? {} : { constraints: { required: true } }),
+    ...(isNeverNull(dataset, name) ? { constraints: { required: true } } : {}),
   }
 }
