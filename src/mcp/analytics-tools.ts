@@ -27,6 +27,7 @@ const QUESTION: Readonly<Record<string, Property>> = {
         value: { description: 'A code, or a list of codes.' },
       },
       required: ['dimension', 'value'],
+      additionalProperties: false,
     },
   },
   over_period: {
