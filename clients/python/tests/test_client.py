@@ -5,6 +5,7 @@ Run by test/clients/python.exhaustive.test.ts, which starts the server.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.server
 import io
@@ -156,6 +157,10 @@ class Verification(unittest.TestCase):
             self.assertEqual(verdict.signed_by, SIGNING_KEY)
             self.assertIn("replay", self.sus.replay(path).require().checked)
             self.assertFalse(read_report(path).verify("b3RoZXIga2V5").is_whole)
+            log_key = self.sus.verifier_key()
+            self.assertIn("log_proof", read_report(path).verify(SIGNING_KEY, log_key).require().checked)
+            with self.assertRaises(ValueError):
+                read_report(path).verify(log_key=f"other{log_key}")
 
     def test_one_digit_is_seen(self) -> None:
         path = self.release.report(self.folder / "beds.csv", BEDS, "state", {"state": ["RR", "AC"]})
@@ -200,6 +205,31 @@ class Verification(unittest.TestCase):
         with self.assertRaises(NotWhole):
             verify_release(home, verifier)
         verify_release(home)
+        note.write_text(text, "utf-8")
+        proof = home / "log.tlog-proof"
+        logged = proof.read_text("utf-8")
+        entry = json.loads(base64.b64decode(logged.split("\n")[1].removeprefix("extra ")))
+        self.assertEqual((entry["kind"], entry["release_id"]), ("release", self.release.id))
+        redated = base64.b64encode(json.dumps({**entry, "time": "2020-01-01T00:00:00.000Z"}, separators=(",", ":")).encode())
+        lines = logged.split("\n")
+        others = [one for one in self.folder.iterdir() if one != home]
+        for altered in (
+            "\n".join([lines[0], f"extra {redated.decode()}", *lines[2:]]),
+            "\n".join([*lines[:2], "index 0", *lines[3:]]),
+            "\n".join([*lines[:3], *lines[4:]]),
+            "\n".join([*lines[:3], "AAAA", *lines[4:]]),
+            logged[: logged.rindex("—")],
+            (others[0] / "log.tlog-proof").read_text("utf-8"),
+            "",
+        ):
+            proof.write_text(altered, "utf-8")
+            with self.assertRaises(NotWhole):
+                verify_release(home, verifier)
+        proof.write_text(logged, "utf-8")
+        verify_release(home, verifier)
+        proof.unlink()
+        with self.assertRaises(NotWhole):
+            verify_release(home, verifier)
 
     def test_a_copy_of_a_release_is_checked_by_its_name(self) -> None:
         home = self.release.download(self.folder)

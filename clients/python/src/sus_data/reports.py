@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .canonical import canonical_json
-from .notes import is_signed
+from .notes import check_log_proof, is_signed
 from .problems import NotWhole
 
 MARK = "# sus-data-report "
@@ -58,8 +58,11 @@ class Report:
     rows: Sequence[Sequence[str]]
     table: bytes | None
 
-    def verify(self, key: str | None = None) -> Verdict:
-        """Computes the digests again and checks the signature. ``key``: the public key (base64) that must have signed."""
+    def verify(self, key: str | None = None, log_key: str | None = None) -> Verdict:
+        """Computes the digests again and checks the signature.
+
+        ``key``: the public key (base64) that must have signed. ``log_key``: the verifier key of the log that must name the release.
+        """
         manifest = self.manifest
         checked: list[str] = []
         problems: list[str] = []
@@ -85,6 +88,12 @@ class Report:
         signed_by = self._signer(checked, problems)
         if key is not None and signed_by != key:
             problems.append(f"the report is not signed by the key {key}")
+        if log_key is not None:
+            checked.append("log_proof")
+            try:
+                check_log_proof(str(manifest.get("log_proof")), manifest["release_id"], log_key)
+            except NotWhole as problem:
+                problems.append(f"log_proof: {problem}")
         return Verdict(checked, problems, signed_by)
 
     def _signer(self, checked: list[str], problems: list[str]) -> str | None:

@@ -16,11 +16,12 @@ from typing import Any
 from urllib.parse import quote
 
 from .canonical import canonical_json
-from .notes import check_release_note
+from .notes import check_log_proof, check_release_note
 from .problems import NotWhole, Problem
 from .transport import PIECE, Transport
 
 SIGNATURE = "manifest.sig"
+LOG_PROOF = "log.tlog-proof"
 RELEASE_ID = re.compile(r"^[a-z0-9-]+-[0-9a-f]{64}$")
 
 
@@ -45,12 +46,13 @@ def download_release(transport: Transport, release_id: str, folder: Path) -> Pat
             partial.unlink()
             raise NotWhole(f"{file['path']} of {release_id} is not what the manifest names: fetch it again")
         os.replace(partial, target)
-    try:
-        (home / SIGNATURE).write_bytes(b"".join(transport.pieces(address_of(release_id, SIGNATURE))))
-    except Problem as problem:
-        # Nobody has signed it.
-        if problem.status != 404:
-            raise
+    for beside in (SIGNATURE, LOG_PROOF):
+        try:
+            (home / beside).write_bytes(b"".join(transport.pieces(address_of(release_id, beside))))
+        except Problem as problem:
+            # Nobody has signed it.
+            if problem.status != 404:
+                raise
     # Last, so that a folder with a manifest is a whole release.
     (home / "manifest.json").write_bytes(data)
     for component in components_of(manifest):
@@ -61,7 +63,7 @@ def download_release(transport: Transport, release_id: str, folder: Path) -> Pat
 def verify_release(folder: str | Path, verifier_key: str | None = None) -> dict[str, Any]:
     """Checks a copy of a release and of those it joins, which lie beside it. Returns its manifest; raises ``NotWhole``.
 
-    ``verifier_key``: that of the operator who must have signed each of them.
+    ``verifier_key``: that of the operator who must have signed each of them, and the log that names them.
     """
     home = Path(folder)
     manifest = manifest_of((home / "manifest.json").read_bytes(), home.name)
@@ -69,6 +71,9 @@ def verify_release(folder: str | Path, verifier_key: str | None = None) -> dict[
         if not (home / SIGNATURE).exists():
             raise NotWhole(f"{home.name} is not signed")
         check_release_note((home / SIGNATURE).read_text("utf-8"), home.name, verifier_key)
+        if not (home / LOG_PROOF).exists():
+            raise NotWhole(f"{home.name} is in no log")
+        check_log_proof((home / LOG_PROOF).read_text("utf-8"), home.name, verifier_key)
     for file in manifest["files"]:
         path = home / safe_path(file["path"])
         if not path.exists():
