@@ -124,7 +124,7 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
  */
 export async function countPeriod(
   session: Session,
-  { period, family, facts, facilityColumns }: PeriodInput,
+  { period, family, facts }: PeriodInput,
   facilities: string,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
@@ -142,21 +142,34 @@ export async function countPeriod(
   }
   for (const fact of FACT_NAMES.filter((name) => facts.has(name)))
     for (const [name, counted] of Object.entries(FACT_COUNTS[fact])) await note(name, counted)
-  for (const { attribute, column, rule } of FACILITY_LINEAGE[family])
-    if (rule === 'cnpj' && facilityColumns.includes(column))
-      await count(
-        `${attribute}_malformed`,
-        `FROM st_fac WHERE ${isMalformedCnpj(`trim(${quoteName(column)})`)}`,
-      )
-  const provider = FACT_LINEAGE.specialized_services[family].find(({ rule }) => rule === 'provider')
-  if (provider !== undefined && facts.has('specialized_services')) {
-    // Shorter cells are CNES codes and fillers.
-    const cell = `trim(${quoteName(provider.column)})`
-    const looksLikeCnpj = `regexp_full_match(${cell}, '[0-9A-Za-z]{14}')`
-    await count(
-      'provider_cnpj_malformed',
-      `FROM st_specialized_services WHERE ${looksLikeCnpj} AND ${isMalformedCnpj(cell)}`,
+  return counts
+}
+
+/** What the manifest reports of published cells, loaded or not: texts where a CNPJ belongs that are none. */
+export async function countMalformed(
+  session: Session,
+  { period, family, facts, facilityColumns }: PeriodInput,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  /** Each distinct cell is looked at once: most of those of maintainers and providers come again. */
+  const count = async (name: string, column: string, table: string, condition: string): Promise<void> => {
+    counts[`${name}_malformed_${period}`] = await session.number(
+      `SELECT coalesce(sum(cells), 0) FROM (SELECT trim(${quoteName(column)}) AS cell, count(*) AS cells FROM ${table} GROUP BY cell) WHERE ${condition}`,
     )
   }
+  const isMalformed = isMalformedCnpj('cell')
+  for (const { attribute, column, rule } of FACILITY_LINEAGE[family])
+    if (rule === 'cnpj' && facilityColumns.includes(column))
+      await count(attribute, column, 'st_fac', isMalformed)
+  const provider = FACT_LINEAGE.specialized_services[family].find(({ rule }) => rule === 'provider')
+  // Shorter cells are CNES codes and fillers.
+  const looksLikeCnpj = "regexp_full_match(cell, '[0-9A-Za-z]{14}')"
+  if (provider !== undefined && facts.has('specialized_services'))
+    await count(
+      'provider_cnpj',
+      provider.column,
+      'st_specialized_services',
+      `${looksLikeCnpj} AND ${isMalformed}`,
+    )
   return counts
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { FactName } from '../../model/cnes/lineage.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, type NamedCheck, partOf } from '../write-parquet.ts'
-import { checkFacilities, checkFact, countPeriod, publishedTotals } from './checks.ts'
+import { checkFacilities, checkFact, countMalformed, countPeriod, publishedTotals } from './checks.ts'
 import { makeLinks, writeFacilities, writeFacilityProvenance } from './facilities.ts'
 import { makeCodes, makeFact, writeFact, writeFactProvenance } from './facts.ts'
 import type { PeriodInput } from './published-rows.ts'
@@ -67,6 +67,7 @@ export async function buildPeriod(
       checks.set(fact, await checkFact(own, input, fact, published.get(fact) ?? []))
       await write(writeFactProvenance(own, staging, input, fact))
     }),
+    async (own) => void Object.assign(counts, await countMalformed(own, input)),
     async (own) => {
       await facilities
       checks.set('facilities', await checkFacilities(own, input))
