@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly once?: ReadonlySet<string>
   /** The other release of a statement over two. */
   readonly other?: ReleaseView
+  /** A keyed relation that the statement reads: it goes into memory, in the background, when some statements have wanted it. */
+  readonly wanted?: ResidentRelation
   /** Told which engine added up a statement's facts, where there are two: once it has run. */
   readonly onEngine?: (engine: EngineName) => void
 }
@@ -75,6 +77,8 @@ export interface ResidentRelation {
   readonly codes: readonly string[]
   /** Column of seven digits that may be held as a number, where there is one. */
   readonly number: string | null
+  /** Column by which rows are looked up in the table, which gets an index; the definition has file_row_number, too. */
+  readonly key?: string
 }
 
 export interface Engine {

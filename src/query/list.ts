@@ -2,9 +2,10 @@
  * Lists and records → statements. Pure: a dataset, filters already valid, a position. Out: `Sql` over one period's
  * partition (or all of them), in key order, one row more than asked so that the last page is known.
  */
+import type { ResidentRelation } from '../engine/types.ts'
 import type { Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
-import { EMPTY, ident, join, type Sql, type SqlValue, sql, table } from '../sql.ts'
+import { EMPTY, ident, join, resident, type Sql, type SqlValue, sql, table } from '../sql.ts'
 import { filterConditions, whereClause } from './filters.ts'
 import { orderTerms, type SortTerm } from './list-order.ts'
 import { type Place, placeConditions } from './places.ts'
@@ -124,9 +125,27 @@ export function planRecord(
 
 /** Every field of the records that meet conditions, in key order. */
 export function selectRecords(dataset: Dataset, conditions: readonly Sql[], period: PeriodChoice): Sql {
-  const fields = [...dataset.fields, ...(dataset.detail ?? [])]
-  return sql`SELECT ${columns(fields)} FROM ${source({ dataset, period })}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
+  const from =
+    dataset.periodic && typeof period === 'number' ? recordsOf(dataset, period) : source({ dataset, period })
+  return sql`SELECT ${columns(fieldsOfRecord(dataset))} FROM ${from}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
+
+const fieldsOfRecord = (dataset: Dataset): FieldName[] => [...dataset.fields, ...(dataset.detail ?? [])]
+
+const recordsOf = (dataset: Dataset, period: number): Sql =>
+  resident(`records ${dataset.name} ${period}`, recordsDefinition(dataset, period))
+const recordsDefinition = (dataset: Dataset, period: number): Sql =>
+  sql`SELECT ${columns([...new Set([...dataset.key, ...fieldsOfRecord(dataset)])])}, file_row_number FROM ${table(dataset.name, period)}`
+
+/** The records of a month as a relation that an engine may hold in memory, where they are many. @param rows of the month */
+export const keyedRecords = (dataset: Dataset, period: number, rows: number): ResidentRelation => ({
+  name: `records ${dataset.name} ${period}`,
+  rows,
+  definition: recordsDefinition(dataset, period),
+  codes: [],
+  number: null,
+  key: dataset.key[0] ?? '',
+})
 
 /** (a, b, c) > (x, y, z), written out; the first column alone lets whole row groups be skipped. */
 function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {

@@ -1,6 +1,7 @@
 /**
  * Lookups that wait at the same time are answered by one statement: for releases without a row store, where a statement over
- * Parquet costs the same tens of milliseconds for one key as for many.
+ * Parquet costs the same tens of milliseconds for one key as for many. The engine is told what they read, so that it holds the
+ * records of a month in memory once some statements have.
  *
  * A lookup starts its statement at the end of the turn it came in; those that come while it runs gather, and go together in
  * the next. What each gets is what its own statement would have given it: rows, their order, and errors of its own.
@@ -10,7 +11,7 @@ import { AppError, both } from '../errors.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { PeriodChoice } from './list.ts'
-import { isSeparable, keyText, planLookup, type RecordKey, rowsByKey } from './lookup.ts'
+import { isSeparable, keyText, planLookup, type RecordKey, recordsWanted, rowsByKey } from './lookup.ts'
 
 export interface Lookups {
   /**
@@ -81,8 +82,13 @@ export function createLookups(
     for (const each of batch) each.onEmpty = leave
     try {
       const keys = batch.map(({ key }) => key)
-      const statement = planLookup(datasetOf(dataset), keys, period)
-      const rows = await engine.run(statement, view, { signal: stop.signal })
+      const declared = datasetOf(dataset)
+      const statement = planLookup(declared, keys, period)
+      const wanted = recordsWanted(view, declared, Object.keys(keys[0] ?? {}), period)
+      const rows = await engine.run(statement, view, {
+        signal: stop.signal,
+        ...(wanted === null ? {} : { wanted }),
+      })
       const found = rowsByKey(keys, rows)
       batch.forEach(({ waiters }, index) => {
         for (const waiter of [...waiters]) waiter.resolve(found[index] ?? [])

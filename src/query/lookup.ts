@@ -4,11 +4,13 @@
  * A key may be the beginning of a dataset's key (all beds of a facility). Absent on purpose: who waits for whom
  * (lookup-batches.ts).
  */
-import type { JsonValue, Row } from '../engine/types.ts'
+import type { JsonValue, ResidentRelation, Row } from '../engine/types.ts'
 import type { FieldName } from '../model/fields.ts'
 import type { Dataset } from '../model/types.ts'
+import type { ReleaseView } from '../release/view.ts'
 import { ident, join, type Sql, sql } from '../sql.ts'
-import { type PeriodChoice, planRecord, selectRecords } from './list.ts'
+import { keyedRecords, type PeriodChoice, planRecord, selectRecords } from './list.ts'
+import { rowsOf } from './resident-relations.ts'
 
 /** Column → value, as the dataset holds it. */
 export type RecordKey = Readonly<Partial<Record<FieldName, string | number>>>
@@ -45,6 +47,18 @@ export function planLookup(dataset: Dataset, keys: readonly RecordKey[], period:
     conditions.push(sql`(${join(either, ' OR ')})`)
   }
   return selectRecords(dataset, conditions, period)
+}
+
+/** @returns the records that lookups by a key read, for the engine to hold in memory; null where that would be no quicker */
+export function recordsWanted(
+  view: ReleaseView,
+  dataset: Dataset,
+  columns: readonly string[],
+  period: PeriodChoice,
+): ResidentRelation | null {
+  if (typeof period !== 'number' || !columns.includes(dataset.key[0] ?? '')) return null
+  const rows = rowsOf(view.components[dataset.area], dataset.name, period)
+  return rows === null ? null : keyedRecords(dataset, period, rows)
 }
 
 /** @returns the rows of each key, in the order of the keys: none for a key that nothing has */

@@ -275,7 +275,8 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   return relations
 }
 
-const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
+/** @returns rows of a month of a dataset; null where there is none */
+export const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
   manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
 
 /** Years of the population that metrics are made of. */

@@ -2,6 +2,8 @@
  * Lookups answered together give each caller what its own statement would: the same rows in the same order, and errors of its
  * own; one caller that leaves stops nobody else.
  */
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { Engine, Row } from '../../src/engine/types.ts'
 import { AppError } from '../../src/errors.ts'
@@ -146,6 +148,40 @@ t.test(
     t.equal(watched.statements(), 1)
   },
 )
+
+t.test('records that some statements have read are held in memory, the same to the last byte', async (t) => {
+  const own = await openReleases(small.releasesDir, 2)
+  t.teardown(own.close)
+  const release = own.store.current() as ReleaseView
+  const lookups = createLookups(own.engine, { waitingMax: 1000 })
+  const codes = (await column('facilities', 'cnes_code', 60)) as string[]
+  for (const dataset of ['facilities', 'bed_capacity', 'specialized_services'] as const) {
+    const find = (cnes_code: string) => lookups.find(release, dataset, { cnes_code }, 202605)
+    const expected = JSON.stringify(
+      await Promise.all(codes.map((cnes_code) => alone(dataset, { cnes_code }, 202605))),
+    )
+    for (const code of codes.slice(0, 12)) await find(code)
+    const file = join(
+      small.releasesDir,
+      small.result.cnes ?? '',
+      dataset,
+      'reference_period=202605/part-0.parquet',
+    )
+    // It waits for what is being loaded, and is a no-op otherwise.
+    await own.engine.warm(release)
+    // Only what is in memory answers without the file.
+    renameSync(file, `${file}.away`)
+    t.teardown(() => renameSync(`${file}.away`, file))
+    const found = await Promise.all(codes.map(find)).then(JSON.stringify, String)
+    t.same(await find('0000000'), [], 'a key that nothing has')
+    t.equal(found, expected, dataset)
+    t.equal(
+      JSON.stringify([await find(codes[0] ?? '')]),
+      JSON.stringify(JSON.parse(expected).slice(0, 1)),
+      'alone',
+    )
+  }
+})
 
 t.test('errors', async (t) => {
   const [first = '', second = '', third = ''] = await column('facilities', 'cnes_code', 3)

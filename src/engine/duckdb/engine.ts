@@ -6,22 +6,12 @@
  * no other file, no network, no extension, and its configuration is locked before the first request.
  */
 import { resolve } from 'node:path'
-import {
-  BIGINT,
-  BOOLEAN,
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBType,
-  type DuckDBValue,
-  INTEGER,
-  LIST,
-  listValue,
-  VARCHAR,
-} from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { AppError, both } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { print, type Sql, type SqlValue } from '../../sql.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
+import { bindType, bindValue, boundTo } from './bind.ts'
 import { shareConnections } from './connections.ts'
 import { decodeChunks } from './decode.ts'
 import { dropGathered, type Gathered, gatheredTable, loadGathered } from './gathered-rows.ts'
@@ -49,8 +39,12 @@ interface OpenRelease {
   readonly schema: Promise<string>
   /** Tables in memory; null where there are none. */
   resident: ResidentTables | null
+  /** The resident relations were loaded, or are to be. */
+  isWarm: boolean
   /** Heavy statements that were run on it. */
   heavyRuns: number
+  /** Statements that wanted a relation in memory, by its name. */
+  readonly wanted: Map<string, number>
   users: number
   isLeaving: boolean
 }
@@ -97,6 +91,8 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const shared = shareConnections(connections, options.queue)
   const loader = options.resident === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
+  // Half of the bound each, so that the release in service and a pinned one have room beside each other.
+  const bytesOfRelease = Math.floor((options.resident?.bytes ?? 0) / 2)
   let opened = 0
 
   const dropSchema = (schema: string) => setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
@@ -118,7 +114,15 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const openOf = (release: ReleaseView): OpenRelease => {
     let open = schemas.get(release.id)
     if (open === undefined) {
-      open = { schema: openSchema(release), resident: null, heavyRuns: 0, users: 0, isLeaving: false }
+      open = {
+        schema: openSchema(release),
+        resident: null,
+        isWarm: false,
+        heavyRuns: 0,
+        wanted: new Map(),
+        users: 0,
+        isLeaving: false,
+      }
       schemas.set(release.id, open)
       open.schema.catch(() => schemas.delete(release.id))
     }
@@ -136,44 +140,55 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const unload = async (open: OpenRelease): Promise<void> => {
     const { resident } = open
     open.resident = null
+    open.isWarm = false
     await resident?.drop()
   }
   let residents = 0
   /** One release is loaded after another. */
   let loading: Promise<void> = Promise.resolve()
-  /** @param isPreferred its tables replace those of others where there is not room for both */
-  const loadResident = async (release: ReleaseView, isPreferred: boolean): Promise<void> => {
+  /** Loads relations of a release one after another; those that do not fit the bound are left out. */
+  const load = async (release: ReleaseView, relations: readonly ResidentRelation[]): Promise<void> => {
     const { resident } = options
-    if (resident === undefined || loader === null || resident.bytes === 0) return
     const open = openOf(release)
     const schema = await open.schema
-    if (open.isLeaving) return
-    if (open.resident !== null) return loading
-    residents += 1
-    // Half of the bound each, so that the release in service and a pinned one have room beside each other.
-    const bytesMax = Math.floor(resident.bytes / 2)
-    const tables = createResidentTables(loader, {
+    if (resident === undefined || loader === null || resident.bytes === 0 || open.isLeaving) return
+    if (open.resident === null) residents += 1
+    open.resident ??= createResidentTables(loader, {
       database: `resident_${residents}`,
-      bytesMax,
+      bytesMax: bytesOfRelease,
       totalBytesMax: resident.bytes,
     })
-    open.resident = tables
-    const others = [...schemas.values()].filter((other) => other !== open)
-    const othersBytes = others.reduce((sum, other) => sum + (other.resident?.bytes() ?? 0), 0)
-    if (isPreferred && othersBytes > bytesMax) await Promise.all(others.map(unload))
-    const relations = resident.relations(release).map((relation) => ({
+    const tables = open.resident
+    const printed = relations.map((relation) => ({
       ...relation,
       select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
     }))
-    loading = loading.then(() => tables.load(relations))
+    loading = loading.then(() => tables.load(printed))
     await loading
   }
-  /** A release in use that is not in service gets tables in memory, too, in the background. */
-  const countHeavyRun = (release: ReleaseView): void => {
+  /** @param isPreferred its tables replace those of others where there is not room for both */
+  const loadResident = async (release: ReleaseView, isPreferred: boolean): Promise<void> => {
     const open = openOf(release)
-    open.heavyRuns += 1
-    if (open.heavyRuns === RUNS_BEFORE_LOADING && open.resident === null)
-      loadResident(release, false).catch(() => undefined)
+    if (open.isWarm) return loading
+    open.isWarm = true
+    const others = [...schemas.values()].filter((other) => other !== open)
+    const othersBytes = others.reduce((sum, other) => sum + (other.resident?.bytes() ?? 0), 0)
+    if (isPreferred && othersBytes > bytesOfRelease) await Promise.all(others.map(unload))
+    await load(release, options.resident?.relations(release) ?? [])
+  }
+  /** What of a release is in use but not in memory gets there, in the background: its resident relations, a keyed one. */
+  const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
+    const open = openOf(release)
+    if (isHeavy(runOptions)) {
+      open.heavyRuns += 1
+      if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release, false).catch(() => undefined)
+    }
+    const { wanted } = runOptions
+    if (wanted !== undefined) {
+      const runs = (open.wanted.get(wanted.name) ?? 0) + 1
+      open.wanted.set(wanted.name, runs)
+      if (runs === RUNS_BEFORE_LOADING) load(release, [wanted]).catch(() => undefined)
+    }
   }
   /** A schema is dropped only when no statement printed for it waits or runs. */
   const withSchemas = async <Value>(
@@ -271,7 +286,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     release: ReleaseView,
     runOptions: GatheredOptions = {},
   ): Promise<Row[]> => {
-    if (isHeavy(runOptions)) countHeavyRun(release)
+    countRun(release, runOptions)
     let hadCompany = false
     const runOnce = async (isAlone: boolean): Promise<Row[]> => {
       const { value, connection } = await withResult(
@@ -365,35 +380,9 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
 }
 
-/**
- * What is bound to a statement; undefined for one without values. That is not prepared first: its plan, and all the memory
- * it holds, is freed where it ran, while a prepared one is freed on the main thread.
- */
-const boundTo = <Bound>(
-  values: readonly SqlValue[],
-  bind: (value: SqlValue) => Bound,
-): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))
-
 /** A statement that needs more memory than the limit fails alone, with an error that says so. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const isMemory = error instanceof Error && /\bOut of Memory Error\b/.test(error.message)
   return new AppError(isMemory ? 'query_too_large' : 'internal', { cause: error })
-}
-
-/** Statements carry exact values only: text, integers, flags and lists of them. */
-function bindValue(value: SqlValue): DuckDBValue {
-  if (typeof value === 'number' && !Number.isInteger(value)) throw new TypeError('parameters are integers')
-  if (Array.isArray(value)) return listValue([...(value as readonly (string | number)[])])
-  return value as DuckDBValue
-}
-
-function bindType(value: SqlValue): DuckDBType {
-  if (typeof value === 'string') return VARCHAR
-  if (typeof value === 'boolean') return BOOLEAN
-  // INTEGER where it fits: a wider parameter would cast the column and lose the row-group statistics.
-  if (typeof value === 'number') return Math.abs(value) < 2 ** 31 ? INTEGER : BIGINT
-  if (typeof value === 'bigint') return BIGINT
-  if (value === null) return VARCHAR
-  return LIST(typeof value[0] === 'number' ? INTEGER : VARCHAR)
 }
