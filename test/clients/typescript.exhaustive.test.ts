@@ -234,6 +234,7 @@ t.test('who signed a release, and where the log names it', async (t) => {
     writeFileSync(join(copy, path), before)
   }
   await refuses('manifest.json', (text) => text.replace('"area"', '"AREA"'), /not that of/)
+  await refuses('manifest.json', (text) => text.slice(1), /not that of/)
   await refuses('manifest.sig', () => null, /is not signed/)
   await refuses(
     'manifest.sig',

@@ -22,9 +22,17 @@ export const SIGNATURE = 'manifest.sig'
 export const LOG_PROOF = 'log.tlog-proof'
 const RELEASE_ID = /^[a-z0-9-]+-[0-9a-f]{64}$/
 
+function parse(text: string): Manifest | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
 /** @throws SusDataError unless the id is the digest of what the manifest says */
 export async function manifestOf(text: string | null, release: string): Promise<Manifest> {
-  const manifest = JSON.parse(text ?? 'null') as Manifest | null
+  const manifest = parse(text ?? '')
   const { release_id, ...body } = manifest ?? {}
   if (
     manifest === null ||
