@@ -13,7 +13,8 @@ import { writePointer } from '../../src/release/writer.ts'
 import { walkList } from '../fixtures/area-lists.ts'
 import { changeDbf } from '../fixtures/changed-dbf.ts'
 import { openClient } from '../fixtures/client.ts'
-import { comparing } from '../fixtures/compared.ts'
+import { type ComparedGroup, comparing } from '../fixtures/compared.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
@@ -125,6 +126,64 @@ t.test('every difference of every group is that of plain SQL', async (t) => {
     )
     t.ok(wanted.length > 0, dimension)
   }
+})
+
+t.test('of drawn questions, a difference is between what either release answers', async (t) => {
+  const { draw, pick, shuffle } = createDraws(2311)
+  const DIMENSIONS = [
+    'state',
+    'municipality',
+    'health_region',
+    'facility',
+    'care_period',
+    'procedure_group',
+    'procedure',
+    'complexity',
+    'financing_kind',
+    'reference_period',
+  ]
+  const SUMS = ['outpatient_quantity_approved', 'outpatient_quantity_presented', 'outpatient_value_approved']
+  let differences = 0
+  for (let turn = 0; turn < 16; turn += 1) {
+    const group_by = shuffle(DIMENSIONS).slice(0, draw(4))
+    const metrics = shuffle([...SUMS, 'outpatient_approval_share']).slice(0, 1 + draw(3))
+    const filters = pick([[inAcre], [inMay], [inAcre, inMay]])
+    const question = { metrics, group_by, filters }
+    const answerOf = async (release: string): Promise<Map<string, Record<string, number | null>>> => {
+      const { status, body } = await client.query({
+        ...question,
+        limit: 10_000,
+        expected_release_id: release,
+      })
+      if (status !== 200) throw new Error(`${JSON.stringify(question)}: ${JSON.stringify(body)}`)
+      return new Map(
+        body.data.map((row: ComparedGroup) => [
+          JSON.stringify(group_by.map((code) => row.dimensions[code]?.code ?? null)),
+          row.metrics,
+        ]),
+      )
+    }
+    const [older, newer] = [await answerOf(before), await answerOf(imported.analytics)]
+    const told = new Map(
+      (await compare(question)).map(({ dimensions, metrics: of }) => [
+        JSON.stringify(group_by.map((code) => dimensions[code]?.code ?? null)),
+        of,
+      ]),
+    )
+    for (const key of new Set([...older.keys(), ...newer.keys()])) {
+      const [was, is, row] = [older.get(key), newer.get(key), told.get(key)]
+      // A group of one release alone has nothing in the other.
+      const differs = metrics.some((code) => (was?.[code] ?? 0) !== (is?.[code] ?? 0))
+      if (differs !== (row !== undefined))
+        t.fail(`${JSON.stringify(question)} ${key}: told ${row !== undefined}`)
+      for (const code of row === undefined ? [] : metrics) {
+        differences += 1
+        if ((row?.[code]?.old ?? 0) !== (was?.[code] ?? 0) || (row?.[code]?.new ?? 0) !== (is?.[code] ?? 0))
+          t.fail(`${JSON.stringify(question)} ${key} ${code}: ${JSON.stringify(row?.[code])}`)
+      }
+    }
+  }
+  t.ok(differences > 50, `${differences} differences`)
 })
 
 t.test(
