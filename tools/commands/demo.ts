@@ -31,7 +31,7 @@ export const command: Command = {
     'without-admissions': { type: 'boolean', help: 'Leave hospital admissions out.' },
     production: {
       type: 'boolean',
-      help: 'Outpatient production of every month, too; at the national scale 14 GB a month.',
+      help: 'Outpatient production of every month, too; at the national scale 13 GB a month.',
     },
     financing: { type: 'boolean', help: 'Health financing, too: FNS, SICONFI and SIOPS.' },
     seed: { type: 'string', value: 'N', help: 'Other seed, other numbers. Default 1.' },

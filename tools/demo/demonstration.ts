@@ -79,8 +79,7 @@ const SCALES = {
     services: 1_442_080,
     ufs: null,
     admissions: 0.0069,
-    // 8 million rows in São Paulo.
-    production: { rate: 0.18, partRows: 2_500_000 },
+    production: { rate: 0.18, rows: { SP: 8_000_000 }, partRows: 2_500_000 },
   },
 } as const
 const NEWEST = 202605

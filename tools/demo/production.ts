@@ -127,6 +127,8 @@ export interface ProductionContext {
   readonly chance: Chance
   /** Rows a month for each inhabitant of the state. */
   readonly rate: number
+  /** Rows a month of states that have another number of them. */
+  readonly rows?: Readonly<Record<string, number>>
   /** Rows of a file at most: a month of more comes in parts. */
   readonly partRows: number
 }
@@ -153,7 +155,7 @@ export function productionFiles(
     if (all[plan.place[index] ?? 0]?.uf === uf && !isClosed(plan, index, age)) facilities.push(index)
   if (facilities.length === 0) return []
   const inhabitants = towns.reduce((sum, { census }) => sum + (census ?? 0), 0)
-  const rows = Math.max(60, Math.round(inhabitants * rate))
+  const rows = context.rows?.[uf] ?? Math.max(60, Math.round(inhabitants * rate))
   const parts = Math.ceil(rows / partRows)
   const named = String(period).slice(2)
   const made = [Math.floor(period / 100) % 100, period % 100, 28] as const
