@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { SETTINGS } from '../src/settings.ts'
+import { ADMISSIONS } from '../tools/bench/admissions.ts'
 import { ANALYTICS } from '../tools/bench/analytics.ts'
 import { EXPLORER } from '../tools/bench/explorer.ts'
 import { FIRST_REQUESTS } from '../tools/bench/first-requests.ts'
@@ -70,7 +71,17 @@ t.test('commands and settings named in the text are there', async (t) => {
 })
 
 t.test('every scenario of the benchmark is a line of docs/performance.md', async (t) => {
-  const scenarios = [ROUTES, ANALYTICS, NEW_QUERIES, WIRE, FIRST_REQUESTS, OPERATIONS, EXPLORER, SETUP].flat()
+  const scenarios = [
+    ROUTES,
+    ANALYTICS,
+    ADMISSIONS,
+    NEW_QUERIES,
+    WIRE,
+    FIRST_REQUESTS,
+    OPERATIONS,
+    EXPLORER,
+    SETUP,
+  ].flat()
   const lines = [...textOf('docs/performance.md').matchAll(/^\| `([a-z][a-z-]*)` \|/gm)].map(
     ([, name]) => name,
   )

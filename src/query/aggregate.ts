@@ -100,6 +100,13 @@ export interface MetricPlan {
   readonly known: Known
 }
 
+/** Facilities that a pre-aggregate of the release names in any of its months, and those with beds in some months. */
+export interface FewFacilities {
+  readonly source: PreAggregateName
+  readonly periods: readonly number[]
+  readonly bedPeriods: readonly number[]
+}
+
 export interface AggregatePlan {
   /** Begins the names of its relations in a statement; '' for the rows of the query itself. */
   readonly name: string
@@ -117,6 +124,8 @@ export interface AggregatePlan {
   readonly spinePeriods: readonly number[]
   /** Period that names facilities. */
   readonly facilityPeriod: number | null
+  /** Those that its groups can be, where they are few; null: any. */
+  readonly fewFacilities: FewFacilities | null
   /** Months that the release has facilities of: admissions may be of others. */
   readonly facilityMonths: readonly number[]
   readonly referencePeriod: string | null
@@ -232,6 +241,7 @@ export function planAggregate(
       given?.spine ??
       asked.asked?.filter((period) => asked.held.includes(period)) ??
       newestOfAny(asked.held, scope.states, view, tables),
+    fewFacilities: null,
     facilityPeriod:
       periodsUsed.findLast((period) => facilityMonths.includes(period)) ?? latestPeriod(view, 'facilities'),
     facilityMonths,

@@ -13,15 +13,35 @@ import {
   sourceOf,
 } from '../model/pre-aggregates.ts'
 import type { ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
+import type { AggregatePlan, DatasetPlan, FewFacilities } from './aggregate.ts'
 import { mapPlans } from './query-plan.ts'
+import { listFewFacilities } from './resident-relations.ts'
 
 /** @returns the plan with the smallest source of each dataset */
 export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan =>
   mapPlans(plan, (own) => ({
     ...own,
     datasets: own.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
+    fewFacilities: fewFacilitiesOf(own, view),
   }))
+
+/** Admissions and beds are of some thousands of hospitals: to name those takes less than to look among all facilities of the country. */
+function fewFacilitiesOf({ datasets, base }: AggregatePlan, view: ReleaseView): FewFacilities | null {
+  const grouped = datasets.filter(({ keys }) => keys.includes('facility'))
+  // Groups of the month that is compared with are groups, too.
+  if (grouped.length === 0 || base !== null) return null
+  const holds = ({ source, periods, bedPeriods }: FewFacilities): boolean =>
+    grouped.every((own) => {
+      const known =
+        own.dataset === preAggregateOf(source).dataset
+          ? periods
+          : own.dataset === 'bed_capacity'
+            ? bedPeriods
+            : []
+      return own.periods.every((period) => known.includes(period))
+    })
+  return listFewFacilities(view).find(holds) ?? null
+}
 
 function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
   const [smallest] = PRE_AGGREGATE_NAMES.filter((name) => covers(name, plan, view)).sort(

@@ -27,8 +27,9 @@ import {
 import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { collectedPeriods, componentManifests, type ReleaseView } from '../release/view.ts'
+import { collectedPeriods, componentManifests, type ReleaseView, storedPeriods } from '../release/view.ts'
 import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, tableOfMonths, whole } from '../sql.ts'
+import type { FewFacilities } from './aggregate.ts'
 import { anyDeclaration } from './dialect/differences.ts'
 
 /** Year of each kind of population that metrics are made of; null where the release has none. */
@@ -94,6 +95,28 @@ export const membersOf = (code: DimensionCode, period: number | null = null): Sq
 const membersName = (code: DimensionCode, period: number | null = null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
 
+/** @returns the same of some facilities alone: name_rank is their order among themselves */
+export const fewFacilityMembers = (few: FewFacilities, period: number): Sql =>
+  resident(fewFacilitiesName(few, period), fewFacilitiesDefinition(few, period))
+const fewFacilitiesName = ({ source }: FewFacilities, period: number): string =>
+  `members facility ${period} of ${source}`
+
+/** More than the country has hospitals. */
+const FEW_FACILITIES = 20_000
+
+/** @returns pre-aggregates by facility that name few of them: no month has more rows; beds are of hospitals, too */
+export const listFewFacilities = (view: ReleaseView): FewFacilities[] =>
+  PRE_AGGREGATE_NAMES.filter((name) => {
+    const { dataset, keys } = preAggregateOf(name)
+    return isAddedUp(dataset) && keys.includes('facility')
+  }).flatMap((source) => {
+    const { analytics } = view
+    const periods = analytics.datasets[source]?.periods ?? []
+    const areFew = periods.every((period) => (rowsOf(analytics, source, period) ?? 0) <= FEW_FACILITIES)
+    const bedPeriods = storedPeriods(view, 'bed_capacity')
+    return periods.length > 0 && areFew ? [{ source, periods, bedPeriods }] : []
+  })
+
 /** @returns health region and macro-region of each municipality: code, and a column each; null where it has none */
 export const healthRegionsOfMunicipalities = (): Sql =>
   resident('health regions of municipalities', HEALTH_REGIONS_OF_MUNICIPALITIES)
@@ -156,6 +179,15 @@ const codeColumns = (dataset: MonthlyFacts): string[] =>
     const isStored = derivedFrom === undefined && datasets.includes(dataset)
     return code !== 'facility' && integer !== true && isStored ? [column] : []
   })
+
+function fewFacilitiesDefinition({ source, periods, bedPeriods }: FewFacilities, period: number): Sql {
+  const tables = [
+    ...periods.map((own) => table(source, own)),
+    ...bedPeriods.map((own) => table('bed_capacity', own)),
+  ]
+  const codes = tables.map((own) => sql`SELECT cnes_code FROM ${own}`)
+  return sql`SELECT *, CASE WHEN name IS NOT NULL THEN dense_rank() OVER (ORDER BY name COLLATE pt) END AS name_rank FROM (${membersDefinition('facility', period)}) AS named WHERE code IN (${join(codes, ' UNION ALL ')})`
+}
 
 function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
   const { member, order } = dimensionOf(code)
@@ -258,6 +290,9 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   // Questions about flows are about a year as often as about a month.
   const ofFlows = new Set(ADDED_UP_TABLES.flatMap((dataset) => collectedPeriods(view, dataset)))
   for (const period of [...ofFlows].sort((left, right) => right - left)) addPreAggregates(period, 'flows')
+  if (newest !== undefined)
+    for (const few of listFewFacilities(view))
+      add(fewFacilitiesName(few, newest), FEW_FACILITIES, fewFacilitiesDefinition(few, newest))
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
   // A few thousand rows a year.
   for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())

@@ -16,12 +16,13 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'
 import { awaitPreparation, endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
 import { EXPLORER } from './explorer.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
-import { makeFixture, makePair, openDirect } from './fixture.ts'
+import { makeAdmissions, makeFixture, makePair, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
 import { NEW_QUERIES } from './new-queries.ts'
 import { OPERATIONS } from './operations.ts'
@@ -34,6 +35,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...ROUTES,
   ...ANALYTICS,
   ...NEW_QUERIES,
+  ...ADMISSIONS,
   ...WIRE,
   ...FIRST_REQUESTS,
   ...OPERATIONS,
@@ -129,6 +131,8 @@ try {
         ? null
         : prepared(await startFrom(resolve(values.against), name, {}, releasesDir)),
     pair: once(() => makePair(work, fixture.scale, say)),
+    admissions: once(() => makeAdmissions(work, fixture, say)),
+    logOf,
     fixtureOf: (scale, periods) => makeFixture(work, scale, periods, say),
     walk: once(async () => walkFacilities(await ours())),
     row(row, runs) {

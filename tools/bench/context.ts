@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Server } from './children.ts'
-import type { Direct, Fixture, PairFixture } from './fixture.ts'
+import type { AdmissionsFixture, Direct, Fixture, PairFixture } from './fixture.ts'
 import { type Answer, ask, type GroupResult, groupOf, type Load, type Request } from './load.ts'
 
 /** One line of the table. */
@@ -45,6 +45,10 @@ export interface Bench {
   fixtureOf(scale: Fixture['scale'], periods: number): Promise<Fixture>
   /** Two releases, one in service. */
   pair(): Promise<PairFixture>
+  /** A year of admissions in one release. */
+  admissions(): Promise<AdmissionsFixture>
+  /** Where a server that was started here writes its log. */
+  logOf(name: string): string
   /** Every page of the facilities, once for all scenarios. */
   walk(): Promise<Walk>
   /** @param runs what the row was taken from, for the JSON file */

@@ -6,6 +6,7 @@
  */
 import {
   copyFileSync,
+  createWriteStream,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -15,11 +16,19 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { createViewStatements } from '../../src/engine/duckdb/views.ts'
 import { CATALOG_VERSION } from '../../src/model/metrics.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
+import { ADMISSION_COLUMNS, admissionChunks, admissionRows, admissionTables } from '../demo/admissions.ts'
+import { monthBefore } from '../demo/demonstration.ts'
+import { planFacilities } from '../demo/facilities.ts'
+import { listMunicipalities } from '../demo/geography.ts'
+import { type Chance, createChance } from '../demo/random.ts'
 import { run, runTool } from './children.ts'
 
 /** Raised when `import` writes something else for the same files, so that no fixture made before is used again. */
@@ -39,6 +48,12 @@ export interface Fixture {
 export interface PairFixture extends Fixture {
   /** Analytics release that is here and not in service: the month before. */
   readonly other: string
+}
+
+/** A month of the registry and a year of admissions in one release. */
+export interface AdmissionsFixture extends Fixture {
+  /** YYYY-MM, ascending. */
+  readonly months: readonly string[]
 }
 
 /** Makes a folder once: built beside its place and put there when it is whole. @returns what its note says */
@@ -115,6 +130,79 @@ export async function makePair(
     return { release, other }
   })
   return { scale, ...folders, ...note }
+}
+
+/** Procedures and diagnoses of a year of the country: of real ones, those that many hospitals have. */
+const PROCEDURES = Array.from(
+  { length: 1396 },
+  (_, index) =>
+    `${['03', '04', '05'][(index * 7) % 3]}${String(1 + ((index * 11) % 17)).padStart(2, '0')}${String(1 + (index % 9)).padStart(2, '0')}${String(index).padStart(4, '0')}`,
+)
+const DIAGNOSES = Array.from(
+  { length: 2045 },
+  (_, index) =>
+    `${String.fromCharCode(65 + (index % 26))}${String(Math.floor(index / 26)).padStart(2, '0')}0`,
+)
+
+/** @returns rows of one code each instead of the demonstration's ten; low numbers come oftener */
+function* withManyCodes(
+  rows: Iterable<Readonly<Record<string, string>>>,
+  chance: Chance,
+  period: number,
+): Generator<Readonly<Record<string, string>>> {
+  let number = 0
+  for (const row of rows) {
+    number += 1
+    const [procedure, diagnosis] = [chance(number, period), chance(number, period + 1)]
+    yield {
+      ...row,
+      PROC_REA: PROCEDURES[Math.floor(procedure ** 2.5 * PROCEDURES.length)] ?? '',
+      DIAG_PRINC: DIAGNOSES[Math.floor(diagnosis ** 2 * DIAGNOSES.length)] ?? '',
+    }
+  }
+}
+
+/** A year of admissions beside the month of the fixture, with as many procedures and diagnoses as the country has. */
+export async function makeAdmissions(
+  work: string,
+  month: Fixture,
+  say: (text: string) => void,
+): Promise<AdmissionsFixture> {
+  const { scale } = month
+  const months = Array.from({ length: 12 }, (_, age) => monthBefore(202605, 11 - age))
+  const folders = foldersOf(join(work, `${scale}-admissions-${CATALOG_VERSION}-${FIXTURE_VERSION}`))
+  const note = await makeOnce(folders.folder, async (draft) => {
+    say(`makes a year of admissions of the ${scale} demonstration (once)`)
+    const [data, releases] = [join(draft, 'data'), join(draft, 'releases')]
+    await linkReleases(month, draft, true)
+    const isSmall = scale === 'small'
+    const chance = createChance(1)
+    const all = listMunicipalities(chance)
+    const ufs = isSmall ? new Set(['RR', 'AC', 'AP']) : null
+    const plan = planFacilities(all, ufs, isSmall ? 4000 : 623_207, chance)
+    // 13.2 million records a year.
+    const context = { plan, all, chance, rate: isSmall ? 0.0004 : 0.0069 }
+    mkdirSync(data)
+    for (const [age, period] of months.toReversed().entries())
+      for (const { uf } of STATES) {
+        const { count, rows } = admissionRows(uf, period, age, context)
+        const chunks = admissionChunks(
+          ADMISSION_COLUMNS,
+          withManyCodes(rows, chance, period),
+          count,
+          [26, 5, 28],
+        )
+        const path = join(data, `RD${uf}${String(period).slice(2)}.dbf`)
+        if (count > 0) await pipeline(Readable.from(chunks), createWriteStream(path))
+      }
+    for (const [name, bytes] of admissionTables(202605)) writeFileSync(join(data, name), bytes)
+    const release = await importRelease([data], releases)
+    await runTool(['promote', release, '--force', 'benchmark'], { SUS_RELEASES_DIR: releases })
+    rmSync(data, { recursive: true })
+    return { release }
+  })
+  const named = months.map((period) => `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`)
+  return { scale, ...folders, ...note, months: named }
 }
 
 /**

@@ -5,7 +5,7 @@
 import { type DimensionCode, dimensionOf } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan } from '../../aggregate.ts'
-import { membersOf } from '../../resident-relations.ts'
+import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
 import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
 import { indexOf, isMeasured, keptConditions, orderSql, shownValues, valueSql } from './measured.ts'
@@ -144,7 +144,7 @@ export function orderOf(plan: AggregatePlan): OrderTerm[] {
 function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC', plan: AggregatePlan): OrderTerm[] {
   const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, isText: false }
   if (!isOrderedByName(code)) return [byCode]
-  const isText = code === 'facility'
+  const isText = code === 'facility' && plan.fewFacilities === null
   const value =
     code === carrierOf(plan)
       ? sql`valued.${ident(`rank_of_${code}`)}`
@@ -163,12 +163,18 @@ function memberName(code: DimensionCode): Sql {
 function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'chosen'): Sql {
   const { member, column } = dimensionOf(code)
   if (member === null) return EMPTY
-  const isFacility = member.dataset === 'facilities'
-  // A release of admissions alone names no facility.
-  const members =
-    isFacility && plan.facilityPeriod === null
-      ? TEXT('(SELECT CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS name WHERE false)')
-      : membersOf(code, isFacility ? plan.facilityPeriod : null)
+  const members = member.dataset === 'facilities' ? facilityMembers(plan) : membersOf(code)
   const alias = ident(`named_${code}`)
   return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
+}
+
+/** Names of facilities; a release of admissions alone has none. */
+function facilityMembers({ facilityPeriod, fewFacilities }: AggregatePlan): Sql {
+  if (facilityPeriod === null)
+    return TEXT(
+      '(SELECT CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS name, CAST(NULL AS BIGINT) AS name_rank WHERE false)',
+    )
+  return fewFacilities === null
+    ? membersOf('facility', facilityPeriod)
+    : fewFacilityMembers(fewFacilities, facilityPeriod)
 }

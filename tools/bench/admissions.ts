@@ -1,0 +1,186 @@
+/**
+ * Questions about a year of national admissions in one release, none of which was asked before: from tables in memory, from the files
+ * as just after a start, and compressed.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { awaitPreparation, type Server } from './children.ts'
+import { type Bench, inMs, median, report, type Scenario } from './context.ts'
+
+/** A grouped question answers cold within so many milliseconds. */
+const GOAL_MS = 60
+
+const OF_HOSPITALS = [
+  ['admissions', 'average_stay_days'],
+  ['days_of_stay', 'hospital_mortality_share'],
+  ['admissions_value', 'icu_days'],
+] as const
+const RATES = [['admissions_per_10k']] as const
+const STANDARDIZED = [['admissions_per_10k_standardized']] as const
+const OCCUPANCY = [['bed_occupancy_share'], ['bed_occupancy_share', 'bed_capacity_sus']] as const
+
+interface Shape {
+  readonly group_by: readonly string[]
+  /** Each is a question of its own. */
+  readonly metrics: readonly (readonly string[])[]
+  /** Beside the months. */
+  readonly filters?: readonly object[]
+  /** The newest month alone: beds are of that one. */
+  readonly isOfMonth?: boolean
+}
+const shape = (metrics: Shape['metrics'], group_by: string, more: Partial<Shape> = {}): Shape => ({
+  metrics,
+  group_by: group_by.split(' ').filter((code) => code !== ''),
+  ...more,
+})
+const within = (dimension: string, value: string): object => ({ dimension, operator: 'EQ', value })
+
+const SHAPES: readonly Shape[] = [
+  ...[
+    '',
+    'state',
+    'region',
+    'municipality',
+    'health_region',
+    'reference_period',
+    'state reference_period',
+    'health_region reference_period',
+    'procedure_group',
+    'procedure_subgroup',
+    'procedure_form',
+    'procedure',
+    'care_character',
+    'complexity financing_kind',
+    'state procedure_group',
+    'municipality procedure_group',
+    'facility',
+  ].map((groups) => shape(OF_HOSPITALS, groups)),
+  shape(OF_HOSPITALS, 'facility', { filters: [within('state', 'SP')] }),
+  shape(OF_HOSPITALS, 'facility reference_period', { filters: [within('state', 'MG')] }),
+  shape(OF_HOSPITALS, 'municipality', { filters: [within('procedure_group', '04')] }),
+  ...[
+    'residence_state',
+    'residence_municipality',
+    'residence_health_region',
+    'diagnosis_chapter',
+    'diagnosis_category',
+    'age_group',
+    'sex',
+    'age_group sex',
+    'residence_state diagnosis_chapter',
+    'residence_state age_group sex',
+    'diagnosis_chapter age_group',
+    'residence_municipality diagnosis_chapter',
+    'diagnosis_chapter reference_period',
+  ].map((groups) => shape(OF_HOSPITALS, groups)),
+  ...['residence_state', 'residence_municipality', 'residence_health_region', 'diagnosis_chapter'].flatMap(
+    (groups) => [shape(RATES, groups), shape(STANDARDIZED, groups)],
+  ),
+  ...['', 'state', 'health_region', 'municipality', 'facility'].map((groups) =>
+    shape(OCCUPANCY, groups, { isOfMonth: true }),
+  ),
+]
+
+interface Question {
+  readonly name: string
+  readonly body: string
+}
+
+/** Every question once. @param months of the release, ascending */
+function questionsOf(months: readonly string[]): Question[] {
+  return SHAPES.flatMap(({ group_by, metrics, filters = [], isOfMonth }) =>
+    metrics.map((codes) => ({
+      name: `${group_by.join(' × ') || 'everything'}${filters.length > 0 ? ', filtered' : ''}: ${codes.join(', ')}`,
+      body: JSON.stringify({
+        metrics: codes,
+        group_by,
+        filters: [
+          ...filters,
+          { dimension: 'reference_period', operator: 'IN', value: isOfMonth ? months.slice(-1) : months },
+        ],
+        limit: 10_000,
+      }),
+    })),
+  )
+}
+
+interface Timed {
+  readonly name: string
+  readonly ms: number
+  readonly rows: number
+  readonly bytes: number
+  /** What the server says that it spent. */
+  readonly timing: string
+}
+
+/** One client, one question after another. */
+async function timeQuestions(
+  server: Server,
+  questions: readonly Question[],
+  encoding: string,
+): Promise<Timed[]> {
+  const timed: Timed[] = []
+  for (const { name, body } of questions) {
+    const startedAt = performance.now()
+    const response = await fetch(`${server.address}/v1/analytics/query`, {
+      method: 'POST',
+      headers: { ...server.headers, 'content-type': 'application/json', 'accept-encoding': encoding },
+      body,
+    })
+    const text = await response.text()
+    const ms = performance.now() - startedAt
+    if (response.status !== 200) throw new Error(`${name} is ${response.status}: ${text.slice(0, 300)}`)
+    const { data } = JSON.parse(text) as { readonly data: readonly unknown[] }
+    if (data.length === 0) throw new Error(`${name} has no rows`)
+    const timing = response.headers.get('server-timing') ?? ''
+    timed.push({ name, ms, rows: data.length, bytes: text.length, timing })
+  }
+  return timed
+}
+
+/** What a first question of any kind costs a new process is not what is measured. */
+const FIRST: readonly Question[] = ['facilities_count', 'population_census'].map((metric) => ({
+  name: metric,
+  body: JSON.stringify({ metrics: [metric], group_by: ['state'] }),
+}))
+
+async function firstQuestions(bench: Bench): Promise<void> {
+  const fixture = await bench.admissions()
+  const folder = join(bench.folder, 'admissions')
+  mkdirSync(folder, { recursive: true })
+  for (const [mode, env, encoding] of [
+    ['from memory', {}, 'identity'],
+    ['from memory, gzip', {}, 'gzip'],
+    ['from files', { SUS_RESIDENT_BYTES: '0' }, 'identity'],
+  ] as const) {
+    const server = await bench.start(`admissions ${mode}`, env, fixture)
+    if (mode !== 'from files') await awaitPreparation(server, bench.logOf(server.name))
+    await timeQuestions(server, FIRST, encoding)
+    const timed = await timeQuestions(server, questionsOf(fixture.months), encoding)
+    await server.stop()
+    const slowest = [...timed].sort((left, right) => right.ms - left.ms)
+    const above = slowest.filter(({ ms }) => ms > GOAL_MS)
+    for (const { name, ms, rows, timing } of slowest.slice(0, 12))
+      bench.say(`  ${inMs(ms)} ${name}, ${rows} rows (${timing})`)
+    report(
+      bench,
+      {
+        scenario: `admissions: ${timed.length} questions about a year, ${mode}`,
+        ours: `median ${inMs(median(timed.map(({ ms }) => ms)))}, ${above.length} above ${GOAL_MS} ms`,
+        against: `slowest ${inMs(slowest[0]?.ms ?? 0)}: ${slowest[0]?.name}`,
+        value: above.length,
+      },
+      { atMost: 0, unit: ` above ${GOAL_MS} ms` },
+      timed,
+    )
+  }
+}
+
+export const ADMISSIONS: readonly Scenario[] = [
+  {
+    name: 'admissions',
+    what: 'Questions about a year of national admissions that were not asked before, from memory, compressed, and from files.',
+    isExtra: true,
+    run: firstQuestions,
+  },
+]
