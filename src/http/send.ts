@@ -143,7 +143,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     headers.push('content-type', type)
     if (isCompressed) headers.push('content-encoding', 'gzip')
     headers.push('content-length', String(bytes.length))
-    closeWhenStalled(response, bytes.length)
+    if (sending.method !== 'HEAD') closeWhenStalled(response, bytes.length)
     soon(bytes.length, () =>
       writeOrEnd(response, () => {
         response.writeHead(status, headers)
