@@ -11,7 +11,8 @@ import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const CELLS = cases(500, REGISTRY_METRICS.length)
+/** The first ring draws a cell of every third metric: what leads from a cell to its rows is one way for all. */
+const [CELLS, STEP] = cases([500, 1], [Math.ceil(REGISTRY_METRICS.length / 3), 3])
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
@@ -53,7 +54,9 @@ t.test(`${CELLS} cells`, async (t) => {
   const wrong: string[] = []
   let cells = 0
   for (let index = 0; cells < CELLS; index += 1) {
-    const code = REGISTRY_METRICS[index % REGISTRY_METRICS.length] as (typeof REGISTRY_METRICS)[number]
+    const code = REGISTRY_METRICS[
+      (index * STEP) % REGISTRY_METRICS.length
+    ] as (typeof REGISTRY_METRICS)[number]
     const cell = await drawCell(code)
     if (cell === null) continue
     cells += 1
