@@ -4,6 +4,8 @@
  *
  * esbuild is a package of development. Where it is absent, an installation goes on, with the dist/ that is there if one is
  * (an image copies it from a machine that built it); the build asked for by name fails.
+ *
+ * tools/test.js builds the tests in the same way: `forNode`.
  */
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,17 +18,9 @@ const { build } = await import('esbuild').catch((error) => {
   )
   process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
 })
-rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
-await build({
+/** How modules that Node.js runs are built. */
+export const forNode = {
   absWorkingDir: root,
-  entryPoints: {
-    cli: 'tools/cli.ts',
-    'workers/report': 'src/workers/report.ts',
-    'workers/release-check': 'src/workers/release-check.ts',
-    'workers/rows': 'src/workers/rows.ts',
-    'workers/decoder': 'src/workers/decoder.ts',
-  },
-  outdir: 'dist',
   bundle: true,
   splitting: true,
   // Native modules, and large packages that few starts need.
@@ -45,7 +39,14 @@ await build({
   sourcemap: 'linked',
   sourcesContent: false,
   logLevel: 'warning',
-})
+}
+/** The worker processes, beside what starts them: src/workers/entry.ts. */
+export const workers = Object.fromEntries(
+  ['report', 'release-check', 'rows', 'decoder'].map((name) => [`workers/${name}`, `src/workers/${name}.ts`]),
+)
+
+rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
+await build({ ...forNode, entryPoints: { cli: 'tools/cli.ts', ...workers }, outdir: 'dist' })
 await build({
   absWorkingDir: root,
   entryPoints: { browser: 'src/explorer/browser.tsx', styles: 'src/explorer/styles.css' },

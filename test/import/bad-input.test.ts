@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
+import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { ZipFile } from 'yazl'
 import { importPaths } from '../../src/import/import.ts'
@@ -209,7 +210,6 @@ t.test('a row with too few cells is set aside, and the rows after it keep their 
   const own = join(folder, 'own')
   const { rejected, cnes } = await importPaths([ibge, path], { releasesDir: own, maxRejected: 0.001 })
   t.equal(rejected.unreadable_missing_columns, 1)
-  const { DuckDBInstance } = await import('@duckdb/node-api')
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
   const rows = (
     await connection.runAndReadAll(

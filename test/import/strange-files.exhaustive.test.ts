@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { ZipFile } from 'yazl'
 import { ImportError } from '../../src/import/import-error.ts'
@@ -310,7 +311,6 @@ t.test('the published count of 2022', { skip: skipWithoutShared }, async (t) => 
     },
   )
   t.equal(made.population, 5570)
-  const { DuckDBInstance } = await import('@duckdb/node-api')
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
   const found = await connection.runAndReadAll(
     `SELECT DISTINCT reference_year, population_type FROM read_parquet('${releasesDir}/demography-*/population/*.parquet')`,

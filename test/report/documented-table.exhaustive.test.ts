@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { read, utils } from '@e965/xlsx'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
@@ -92,7 +93,6 @@ t.test('plain SQL over the files of the release has the same numbers', async (t)
     `read_parquet('${join(releasesDir, id, dataset, '**/*.parquet')}', hive_partitioning = true)`
   const cnes = result.cnes ?? ''
   const demography = result.demography ?? ''
-  const { DuckDBInstance } = await import('@duckdb/node-api')
   const connection = await (await DuckDBInstance.create()).connect()
   const plain = await connection.runAndReadAll(`
     WITH place AS (
