@@ -50,10 +50,28 @@ export interface TrinoSettings {
   readonly queue: number
 }
 
+/** Which engine adds up the facts of a statement, and why. */
+export interface EngineChoice {
+  readonly name: EngineName
+  /**
+   * only_engine: there is no other; no_facts: nothing is added up; all_facts: SUS_ENGINE=trino; many_rows, few_rows: auto, by
+   * SUS_TRINO_MIN_ROWS. What few_rows leaves to DuckDB goes to Trino all the same where it does not fit into the process.
+   */
+  readonly because: (typeof ENGINE_REASONS)[number]
+  /** Rows that the largest of its relations reads, pre-aggregates where they serve; null where there is no other engine. */
+  readonly rows: number | null
+  /** From so many on Trino adds them up; null where that does not decide. */
+  readonly min_rows: number | null
+}
+
+export const ENGINE_REASONS = ['only_engine', 'no_facts', 'all_facts', 'many_rows', 'few_rows'] as const
+
 /** An engine of other machines, beside that in the process. */
 export interface Distributed {
   /** auto: only what reads many rows goes there. */
   readonly mode: 'trino' | 'auto'
+  /** Nothing is asked or run: manifests say how many rows there are. */
+  choose(statement: Sql, release: ReleaseView): EngineChoice
   /** Asked anew after some seconds. @param release null: none is in service */
   status(release: ReleaseView | null): Promise<{ readonly up: boolean; readonly registered: boolean }>
   stats(): {

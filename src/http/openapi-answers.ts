@@ -2,6 +2,7 @@
  * What the custom routes answer: schemas of `data`, of what stands beside it, and of what they add to `meta`, by the name of the
  * response. Values only. A custom route that is new is described here; every other kind follows from its dataset.
  */
+import { ENGINE_REASONS, ENGINES } from '../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../keys/links.ts'
 import { CAUSES } from '../query/dialect/duckdb/records.ts'
 import { manifestSchema } from '../release/manifest.ts'
@@ -258,6 +259,19 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       ),
       rows_read: integer('Rows of all partitions read.'),
       estimated_rows: integer('Rows of the answer over all pages, at most.'),
+      engine: object(
+        {
+          name: { type: 'string', enum: [...ENGINES], description: 'The engine.' },
+          because: { type: 'string', enum: [...ENGINE_REASONS], description: 'Why: docs/analytics.md.' },
+          rows: orNull(
+            integer(
+              'Rows that its largest relation reads, of pre-aggregates where they serve; null: one engine.',
+            ),
+          ),
+          min_rows: orNull(integer('Trino adds up from so many rows on; null where that does not decide.')),
+        },
+        'What would add up the facts. The answer is the same on either.',
+      ),
     }),
     meta: 'AnalyticsExplainMeta',
   },

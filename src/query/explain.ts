@@ -1,11 +1,11 @@
 /**
- * What a query would do, without running it: its canonical form, its statement, what it reads, how many rows at most. Pure
- * but for the municipality codes of six digits, which the release widens.
+ * What a query would do, without running it: its canonical form, its statement, what it reads, how many rows at most, which
+ * engine adds them up. Pure but for the municipality codes of six digits, which the release widens.
  *
  * In: a query's body and a release. Out: JSON. Row counts come from the manifests: exact for what is read, an upper bound
  * for what is answered.
  */
-import type { JsonValue } from '../engine/types.ts'
+import type { EngineChoice, JsonValue } from '../engine/types.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { type DimensionCode, dimensionOf, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
@@ -17,7 +17,9 @@ import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
 import { allPeriods } from './periods.ts'
 import { parseQuery } from './request.ts'
-import { type AnswerParts, componentsOf, type PagedAnswer, prepareQuery } from './result.ts'
+import { type AnswerParts, componentsOf, type PagedAnswer, prepareQuery, printQuery } from './result.ts'
+
+const ONLY_ENGINE: EngineChoice = { name: 'duckdb', because: 'only_engine', rows: null, min_rows: null }
 
 /** @throws AppError as the query itself would */
 export async function explainQuery(
@@ -25,7 +27,9 @@ export async function explainQuery(
   parts: AnswerParts,
 ): Promise<{ data: JsonValue; meta: PagedAnswer['meta'] }> {
   const { view } = parts
-  const { plan, normalised } = await prepareQuery(parseQuery(body), parts)
+  const prepared = await prepareQuery(parseQuery(body), parts)
+  const { plan, normalised } = prepared
+  const engine = parts.engine.distributed?.choose(printQuery(prepared, view), view) ?? ONLY_ENGINE
   const { text, values } = print(printAggregate(plan), (dataset, period) =>
     period === null ? `"${dataset}"` : `"${dataset}__${period}"`,
   )
@@ -38,6 +42,7 @@ export async function explainQuery(
       reads,
       rows_read: reads.reduce((sum, { rows }) => sum + rows, 0),
       estimated_rows: [plan, ...plan.totals].reduce((sum, own) => sum + estimateRows(own, view), 0),
+      engine: { ...engine },
     },
     meta: {
       reference_period: plan.referencePeriod,

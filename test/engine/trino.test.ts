@@ -1,17 +1,22 @@
 /** The second engine without one at hand: how plans are printed for it, what its errors become, what goes on while it is gone. */
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createTrinoClient } from '../../src/engine/trino/client.ts'
-import { engineWith } from '../../src/engine/trino/connect.ts'
+import { connectTrino, engineWith } from '../../src/engine/trino/connect.ts'
 import { TrinoError, toAppError } from '../../src/engine/trino/errors.ts'
-import { createStatements, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
+import { createStatus } from '../../src/engine/trino/status.ts'
+import { createStatements, manifestsOf, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { printForTrino, readsOf, TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
+import { explainQuery } from '../../src/query/explain.ts'
 import { parseQuery } from '../../src/query/request.ts'
 import { answerQuery, prepareQuery, printQuery } from '../../src/query/result.ts'
 import { gathered, gatheredOf, sql, table } from '../../src/sql.ts'
-import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
+import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 import { trinoSettings } from '../fixtures/trino.ts'
 
 t.test('plans are printed in the SQL that Trino takes', async (t) => {
@@ -124,20 +129,27 @@ t.test('a coordinator that is no Trino, that redirects, or that sends elsewhere,
     if (mode === 'html') response.end('<html>')
     else if (mode === 'redirect') response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end()
     else if (mode === 'forbidden') response.writeHead(403).end()
+    else if (mode === 'unknown') response.writeHead(401).end()
     else if (mode === 'busy') response.writeHead(503).end()
     else answers['/elsewhere']?.(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const client = createTrinoClient({ url: `http://127.0.0.1:${port}`, user: 'me', authorization: 'Bearer x' })
-  for (mode of ['html', 'redirect', 'forbidden', 'elsewhere', 'busy']) {
+  const client = createTrinoClient({
+    url: `http://127.0.0.1:${port}`,
+    user: 'me',
+    authorization: () => 'Bearer x',
+  })
+  for (mode of ['html', 'redirect', 'forbidden', 'unknown', 'elsewhere', 'busy']) {
     seen = 0
     await t.rejects(
       async () => {
         for await (const rows of client.query('SELECT 1')) t.fail(String(rows))
       },
-      { code: 'engine_unavailable' },
+      mode === 'unknown'
+        ? { code: 'engine_unavailable', cause: { message: /SUS_TRINO_PASSWORD_FILE/ } }
+        : { code: 'engine_unavailable' },
       mode,
     )
     t.equal(seen >= (mode === 'busy' ? 4 : 1), true)
@@ -176,4 +188,100 @@ t.test('Trino is gone: aggregations end with 503, what is small goes on in auto'
     [{ n: 27 }],
     'lists have no such parts',
   )
+})
+
+t.test('what is known of Trino is told while it is slow to say more', async (t) => {
+  let isSlow = true
+  const held: (() => void)[] = []
+  const server = createServer((_request, response) => {
+    const answer = (): void => void response.end(JSON.stringify({ starting: false, coordinator: true }))
+    if (isSlow) held.push(answer)
+    else answer()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const client = createTrinoClient({ url: `http://127.0.0.1:${port}`, user: 'me', authorization: null })
+  const status = createStatus(client, 'sus', 20)
+  t.same(await status(null), { up: false, registered: false }, 'nothing is known yet')
+  while (held.length === 0) await wait(5)
+  t.same(await status(null), { up: false, registered: false })
+  t.equal(held.length, 1, 'it is asked once')
+  isSlow = false
+  held[0]?.()
+  while (!(await status(null)).up) await wait(5)
+  t.same(await status(null), { up: true, registered: false }, 'a late answer counts')
+})
+
+t.test('explain names the engine, and why', async (t) => {
+  const { releasesDir } = await makeSmallRelease()
+  const local = await makeEngine(releasesDir)
+  const parts = await openReleases(releasesDir)
+  t.teardown(async () => {
+    await parts.close()
+    await local.close()
+  })
+  const view = parts.store.current()
+  if (view === null) throw new Error('nothing is in service')
+  const explained = async (settings: Parameters<typeof engineWith>[1]) => {
+    const { data } = await explainQuery(
+      { metrics: ['bed_capacity_existing', 'beds_existing_per_100k'], group_by: ['state'] },
+      {
+        engine: engineWith(local, settings, TRINO_DIALECT, 5000),
+        view,
+        capabilities: CAPABILITIES,
+        language: 'en',
+      },
+    )
+    return (data as { engine: { name: string; because: string; rows: number; min_rows: number } }).engine
+  }
+  const gone = { url: 'http://127.0.0.1:9', shared: '' }
+  t.same(await explained(null), { name: 'duckdb', because: 'only_engine', rows: null, min_rows: null })
+  const all = await explained(trinoSettings(gone))
+  t.match(all, { name: 'trino', because: 'all_facts', min_rows: null })
+  const largest = Math.max(
+    ...manifestsOf(view).flatMap(({ files }) =>
+      files.filter(({ path }) => /^(beds_by_municipality|population)\//.test(path)).map(({ rows }) => rows),
+    ),
+  )
+  t.ok(all.rows > 0 && all.rows <= largest, `${all.rows} rows, of at most ${largest}`)
+  for (const [minRows, name, because] of [
+    [all.rows, 'trino', 'many_rows'],
+    [all.rows + 1, 'duckdb', 'few_rows'],
+  ] as const)
+    t.same(await explained(trinoSettings(gone, { mode: 'auto', minRows })), {
+      name,
+      because,
+      rows: all.rows,
+      min_rows: minRows,
+    })
+})
+
+t.test('a password or token is what its file says now', async (t) => {
+  const seen: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    response.end(JSON.stringify({ id: 'x', data: [[1]] }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const [passwordFile, tokenFile] = ['password', 'token'].map((name) => join(temporaryFolder('secret'), name))
+  const connect = (files: { passwordFile: string | null; tokenFile: string | null }) =>
+    connectTrino({ url: `http://127.0.0.1:${port}`, user: 'api', ...files })
+  const ask = async (client: ReturnType<typeof connect>): Promise<void> => {
+    for await (const rows of client.query('SELECT 1')) t.same(rows, [[1]])
+  }
+  t.throws(() => connect({ passwordFile: passwordFile ?? '', tokenFile: null }), { code: 'ENOENT' })
+  writeFileSync(passwordFile ?? '', 'correct horse\n')
+  await ask(connect({ passwordFile: passwordFile ?? '', tokenFile: null }))
+  writeFileSync(tokenFile ?? '', 'one\n')
+  const client = connect({ passwordFile: null, tokenFile: tokenFile ?? '' })
+  await ask(client)
+  writeFileSync(tokenFile ?? '', 'two\n')
+  await ask(client)
+  rmSync(tokenFile ?? '')
+  await t.rejects(ask(client), { code: 'engine_unavailable' })
+  const basic = `Basic ${Buffer.from('api:correct horse').toString('base64')}`
+  t.same(seen, [basic, 'Bearer one', 'Bearer two'])
 })

@@ -5,6 +5,7 @@ import { openClient } from '../fixtures/client.ts'
 import { COLUMNS } from '../fixtures/oracle.ts'
 import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { trinoOfTests } from '../fixtures/trino.ts'
 
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
@@ -43,6 +44,12 @@ t.test('an explanation says what the query reads and asks', async (t) => {
   t.equal(answer.data.reads[0].rows, rows)
   t.equal(answer.data.rows_read, rows + answer.data.reads[1].rows)
   t.ok(answer.data.estimated_rows >= asked.pagination.total_rows, 'an upper bound')
+  t.match(
+    answer.data.engine,
+    trinoOfTests === null
+      ? { name: 'duckdb', because: 'only_engine', rows: null, min_rows: null }
+      : { name: 'trino', because: 'all_facts', rows: Number, min_rows: null },
+  )
 })
 
 t.test('the bound holds', async (t) => {

@@ -434,11 +434,12 @@ t.test('production alone, without facilities and admissions', secondRing, async 
 t.test('a release without production: null with a note, and a dimension that is not loaded', async (t) => {
   const old = await openWithout(small, 'sia')
   t.teardown(() => old.close())
-  const { body } = await old.query({
+  const { status, body, text } = await old.query({
     metrics: ['outpatient_value_approved', 'admissions'],
     group_by: ['state'],
     filters: [stateIs('RR')],
   })
+  t.equal(status, 200, text)
   t.equal(body.data[0].metrics.outpatient_value_approved, null)
   t.type(body.data[0].metrics.admissions, 'number')
   t.ok(body.meta.notes.some((note: string) => /^outpatient_production .*not collected for/.test(note)))

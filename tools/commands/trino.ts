@@ -5,6 +5,7 @@
  */
 import { readdir } from 'node:fs/promises'
 import { connectTrino } from '../../src/engine/trino/connect.ts'
+import { TrinoError } from '../../src/engine/trino/errors.ts'
 import { checkRegistered, registerReleases, unregisterRelease } from '../../src/engine/trino/register.ts'
 import { AppError } from '../../src/errors.ts'
 import { type Manifest, RELEASE_ID } from '../../src/release/manifest.ts'
@@ -34,13 +35,20 @@ async function atTrino<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work
   } catch (error) {
-    const { cause } = error as Error
+    if (error instanceof TrinoError)
+      throw new TrinoUnusable(`Trino at ${readSettings().trinoUrl}: ${error.message}`)
     if (!(error instanceof AppError)) throw error
+    const { cause } = error
     throw new TrinoUnusable(
-      `Trino at ${readSettings().trinoUrl}: ${error.message}${cause instanceof Error ? ` (${deepest(cause).message})` : ''}`,
+      `Trino at ${readSettings().trinoUrl}: ${error.message}${cause instanceof Error ? ` (${reasonOf(deepest(cause))})` : ''}`,
     )
   }
 }
+/** A certificate that Node.js does not trust is what most often stands between two machines that are both there. */
+const reasonOf = (error: Error & { readonly code?: string }): string =>
+  /CERT|SIGNATURE/.test(error.code ?? '')
+    ? `${error.message}: NODE_EXTRA_CA_CERTS names a file with the authority that signed its certificate`
+    : error.message
 const deepest = (error: Error): Error => (error.cause instanceof Error ? deepest(error.cause) : error)
 
 /** Trino does not do what it was asked. The message is for the operator. */

@@ -1249,6 +1249,23 @@ export interface components {
                 rows_read: number;
                 /** @description Rows of the answer over all pages, at most. */
                 estimated_rows: number;
+                /** @description What would add up the facts. The answer is the same on either. */
+                engine: {
+                    /**
+                     * @description The engine.
+                     * @enum {string}
+                     */
+                    name: "duckdb" | "trino";
+                    /**
+                     * @description Why: docs/analytics.md.
+                     * @enum {string}
+                     */
+                    because: "only_engine" | "no_facts" | "all_facts" | "many_rows" | "few_rows";
+                    /** @description Rows that its largest relation reads, of pre-aggregates where they serve; null: one engine. */
+                    rows: number | null;
+                    /** @description Trino adds up from so many rows on; null where that does not decide. */
+                    min_rows: number | null;
+                };
             };
             meta: components["schemas"]["AnalyticsExplainMeta"];
         };

@@ -13,8 +13,8 @@ export interface TrinoAccess {
   /** Address of the coordinator, or of what stands before it. */
   readonly url: string
   readonly user: string
-  /** Value of the Authorization header; null: nobody is asked. */
-  readonly authorization: string | null
+  /** Gives the value of the Authorization header, which may be another one with each statement; null: nobody is asked. */
+  readonly authorization: (() => string) | null
 }
 
 export interface TrinoClient {
@@ -23,7 +23,7 @@ export interface TrinoClient {
    * @throws TrinoError; AppError 'engine_unavailable' where nobody answers
    */
   query(statement: string, options?: QueryOptions): AsyncGenerator<(readonly JsonValue[])[], void, void>
-  /** Is a coordinator there that takes statements? It is asked, for a second. */
+  /** Is a coordinator there that has started? It is asked, for some seconds. */
   isUp(): Promise<boolean>
 }
 
@@ -46,18 +46,26 @@ const MAY_RETRY = new Set([429, 502, 503, 504])
 /** Bytes of a page: a larger one would hold up this process while it is parsed. */
 const PAGE = 'targetResultSize=1MB'
 const CANCEL_MS = 5000
-const PROBE_MS = 1000
+const PROBE_MS = 10_000
 /** A coordinator that says nothing for so long is gone: it answers within a second where there are no rows yet. */
 const SILENCE_MS = 20_000
 
+/** What an operator may change, in the log and in what commands print. */
+const meaningOf = (status: number): string =>
+  status === 401
+    ? 'status 401: it knows no such user with this password or token: SUS_TRINO_USER, SUS_TRINO_PASSWORD_FILE, SUS_TRINO_TOKEN_FILE'
+    : status === 403
+      ? 'status 403: it refuses this user, or takes passwords and tokens over https alone: SUS_TRINO_URL, SUS_TRINO_USER'
+      : `status ${status}`
+
 export function createTrinoClient({ url, user, authorization }: TrinoAccess): TrinoClient {
   const { origin } = new URL(url)
-  const headers: Record<string, string> = {
+  const headers = (): Record<string, string> => ({
     'X-Trino-User': user,
     'X-Trino-Source': 'sus-data',
     'X-Trino-Time-Zone': 'UTC',
-    ...(authorization === null ? {} : { Authorization: authorization }),
-  }
+    ...(authorization === null ? {} : { Authorization: authorization() }),
+  })
 
   const ask = async (
     address: string,
@@ -70,7 +78,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
     try {
       return await fetch(address, {
         ...init,
-        headers: { ...headers, ...init.headers },
+        headers: { ...headers(), ...init.headers },
         redirect: 'error',
         signal: signal === undefined ? silence : AbortSignal.any([signal, silence]),
       })
@@ -88,7 +96,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
         await wait(delay)
         continue
       }
-      if (!response.ok) throw unavailable(new Error(`status ${response.status}`))
+      if (!response.ok) throw unavailable(new Error(meaningOf(response.status)))
       try {
         return (await response.json()) as Page
       } catch (error) {
@@ -135,7 +143,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
     async isUp() {
       try {
         const response = await fetch(new URL('/v1/info', origin), {
-          headers,
+          headers: headers(),
           redirect: 'error',
           signal: AbortSignal.timeout(PROBE_MS),
         })

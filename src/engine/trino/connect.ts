@@ -1,6 +1,6 @@
 /**
- * Settings → a client, and an engine that uses it: once for the server, for the report worker and for commands. Passwords are read from
- * their files here and stand nowhere else.
+ * Settings → a client, and an engine that uses it: once for the server, for the report worker and for commands. Passwords and tokens
+ * stand in their files alone, and are read anew for each request to Trino: tokens end, and whoever renews them needs no restart.
  */
 import { readFileSync } from 'node:fs'
 import type { DuckDbEngine } from '../duckdb/engine.ts'
@@ -18,10 +18,12 @@ export function connectTrino({
   const secret = (file: string): string => readFileSync(file, 'utf8').trim()
   const authorization =
     tokenFile !== null
-      ? `Bearer ${secret(tokenFile)}`
+      ? () => `Bearer ${secret(tokenFile)}`
       : passwordFile !== null
-        ? `Basic ${Buffer.from(`${user}:${secret(passwordFile)}`).toString('base64')}`
+        ? () => `Basic ${Buffer.from(`${user}:${secret(passwordFile)}`).toString('base64')}`
         : null
+  // A file that is not there is said now.
+  authorization?.()
   return createTrinoClient({ url, user, authorization })
 }
 

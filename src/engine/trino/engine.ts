@@ -11,8 +11,10 @@ import type { DuckDbEngine, GatheredOptions } from '../duckdb/engine.ts'
 import { createGatheredRows, type Gathered, type GatheredRows } from '../duckdb/gathered-rows.ts'
 import type { Engine, Row, RunOptions } from '../types.ts'
 import type { TrinoClient } from './client.ts'
-import { clientLeft, toAppError } from './errors.ts'
-import { manifestsOf, rowsRead, schemaOf, tablesOf, tablesStatement, trinoRelation } from './tables.ts'
+import { clientLeft, notRegistered, toAppError } from './errors.ts'
+import { isRegistered } from './register.ts'
+import { createStatus } from './status.ts'
+import { rowsRead, trinoRelation } from './tables.ts'
 
 /** How a plan's relations are said to Trino: query/dialect/trino.ts. */
 export interface TrinoDialect {
@@ -36,28 +38,22 @@ export interface TrinoOptions {
   readonly queue: number
 }
 
-/** What is known of Trino is asked anew after so long. */
-const STATUS_MS = 5000
-/** A coordinator without workers has statements wait for minutes: it takes none. */
-const ASK_MS = 3000
-
 export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   const { client, dialect, catalog, mode, minRows, rowsMax } = options
   // Owners take turns, as with DuckDB's connections; one place more than may run, which is left to light statements.
   const shared = shareConnections([...new Array(options.concurrency + 1).keys()], options.queue)
+  /** Releases that were found whole in Trino: one that is half registered would give too little. */
+  const whole = new Set<string>()
   const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
 
-  /** Parts of a statement that Trino runs, each once. */
-  const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] => {
-    const parts = new Map(gatheredOf(statement).map((part) => [part.name, part]))
-    return [...parts.values()].filter((part) => {
-      if (isAll) return true
-      const reads = dialect.readsOf(part.definition)
-      return (
-        reads.reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0) >= minRows
-      )
-    })
-  }
+  /** Rows that a part reads, as the manifests say. */
+  const rowsOf = (part: GatheredPart, release: ReleaseView): number =>
+    dialect
+      .readsOf(part.definition)
+      .reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0)
+  /** Parts of a statement that Trino runs. */
+  const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] =>
+    partsOf(statement).filter((part) => isAll || rowsOf(part, release) >= minRows)
   const gather = async (
     parts: readonly GatheredPart[],
     release: ReleaseView,
@@ -88,6 +84,9 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     }
     try {
       if (signal?.aborted === true) throw clientLeft()
+      if (!whole.has(release.id) && !(await isRegistered(release, client, catalog, ending.signal)))
+        throw notRegistered()
+      whole.add(release.id)
       const fetched = await Promise.all(
         parts.map((part) =>
           fetchRows(part).catch((error: unknown) => {
@@ -101,6 +100,8 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
       return new Map(fetched)
     } catch (error) {
       const own = isTimedOut ? new AppError('query_timeout', { cause: error }) : toAppError(error)
+      // Whatever it was that is not there may have been the release.
+      if (own.code === 'engine_unavailable') whole.delete(release.id)
       if (signal?.aborted !== true) counts.failed[own.code] = (counts.failed[own.code] ?? 0) + 1
       throw own
     } finally {
@@ -131,23 +132,6 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     error instanceof AppError &&
     error.code === 'query_too_large' &&
     gatheredOf(statement).length > 0
-
-  let known: { readonly at: number; readonly id: string | null; readonly status: Promise<Status> } | null =
-    null
-  type Status = { readonly up: boolean; readonly registered: boolean }
-  const askStatus = async (release: ReleaseView | null): Promise<Status> => {
-    if (!(await client.isUp())) return { up: false, registered: false }
-    if (release === null) return { up: true, registered: false }
-    try {
-      const tables = await registeredTables(client, catalog, AbortSignal.timeout(ASK_MS))
-      const registered = manifestsOf(release).every(
-        (manifest) => (tables.get(schemaOf(manifest.release_id)) ?? 0) >= tablesOf(manifest).length,
-      )
-      return { up: true, registered }
-    } catch {
-      return { up: false, registered: false }
-    }
-  }
 
   return {
     ...local,
@@ -184,28 +168,25 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     },
     distributed: {
       mode,
-      status(release) {
-        const id = release?.id ?? null
-        if (known === null || known.id !== id || Date.now() - known.at > STATUS_MS)
-          known = { at: Date.now(), id, status: askStatus(release) }
-        return known.status
+      choose(statement, release) {
+        const rows = Math.max(0, ...partsOf(statement).map((part) => rowsOf(part, release)))
+        if (gatheredOf(statement).length === 0)
+          return { name: 'duckdb', because: 'no_facts', rows, min_rows: null }
+        if (mode === 'trino') return { name: 'trino', because: 'all_facts', rows, min_rows: null }
+        return rows >= minRows
+          ? { name: 'trino', because: 'many_rows', rows, min_rows: minRows }
+          : { name: 'duckdb', because: 'few_rows', rows, min_rows: minRows }
       },
+      status: createStatus(client, catalog),
       stats: () => ({ running: shared.running(), waiting: shared.waiting(), ...counts }),
     },
   }
 }
 
-/** @returns schemas of the catalog, and how many tables each has; @throws as the client does */
-export async function registeredTables(
-  client: TrinoClient,
-  catalog: string,
-  signal?: AbortSignal,
-): Promise<Map<string, number>> {
-  const tables = new Map<string, number>()
-  for await (const page of client.query(tablesStatement(catalog), signal === undefined ? {} : { signal }))
-    for (const [schema, count] of page) tables.set(String(schema), Number(count))
-  return tables
-}
+/** Parts of a statement that Trino may run, each once. */
+const partsOf = (statement: Sql): GatheredPart[] => [
+  ...new Map(gatheredOf(statement).map((part) => [part.name, part])).values(),
+]
 
 const tooManyRows = (rowsMax: number): AppError =>
   new AppError('query_too_large', {

@@ -81,6 +81,16 @@ export const unavailable = (cause: unknown, detail?: Text): AppError =>
     ...(detail === undefined ? {} : { detail }),
   })
 
+/** @param cause what a statement ended with, where one was tried */
+export const notRegistered = (cause?: unknown): AppError =>
+  unavailable(
+    cause,
+    both(
+      'A versão de dados não está registrada no Trino; o operador a registra com sus-data trino register.',
+      'The release is not registered with Trino; the operator registers it with sus-data trino register.',
+    ),
+  )
+
 export const clientLeft = (cause?: unknown): AppError =>
   new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })
 
@@ -89,14 +99,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (!(error instanceof TrinoError)) return new AppError('internal', { cause: error })
   const code = CODES[error.errorName] ?? 'internal'
-  if (NOT_REGISTERED.has(error.errorName))
-    return unavailable(
-      error,
-      both(
-        'A versão de dados não está registrada no Trino; o operador a registra com sus-data trino register.',
-        'The release is not registered with Trino; the operator registers it with sus-data trino register.',
-      ),
-    )
+  if (NOT_REGISTERED.has(error.errorName)) return notRegistered(error)
   if (code === 'query_too_large')
     return new AppError(code, {
       cause: error,

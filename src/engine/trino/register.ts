@@ -2,10 +2,21 @@
  * Makes a release's tables in Trino, drops them, and compares what Trino reads with the manifests. In: manifests and a client.
  * Out: what was done, and what differs. Doing it twice changes nothing.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '../../release/manifest.ts'
+import type { ReleaseView } from '../../release/view.ts'
 import type { TrinoClient } from './client.ts'
-import { registeredTables } from './engine.ts'
-import { createStatements, dropStatement, filesStatement, schemaOf, tablesOf } from './tables.ts'
+import { TrinoError } from './errors.ts'
+import {
+  createStatements,
+  dropStatement,
+  filesStatement,
+  manifestsOf,
+  schemaOf,
+  schemasStatement,
+  tablesOf,
+  wholeStatement,
+} from './tables.ts'
 
 export interface TrinoPlace {
   readonly client: TrinoClient
@@ -25,13 +36,40 @@ const runAll = async (tasks: readonly (() => Promise<void>)[]): Promise<void> =>
   await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
 
-const rowsOf = async (client: TrinoClient, statement: string): Promise<(readonly unknown[])[]> => {
+const rowsOf = async (
+  client: TrinoClient,
+  statement: string,
+  signal?: AbortSignal,
+): Promise<(readonly unknown[])[]> => {
   const rows: (readonly unknown[])[] = []
-  for await (const page of client.query(statement)) rows.push(...page)
+  for await (const page of client.query(statement, signal === undefined ? {} : { signal })) rows.push(...page)
   return rows
 }
 
-/** @param manifests a release's and those of what it joins @returns how many tables there are @throws as the client does */
+/** Waits before a table is made once more. */
+const AGAIN_MS = [100, 300, 1000]
+
+/**
+ * Two that register a release at once get in each other's way: the metastore refuses a table or a month that the other has
+ * just made, and takes back what belonged to the refused statement. Once more, it is found there, or made.
+ */
+async function insist(work: () => Promise<unknown>): Promise<void> {
+  for (const delay of AGAIN_MS)
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!(error instanceof TrinoError)) throw error
+      // Not at the same time as the other again.
+      await wait(delay * (1 + Math.random()))
+    }
+  await work()
+}
+
+/**
+ * @param manifests a release's and those of what it joins; it may be registered already, or by another process at this moment
+ * @returns how many tables there are @throws as the client does
+ */
 export async function registerReleases(
   manifests: readonly Manifest[],
   { client, catalog, location }: TrinoPlace,
@@ -39,15 +77,40 @@ export async function registerReleases(
   const tasks: (() => Promise<void>)[] = []
   for (const manifest of manifests) {
     const { schema, tables } = createStatements(manifest, catalog, location)
-    await rowsOf(client, schema)
+    await insist(() => rowsOf(client, schema))
     for (const { create, synchronise } of tables)
-      tasks.push(async () => {
-        await rowsOf(client, create)
-        if (synchronise !== null) await rowsOf(client, synchronise)
-      })
+      tasks.push(() =>
+        insist(async () => {
+          await rowsOf(client, create)
+          if (synchronise !== null) await rowsOf(client, synchronise)
+        }),
+      )
   }
   await runAll(tasks)
+  for (const { release_id } of manifests)
+    await insist(() => rowsOf(client, wholeStatement(release_id, catalog)))
   return tasks.length
+}
+
+/** @returns schemas of the catalog that have tables, and whether all of a release is in each; @throws as the client does */
+export async function registeredSchemas(
+  client: TrinoClient,
+  catalog: string,
+  signal?: AbortSignal,
+): Promise<Map<string, boolean>> {
+  const rows = await rowsOf(client, schemasStatement(catalog), signal)
+  return new Map(rows.map(([schema, isWhole]) => [String(schema), isWhole === true]))
+}
+
+/** @returns whether the releases that a release's statements read are whole in Trino; @throws as the client does */
+export async function isRegistered(
+  release: ReleaseView,
+  client: TrinoClient,
+  catalog: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const schemas = await registeredSchemas(client, catalog, signal)
+  return manifestsOf(release).every(({ release_id }) => schemas.get(schemaOf(release_id)) === true)
 }
 
 /** @returns whether there was anything to drop */
@@ -55,7 +118,7 @@ export async function unregisterRelease(
   releaseId: string,
   { client, catalog }: Pick<TrinoPlace, 'client' | 'catalog'>,
 ): Promise<boolean> {
-  const known = (await registeredTables(client, catalog)).has(schemaOf(releaseId))
+  const known = (await registeredSchemas(client, catalog)).has(schemaOf(releaseId))
   if (known) await rowsOf(client, dropStatement(releaseId, catalog))
   return known
 }
@@ -69,9 +132,8 @@ export async function checkRegistered(
   { client, catalog }: Pick<TrinoPlace, 'client' | 'catalog'>,
 ): Promise<string[]> {
   const problems: string[] = []
-  if (tablesOf(manifest).length === 0) return problems
-  if (!(await registeredTables(client, catalog)).has(schemaOf(manifest.release_id)))
-    return ['is not registered']
+  const isWhole = (await registeredSchemas(client, catalog)).get(schemaOf(manifest.release_id))
+  if (isWhole !== true) return [isWhole === undefined ? 'is not registered' : 'is not registered to its end']
   const checkTable = async (table: string): Promise<void> => {
     const expected = manifest.files
       // A file without rows has none to show.

@@ -144,9 +144,17 @@ export function createStatements(
 export const dropStatement = (releaseId: string, catalog: string): string =>
   `DROP SCHEMA IF EXISTS ${quote(catalog)}.${quote(schemaOf(releaseId))} CASCADE`
 
-/** @returns schemas and how many tables each has; one column each */
-export const tablesStatement = (catalog: string): string =>
-  `SELECT table_schema, count(*) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
+/**
+ * A view that a release's schema has once all its tables and all their months are there. A table whose months nobody has added yet
+ * would be read as if there were none.
+ */
+const WHOLE = 'registered'
+export const wholeStatement = (releaseId: string, catalog: string): string =>
+  `CREATE OR REPLACE VIEW ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(WHOLE)} SECURITY INVOKER AS SELECT true AS is_whole`
+
+/** @returns schemas that have tables, and whether each is whole; one column each */
+export const schemasStatement = (catalog: string): string =>
+  `SELECT table_schema, bool_or(table_name = ${quoteText(WHOLE)}) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
 
 /** @returns path, bytes and rows of each file that a table has */
 export const filesStatement = (releaseId: string, catalog: string, table: string): string =>

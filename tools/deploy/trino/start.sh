@@ -15,9 +15,11 @@
 #   TRINO_MEMORY           heap of this node (2G); a query may use 60 percent of it
 #   TRINO_COORDINATOR_WORKS  true: the coordinator works, too, as on a single machine (false)
 #   TRINO_SECRET           shared by the nodes, where TRINO_HOST is not this machine alone
+#   TRINO_ETC              a folder of settings of your own: its config.properties is added to that of this script, its other
+#                          files (catalog/sus.properties, password-authenticator.properties) take the place of those written here
 #
-# There is no TLS and nobody is asked who they are: bind it to addresses that only the API servers and the nodes reach, or put
-# what docs/trino.md names in front.
+# Without TRINO_ETC there is no TLS and nobody is asked who they are: bind it to addresses that only the API servers and the nodes
+# reach. docs/trino.md has settings for TLS, passwords, tokens and object storage.
 set -u
 role=${1:?coordinator or worker}
 folder=${2:?a folder for this node}
@@ -100,6 +102,12 @@ hive.security=allow-all
 hive.parquet.use-column-names=true
 hive.non-managed-table-writes-enabled=false
 CATALOG
+
+if [ -n "${TRINO_ETC:-}" ]; then
+  own=$(mktemp)
+  cat "$etc/config.properties" "$TRINO_ETC/config.properties" >"$own" 2>/dev/null
+  cp -R "$TRINO_ETC/." "$etc/" && mv "$own" "$etc/config.properties" || exit 1
+fi
 
 export JAVA_HOME=$home/java-home
 export PATH=$JAVA_HOME/bin:$PATH
