@@ -35,13 +35,9 @@ async function atTrino<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work
   } catch (error) {
-    if (error instanceof TrinoError)
-      throw new TrinoUnusable(`Trino at ${readSettings().trinoUrl}: ${error.message}`)
-    if (!(error instanceof AppError)) throw error
-    const { cause } = error
-    throw new TrinoUnusable(
-      `Trino at ${readSettings().trinoUrl}: ${error.message}${cause instanceof Error ? ` (${reasonOf(deepest(cause))})` : ''}`,
-    )
+    if (!(error instanceof AppError || error instanceof TrinoError)) throw error
+    // What clients are told is of no use to whoever may change it.
+    throw new TrinoUnusable(`Trino at ${readSettings().trinoUrl}: ${reasonOf(deepest(error))}`)
   }
 }
 /** A certificate that Node.js does not trust is what most often stands between two machines that are both there. */
