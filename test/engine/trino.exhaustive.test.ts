@@ -103,6 +103,7 @@ if (withoutTrino !== false) {
       (error: { code: number; stdout: string; stderr: string }) => error,
     )
 
+  const place = { client: cluster.client, catalog: 'sus', location: 'local:///releases' }
   /** What is known of Trino follows it after some seconds, on a busy machine later. */
   const eventually = async (isSo: () => Promise<boolean>): Promise<boolean> => {
     for (let tries = 0; tries < 300; tries += 1) {
@@ -124,15 +125,11 @@ if (withoutTrino !== false) {
 
   t.test('a release that two register at once is registered', async (t) => {
     await shareRelease(cluster, view, releasesDir)
-    const place = { client: cluster.client, catalog: 'sus', location: 'local:///releases' }
-    const manifests = manifestsOf(view)
-    for (let times = 0; times < 2; times += 1) {
-      for (const { release_id } of manifests) t.ok(await unregisterRelease(release_id, place))
-      await Promise.all([registerReleases(manifests, place), registerReleases(manifests, place)])
-      for (const manifest of manifests)
-        t.same(await checkRegistered(manifest, place), [], manifest.release_id)
-    }
-    for (const { release_id } of manifests) t.ok(await unregisterRelease(release_id, place))
+    // That which joins the others has most tables: three times of three, one of the two failed before each tried again.
+    t.ok(await unregisterRelease(view.id, place))
+    await Promise.all([registerReleases([view.analytics], place), registerReleases([view.analytics], place)])
+    t.same(await checkRegistered(view.analytics, place), [])
+    for (const { release_id } of manifestsOf(view)) t.ok(await unregisterRelease(release_id, place))
   })
 
   t.test('register, check, unregister: twice is once', async (t) => {
@@ -175,9 +172,9 @@ if (withoutTrino !== false) {
       code: 'engine_unavailable',
       detail: { en: /sus-data trino register/ },
     })
-    t.match(await cli('trino', 'check'), { code: 1, stdout: /is not registered to its end/ })
-    t.match(await cli('trino', 'register'), { code: 0 })
-    t.match(await cli('trino', 'check'), { code: 0 })
+    t.same(await checkRegistered(view.analytics, place), ['is not registered to its end'])
+    await registerReleases([view.analytics], place)
+    t.same(await checkRegistered(view.analytics, place), [])
     t.same(await ask(half, QUESTIONS[0] as object), expected[0])
   })
 
