@@ -131,7 +131,6 @@ async function timeQuestions(
     const ms = performance.now() - startedAt
     if (response.status !== 200) throw new Error(`${name} is ${response.status}: ${text.slice(0, 300)}`)
     const { data } = JSON.parse(text) as { readonly data: readonly unknown[] }
-    if (data.length === 0) throw new Error(`${name} has no rows`)
     const timing = response.headers.get('server-timing') ?? ''
     timed.push({ name, ms, rows: data.length, bytes: text.length, timing })
   }
