@@ -259,10 +259,9 @@ t.test('packages stay in their folders', async (t) => {
 })
 
 t.test('only settings.ts reads the environment', async (t) => {
-  // The build may start as an install script, the benchmark starts servers, and tests are processes: they look at what npm or the
-  // shell set.
+  // The build may start as an install script, and the benchmark starts servers: both look at what npm or the shell set.
   const tools = listFiles(join(root, 'tools'), (path) =>
-    ['tools/bench', 'tools/build.js', 'tools/test.js'].includes(path),
+    ['tools/bench', 'tools/build.js'].includes(path),
   ).map((file) => slashed(relative(root, file)))
   const readers = [
     ...sources

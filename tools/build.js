@@ -5,7 +5,7 @@
  * esbuild is a package of development. Where it is absent, an installation goes on, with the dist/ that is there if one is
  * (an image copies it from a machine that built it); the build asked for by name fails.
  *
- * tools/test.js builds the tests in the same way: `forNode`.
+ * tools/build-tests.js builds the tests in the same way: `forNode`.
  */
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -40,13 +40,18 @@ export const forNode = {
   sourcesContent: false,
   logLevel: 'warning',
 }
-/** The worker processes, beside what starts them: src/workers/entry.ts. */
-export const workers = Object.fromEntries(
-  ['report', 'release-check', 'rows', 'decoder'].map((name) => [`workers/${name}`, `src/workers/${name}.ts`]),
-)
-
 rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
-await build({ ...forNode, entryPoints: { cli: 'tools/cli.ts', ...workers }, outdir: 'dist' })
+await build({
+  ...forNode,
+  entryPoints: {
+    cli: 'tools/cli.ts',
+    'workers/report': 'src/workers/report.ts',
+    'workers/release-check': 'src/workers/release-check.ts',
+    'workers/rows': 'src/workers/rows.ts',
+    'workers/decoder': 'src/workers/decoder.ts',
+  },
+  outdir: 'dist',
+})
 await build({
   absWorkingDir: root,
   entryPoints: { browser: 'src/explorer/browser.tsx', styles: 'src/explorer/styles.css' },

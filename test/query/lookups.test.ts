@@ -183,6 +183,27 @@ t.test('records that some statements have read are held in memory, the same to t
   }
 })
 
+t.test('a month that does not fit the bound is read from its file', async (t) => {
+  const own = await openReleases(small.releasesDir, 2, 2 ** 20)
+  t.teardown(own.close)
+  const release = own.store.current() as ReleaseView
+  const lookups = createLookups(own.engine, { waitingMax: 1000 })
+  const find = (cnes_code: string) => lookups.find(release, 'facilities', { cnes_code }, 202605)
+  const codes = (await column('facilities', 'cnes_code', 12)) as string[]
+  for (const code of codes) await find(code)
+  await own.engine.warm(release)
+  for (const cnes_code of codes)
+    t.same(await find(cnes_code), await alone('facilities', { cnes_code }, 202605))
+  const file = join(
+    small.releasesDir,
+    small.result.cnes ?? '',
+    'facilities/reference_period=202605/part-0.parquet',
+  )
+  renameSync(file, `${file}.away`)
+  t.teardown(() => renameSync(`${file}.away`, file))
+  await t.rejects(find(codes[0] ?? ''), { code: 'internal' })
+})
+
 t.test('errors', async (t) => {
   const [first = '', second = '', third = ''] = await column('facilities', 'cnes_code', 3)
   const failing = (code: 'internal' | 'query_timeout', statements: number) =>

@@ -112,20 +112,22 @@ export function createResidentTables(
       const bytes = await grown()
       return held + bytes > bytesMax || before + bytes > totalBytesMax
     }
-    for (let first = 0; first < rows; first += GROUP_ROWS) {
-      if (isStopped) return
-      await loader.run(
-        `INSERT INTO ${table} ${columns} FROM (${select}) WHERE file_row_number BETWEEN ${first} AND ${first + GROUP_ROWS - 1}`,
-      )
-      await loader.run(`CHECKPOINT ${quote(database)}`)
-      if (await isTooLarge()) {
-        await loader.run(`DROP TABLE ${table}`)
-        return
+    try {
+      for (let first = 0; first < rows; first += GROUP_ROWS) {
+        if (isStopped) return
+        await loader.run(
+          `INSERT INTO ${table} ${columns} FROM (${select}) WHERE file_row_number BETWEEN ${first} AND ${first + GROUP_ROWS - 1}`,
+        )
+        await loader.run(`CHECKPOINT ${quote(database)}`)
+        if (await isTooLarge()) return
       }
+      await loader.run(`CREATE INDEX index_${loaded} ON ${table} (${quote(key)})`)
+      held += await grown()
+      if (!isStopped) tables.set(name, table)
+    } finally {
+      // What is not whole takes no memory.
+      if (!tables.has(name)) await loader.run(`DROP TABLE ${table}`)
     }
-    await loader.run(`CREATE INDEX index_${loaded} ON ${table} (${quote(key)})`)
-    held += await grown()
-    if (!isStopped) tables.set(name, table)
   }
   const loadOne = async ({ name, rows, select, codes, number }: PrintedRelation): Promise<void> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
