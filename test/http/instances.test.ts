@@ -191,7 +191,7 @@ t.test('instances limit together, and alone while they must', { skip }, async (t
   }
 })
 
-t.test('a server starts without its store', { skip: withoutRedis }, async (t) => {
+t.test('a server starts without its store', { skip: withoutRedis || secondRing.skip }, async (t) => {
   const { releasesDir } = await makeSmallRelease()
   const key = createKey(join(releasesDir, 'keys.json'), {
     name: 'k',

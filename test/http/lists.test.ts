@@ -411,7 +411,7 @@ t.test('the facility of each row, as it is in the month of the row', async (t) =
   t.equal((await written.get('/v1/facilities?include=facility')).status, 400)
 })
 
-t.test('coordinates outside of the box around their municipality are marked', async (t) => {
+t.test('coordinates outside of the box around their municipality are marked', secondRing, async (t) => {
   const pin = `expected_release_id=${outlined}`
   const accept = 'application/geo+json'
   const { features } = (await ask(t, `/v1/facilities?status=all&limit=10000&${pin}`, { accept })).body

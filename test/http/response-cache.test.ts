@@ -8,6 +8,7 @@ import { fillEnvelope, makeEnvelope } from '../../src/http/envelope.ts'
 import { type CachedResponse, createResponseCache } from '../../src/http/response-cache.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { openClient } from '../fixtures/client.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const response = (text: string): CachedResponse => ({
@@ -112,7 +113,7 @@ t.test('what is compressed is cached compressed', async (t) => {
   t.equal(cache.bytes(), plain + begun.bytes.length)
 })
 
-t.test('answers with and without a cache are the same', async (t) => {
+t.test('answers with and without a cache are the same', secondRing, async (t) => {
   const small = await makeSmallRelease()
   const plain = await openClient(small.releasesDir)
   const cached = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000 })

@@ -9,6 +9,7 @@ import { promoteRelease } from '../../src/release/promote.ts'
 import { changeBase, importChanged } from '../fixtures/changed-base.ts'
 import { openClient } from '../fixtures/client.ts'
 import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -24,7 +25,7 @@ const EQUIPMENT = { CO_TIPO_EQUIPAMENTO: '7 ', CO_EQUIPAMENTO: '99' }
 const OTHER = { CO_TIPO_EQUIPAMENTO: '7 ', CO_EQUIPAMENTO: '98' }
 const HUGE = { CO_TIPO_EQUIPAMENTO: '7 ', CO_EQUIPAMENTO: '96' }
 
-t.test('national base', async (t) => {
+t.test('national base', secondRing, async (t) => {
   let cnes = ''
   const rows: Record<'equal' | 'unlike' | 'beds' | 'huge', number[]> = {
     equal: [],

@@ -427,6 +427,7 @@ t.test('nothing of a person is in a release', async (t) => {
 
 t.test(
   'months accumulate, the same files give the same id, and a month that changed is another release',
+  secondRing,
   async (t) => {
     const folder = temporaryFolder('months')
     const releasesDir = join(folder, 'releases')

@@ -7,6 +7,7 @@ import { inventCpf } from '../../tools/demo/random.ts'
 import { changeBase, importChanged } from '../fixtures/changed-base.ts'
 import { openClient } from '../fixtures/client.ts'
 import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 /** Check digits by hand: ASCII − 48, weights 2 to 9 from the right, again and again. */
@@ -39,7 +40,7 @@ const LETTERS_ONLY = withChecks('QZXWVUTSRKLM')
 const MALFORMED = '12ABC34501DE36'
 const disguised = lettersBeforeCpf()
 
-t.test('national base', async (t) => {
+t.test('national base', secondRing, async (t) => {
   const units: string[] = []
   const cnes: string[] = []
   const folder = changeBase({

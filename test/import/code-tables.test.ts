@@ -9,6 +9,7 @@ import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { writeCnv, writeFacilityNames, writeSigtap } from '../fixtures/code-tables.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { writeStateFile } from '../fixtures/state-month.ts'
@@ -77,7 +78,7 @@ writeFacilityNames(join(files, 'TCNESRR.DBF'), {
   '2000002': 'Não está aqui',
 })
 
-t.test('the newest table that covers the month names its codes', async (t) => {
+t.test('the newest table that covers the month names its codes', secondRing, async (t) => {
   const made = await make('editions', [files])
   t.same(
     await made.rows(
@@ -148,7 +149,7 @@ t.test('the newest table that covers the month names its codes', async (t) => {
   )
 })
 
-t.test('what a table may name, and names of facilities', async (t) => {
+t.test('what a table may name, and names of facilities', secondRing, async (t) => {
   const made = await make('names', [files])
   t.same(
     await made.rows('bed_capacity', 'bed_type_code, bed_type_name, facility_name'),
@@ -197,7 +198,7 @@ t.test('what a table may name, and names of facilities', async (t) => {
   )
 })
 
-t.test('tables that cannot be read say what to do', async (t) => {
+t.test('tables that cannot be read say what to do', secondRing, async (t) => {
   const releasesDir = join(folder, 'releases')
   const refused = async (name: string, problem: RegExp): Promise<void> => {
     writeStateFile(join(folder, name), 'SR', 202306, services)

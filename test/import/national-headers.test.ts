@@ -10,6 +10,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { type Manifest, manifestSchema } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { type Headers, PLAIN_HEADERS, writeNationalBase } from '../fixtures/national-base.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -83,7 +84,7 @@ async function importMonth(t: Test, month: string, headers: Headers): Promise<Ma
 const unreadOf = (manifest: Manifest, table: string): readonly string[] =>
   manifest.headers?.find(({ files }) => files.some((file) => file.startsWith(table)))?.unread ?? []
 
-t.test('columns in another order, new ones, and ones that are not there yet', async (t) => {
+t.test('columns in another order, new ones, and ones that are not there yet', secondRing, async (t) => {
   const first = await importMonth(t, '202406', PLAIN_HEADERS)
   t.same(unreadOf(first, 'tbEstado'), ['CO_UF'])
   const changed = new Map(

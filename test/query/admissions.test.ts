@@ -439,7 +439,7 @@ t.test('lineage of a standardized rate: the admissions of known age, and the res
       }
 })
 
-t.test('a release without population by age: null, with notes', async (t) => {
+t.test('a release without population by age: null, with notes', secondRing, async (t) => {
   const own = await makeSmallRelease('admissions')
   const demography = await forgeRelease(own.releasesDir, own.result.demography ?? '', (folder, manifest) => {
     rmSync(join(folder, 'population_by_age'), { recursive: true })
@@ -674,7 +674,7 @@ t.test('explain, members and their parents', async (t) => {
   t.ok(kinds.data.length > 5)
 })
 
-t.test('reports: cents become reais in every form, and a workbook can be verified', async (t) => {
+t.test('reports: cents become reais in every form, and a workbook can be verified', secondRing, async (t) => {
   const query = {
     metrics: ['admissions_value', 'admissions', 'average_admission_value'],
     group_by: ['procedure_group', 'reference_period'],

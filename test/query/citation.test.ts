@@ -12,6 +12,7 @@ import { readReport } from '../../src/report/read.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -83,7 +84,7 @@ t.test('published data are cited by their publishers, long lists are cut, TeX is
   }
 })
 
-t.test('every report carries its citation, and one without it still verifies', async (t) => {
+t.test('every report carries its citation, and one without it still verifies', secondRing, async (t) => {
   const folder = temporaryFolder('citations')
   const { citation } = (await client.query(QUERY)).body.meta
   const verdictOf = (file: string) => verifyReport(file, small.releasesDir, null, readSettings({}))

@@ -25,7 +25,7 @@ import {
 } from '../fixtures/oracle.ts'
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
-import { cases } from '../fixtures/rings.ts'
+import { cases, secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(3)
@@ -166,7 +166,7 @@ for (const dataset of ['population', 'ages', 'facilities', 'beds', 'equipment', 
     t.same(wrong.slice(0, 8), [], `${questions - before[0]} questions, ${cells - before[1]} cells`)
   })
 
-t.test('every metric by each place that follows from a municipality', async (t) => {
+t.test('every metric by each place that follows from a municipality', secondRing, async (t) => {
   const wrong: string[] = []
   const regions = [...new Set(data.municipalities.map((row) => row.health_region_code))].filter(
     (code) => code !== null,

@@ -180,7 +180,7 @@ t.test('members, searched and counted', async (t) => {
   t.equal((await client.get('/v1/analytics/dimensions/health_macroregion/values?limit=1')).status, 200)
 })
 
-t.test('reports of every format are reproduced', async (t) => {
+t.test('reports of every format are reproduced', secondRing, async (t) => {
   const query = {
     metrics: ['icu_beds_existing_per_100k', 'facilities_count'],
     group_by: ['region', 'health_macroregion', 'reference_period'],
@@ -271,71 +271,75 @@ t.test('a release without a territory', secondRing, async (t) => {
   await answersWithout(without, t)
 })
 
-t.test('a release of catalog v1.1.0, which knew neither the columns nor the datasets', async (t) => {
-  const { releasesDir, result } = await makeSmallRelease(1)
-  const connection = await (await DuckDBInstance.create(':memory:')).connect()
-  t.teardown(() => connection.closeSync())
-  const scratch = temporaryFolder('older-release')
-  const { demography = '', cnes = '' } = { demography: result.demography ?? '', cnes: result.cnes ?? '' }
-  /** Writes a table as the earlier version did. @param columns SQL of its columns */
-  const rewrite = async (from: string, columns: string): Promise<string> => {
-    const path = join(scratch, `${from.replaceAll('/', '-')}.parquet`)
-    await connection.run(
-      `COPY (SELECT ${columns} FROM read_parquet('${join(releasesDir, from)}', hive_partitioning = false)) TO '${path}' (FORMAT parquet)`,
+t.test(
+  'a release of catalog v1.1.0, which knew neither the columns nor the datasets',
+  secondRing,
+  async (t) => {
+    const { releasesDir, result } = await makeSmallRelease(1)
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    t.teardown(() => connection.closeSync())
+    const scratch = temporaryFolder('older-release')
+    const { demography = '', cnes = '' } = { demography: result.demography ?? '', cnes: result.cnes ?? '' }
+    /** Writes a table as the earlier version did. @param columns SQL of its columns */
+    const rewrite = async (from: string, columns: string): Promise<string> => {
+      const path = join(scratch, `${from.replaceAll('/', '-')}.parquet`)
+      await connection.run(
+        `COPY (SELECT ${columns} FROM read_parquet('${join(releasesDir, from)}', hive_partitioning = false)) TO '${path}' (FORMAT parquet)`,
+      )
+      return path
+    }
+    const places =
+      'health_region_code, health_region_name, health_macroregion_code, health_macroregion_name, territory_edition'
+    const towns = await rewrite(`${demography}/municipalities/part-0.parquet`, `* EXCLUDE (${places})`)
+    const facilityPath = 'facilities/reference_period=202605/part-0.parquet'
+    const facilities = await rewrite(
+      `${cnes}/${facilityPath}`,
+      "* EXCLUDE (registry_health_region_code), '77777' AS health_region_code",
     )
-    return path
-  }
-  const places =
-    'health_region_code, health_region_name, health_macroregion_code, health_macroregion_name, territory_edition'
-  const towns = await rewrite(`${demography}/municipalities/part-0.parquet`, `* EXCLUDE (${places})`)
-  const facilityPath = 'facilities/reference_period=202605/part-0.parquet'
-  const facilities = await rewrite(
-    `${cnes}/${facilityPath}`,
-    "* EXCLUDE (registry_health_region_code), '77777' AS health_region_code",
-  )
-  const olderDemography = await forgeRelease(releasesDir, demography, (folder, manifest) => {
-    copyFileSync(towns, join(folder, 'municipalities/part-0.parquet'))
-    for (const dataset of ['health_regions', 'health_macroregions'])
-      rmSync(join(folder, dataset), { recursive: true })
-    const { health_regions: _regions, health_macroregions: _macroregions, ...datasets } = manifest.datasets
-    const { municipalities } = datasets
-    if (municipalities === undefined) throw new Error('no municipalities')
-    const fields = municipalities.fields.filter(({ name }) => !places.split(', ').includes(name))
-    Object.assign(manifest, {
-      catalog_version: 'v1.1.0',
-      datasets: { ...datasets, municipalities: { ...municipalities, fields } },
-      files: manifest.files.filter(({ path }) => !/^health_(macro)?regions\//.test(path)),
+    const olderDemography = await forgeRelease(releasesDir, demography, (folder, manifest) => {
+      copyFileSync(towns, join(folder, 'municipalities/part-0.parquet'))
+      for (const dataset of ['health_regions', 'health_macroregions'])
+        rmSync(join(folder, dataset), { recursive: true })
+      const { health_regions: _regions, health_macroregions: _macroregions, ...datasets } = manifest.datasets
+      const { municipalities } = datasets
+      if (municipalities === undefined) throw new Error('no municipalities')
+      const fields = municipalities.fields.filter(({ name }) => !places.split(', ').includes(name))
+      Object.assign(manifest, {
+        catalog_version: 'v1.1.0',
+        datasets: { ...datasets, municipalities: { ...municipalities, fields } },
+        files: manifest.files.filter(({ path }) => !/^health_(macro)?regions\//.test(path)),
+      })
+      delete (manifest as { territory_edition?: string }).territory_edition
     })
-    delete (manifest as { territory_edition?: string }).territory_edition
-  })
-  const olderCnes = await forgeRelease(releasesDir, cnes, (folder, manifest) => {
-    copyFileSync(facilities, join(folder, facilityPath))
-    for (const field of manifest.datasets.facilities?.fields ?? [])
-      if (field.name === 'registry_health_region_code') field.name = 'health_region_code'
-    Object.assign(manifest, { catalog_version: 'v1.1.0' })
-  })
-  const older = await forgeRelease(releasesDir, result.analytics, (_folder, manifest) => {
-    Object.assign(manifest, {
-      catalog_version: 'v1.1.0',
-      components: { cnes: olderCnes, demography: olderDemography },
+    const olderCnes = await forgeRelease(releasesDir, cnes, (folder, manifest) => {
+      copyFileSync(facilities, join(folder, facilityPath))
+      for (const field of manifest.datasets.facilities?.fields ?? [])
+        if (field.name === 'registry_health_region_code') field.name = 'health_region_code'
+      Object.assign(manifest, { catalog_version: 'v1.1.0' })
     })
-  })
-  await writePointer(releasesDir, older)
-  const [{ cnes_code }] = (await client.get('/v1/facilities?limit=1')).body.data
-  for (const rows of [false, true]) {
-    if (rows) await makeRows(releasesDir, older)
-    const past = await openClient(releasesDir, 1, { rows })
-    await answersWithout(past, t)
-    const { data } = (await past.get(`/v1/facilities/${cnes_code}`)).body
-    t.equal(data.registry_health_region_code, '77777', 'what the column was called before')
-    t.notOk('health_region_code' in data)
-    const lineage = await past.post('/v1/analytics/lineage', {
-      metrics: ['facilities_count'],
-      group_by: ['region'],
-      key: { region: 1 },
-      limit: 1,
+    const older = await forgeRelease(releasesDir, result.analytics, (_folder, manifest) => {
+      Object.assign(manifest, {
+        catalog_version: 'v1.1.0',
+        components: { cnes: olderCnes, demography: olderDemography },
+      })
     })
-    t.equal(lineage.status, 200, lineage.text.slice(0, 200))
-    await past.close()
-  }
-})
+    await writePointer(releasesDir, older)
+    const [{ cnes_code }] = (await client.get('/v1/facilities?limit=1')).body.data
+    for (const rows of [false, true]) {
+      if (rows) await makeRows(releasesDir, older)
+      const past = await openClient(releasesDir, 1, { rows })
+      await answersWithout(past, t)
+      const { data } = (await past.get(`/v1/facilities/${cnes_code}`)).body
+      t.equal(data.registry_health_region_code, '77777', 'what the column was called before')
+      t.notOk('health_region_code' in data)
+      const lineage = await past.post('/v1/analytics/lineage', {
+        metrics: ['facilities_count'],
+        group_by: ['region'],
+        key: { region: 1 },
+        limit: 1,
+      })
+      t.equal(lineage.status, 200, lineage.text.slice(0, 200))
+      await past.close()
+    }
+  },
+)

@@ -8,6 +8,7 @@ import t from 'tap'
 import { createKey, listKeys } from '../../src/keys/keys.ts'
 import { openStore } from '../../src/release/store.ts'
 import { openClient } from '../fixtures/client.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const SECONDS_MAX = 10
@@ -59,7 +60,7 @@ t.test('a server without a release says that current.json is damaged', async (t)
   t.equal(body.detail, 'O arquivo current.json está danificado.')
 })
 
-t.test('a release whose file was damaged and restored is served again within 10 s', async (t) => {
+t.test('a release whose file was damaged and restored is served again within 10 s', secondRing, async (t) => {
   const { releasesDir, result } = await makeSmallRelease()
   const folder = join(releasesDir, result.cnes ?? '')
   const { files } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
@@ -80,7 +81,7 @@ t.test('a release whose file was damaged and restored is served again within 10 
   t.same(store.problems(), [])
 })
 
-t.test('a file that is gone from the release in service is said', async (t) => {
+t.test('a file that is gone from the release in service is said', secondRing, async (t) => {
   const { releasesDir, result } = await makeSmallRelease()
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())

@@ -45,7 +45,7 @@ import { collectWords, openTextIndex, type TextIndexHead } from '../../src/rows/
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
-import { cases } from '../fixtures/rings.ts'
+import { cases, secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
@@ -176,6 +176,7 @@ function valuesOf(dataset: Dataset, name: string, rows: readonly Row[]): string[
 
 t.test(
   'every list under every filter, alone and two at a time, first and later pages, with counts',
+  secondRing,
   async (t) => {
     const chance = createChance(77)
     let asked = 0
@@ -459,7 +460,7 @@ t.test('phrases come back as they were', async (t) => {
   t.equal(encode('"Hospital Regional de 9999"').length, 3 * 2 + 6, 'three phrases, digits, a quote, the end')
 })
 
-t.test('missing, damaged and foreign files are said, and the engine answers', async (t) => {
+t.test('missing, damaged and foreign files are said, and the engine answers', secondRing, async (t) => {
   const own = await makeSmallRelease(1)
   const client = await openClient(own.releasesDir)
   t.teardown(() => client.close())
@@ -536,6 +537,7 @@ t.test('missing, damaged and foreign files are said, and the engine answers', as
 
 t.test(
   'a row file of the same Parquet bytes is shared; two stores read it; what is removed stays open',
+  secondRing,
   async (t) => {
     const others = readdirSync(small.snapshots).filter((folder) => folder !== 'cnes')
     const older = await importPaths(
