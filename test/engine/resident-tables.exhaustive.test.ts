@@ -26,7 +26,7 @@ import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
-const QUESTIONS = cases(300, 30)
+const QUESTIONS = cases(120, 30)
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease(3)
