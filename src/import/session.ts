@@ -58,7 +58,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   await mkdir(options.scratch, { recursive: true })
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
-  // With this a national month stays under 2.5 GB in all and spills 0.2 GB to disk; under 900 MB it fails.
+  // With this a national month takes some 2.5 GB in all and spills 0.2 GB to disk; under 900 MB it fails.
   const { memoryMb = Math.min(1900, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
