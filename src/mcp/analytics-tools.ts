@@ -146,14 +146,19 @@ async function query(args: Arguments, context: Context): Promise<unknown> {
     ...questionOf(args, { ...QUESTION, ...PAGED, ...OPTIONS }),
   }
   const answer = await api.post<QueryAnswer>(`${PATH}/query`, body)
-  const { metrics, group_by: groups } = answer.meta.query as { metrics: string[]; group_by: string[] }
+  const {
+    metrics,
+    group_by: groups,
+    filters = [],
+  } = answer.meta.query as { metrics: string[]; group_by: string[]; filters?: unknown[] }
   const [first] = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
   const values = first === undefined ? metrics : Object.keys(first.metrics)
   const { total_rows, offset, has_more } = answer.pagination
-  // A code that nobody has is no error: nothing is counted, which reads like a number.
+  // A code that nobody has is no error: nothing is counted, which reads like a number. Codes are those of the normalised query.
   const isNothing = answer.data.every(({ metrics: own }) => values.every((code) => (own[code] ?? 0) === 0))
-  const filters = isNothing && Array.isArray(body.filters) ? body.filters.slice(0, 5) : []
-  const unknown = (await Promise.all(filters.map((filter) => describeCodes(filter, api)))).flat()
+  const looked = isNothing ? filters.slice(0, 5) : []
+  const { release_id } = answer.meta
+  const unknown = (await Promise.all(looked.map((filter) => describeCodes(filter, api, release_id)))).flat()
   return {
     columns: await columnsOf(api, groups, values),
     rows: answer.data.map((row) => cellsOf(row, groups, values)),

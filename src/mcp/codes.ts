@@ -8,15 +8,16 @@ const SHOWN = 5
 /** Values of one filter that are looked up. */
 const VALUES = 3
 
-/** @returns a line for each value that is no code of its dimension; none for a dimension that has no members to be searched */
-export async function describeCodes(filter: unknown, api: Api): Promise<string[]> {
+/** @param release whose codes they are; none: the one in service @returns a line for each value that is no code of its dimension; none for a dimension that has no members to be searched */
+export async function describeCodes(filter: unknown, api: Api, release: unknown): Promise<string[]> {
   const { dimension, value } = (filter ?? {}) as Readonly<Record<string, unknown>>
   const lines: string[] = []
   for (const own of (Array.isArray(value) ? value : [value]).slice(0, VALUES)) {
     if (typeof own !== 'string' && typeof own !== 'number') continue
     const path = `/v1/analytics/dimensions/${encodeURIComponent(String(dimension))}/values`
     const search = String(own).slice(0, 100)
-    const found = await api.get<Page<Member>>(addressOf(path, { search, limit: SEARCHED })).catch(() => null)
+    const address = addressOf(path, { search, limit: SEARCHED, expected_release_id: release })
+    const found = await api.get<Page<Member>>(address).catch(() => null)
     if (found === null || found.data.some(({ code }) => String(code) === search)) continue
     const codes = found.data.slice(0, SHOWN).map(({ code, name }) => `${JSON.stringify(code)} (${name})`)
     const known = codes.length === 0 ? 'members lists the codes' : `codes with this name: ${codes.join(', ')}`

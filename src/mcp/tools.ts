@@ -85,13 +85,15 @@ export async function callTool(name: unknown, given: unknown, context: Context):
 /** @returns what codes there are of names that filters have, where these were refused */
 async function findCodes(
   { errors = [] }: Problem,
-  { filters }: Arguments,
+  { filters, expected_release_id }: Arguments,
   { api }: Context,
 ): Promise<string[]> {
   const places = errors.flatMap(({ pointer }) => /^\/filters\/(\d+)\/value/.exec(pointer ?? '')?.[1] ?? [])
   if (!Array.isArray(filters)) return []
   const refused = [...new Set(places)].slice(0, 3)
-  return (await Promise.all(refused.map((place) => describeCodes(filters[Number(place)], api)))).flat()
+  return (
+    await Promise.all(refused.map((place) => describeCodes(filters[Number(place)], api, expected_release_id)))
+  ).flat()
 }
 
 /** A refusal of the API in lines: what is wrong, where, and what is allowed there. */

@@ -177,6 +177,12 @@ async function wrongQuestions(t: Test, agent: Agent): Promise<void> {
     /"UTI" is no code of bed_type; codes with this name: "\d+" \(/,
     'nor is 0 beds believed',
   )
+  for (const written of [named('state', 'sp'), named('municipality', '355030')])
+    t.notMatch(
+      (await agent.call('query', written)).notes.join(),
+      /is no code/,
+      'a code in another form is one',
+    )
   t.match(
     await agent.refused('query', named('municipality', 'Atlantis')),
     /is no code of municipality; members lists the codes/,
