@@ -3,7 +3,6 @@
  * over to another: no request fails, and no answer mixes two releases.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -11,6 +10,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { freePort } from '../../tools/free-port.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -29,14 +29,6 @@ const key = createKey(join(releasesDir, 'keys.json'), {
   rate: 10_000_000,
 }).secret
 
-/** A port that was free a moment ago. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 const servers: ChildProcess[] = []
 t.teardown(() => {
   for (const server of servers) server.kill('SIGKILL')

@@ -8,7 +8,8 @@ import {
   type SharedRateLimiter,
   TIMEOUT_MS,
 } from '../../src/keys/shared-rate-limit.ts'
-import { freePort, makeRedis, type RedisServer, withoutRedis } from '../fixtures/redis.ts'
+import { freePort } from '../../tools/free-port.ts'
+import { makeRedis, type RedisServer, withoutRedis } from '../fixtures/redis.ts'
 
 const UNITS = 60_000_000
 /** More than a request should ever wait; what is measured runs on machines that do other things too. */

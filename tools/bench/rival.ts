@@ -7,10 +7,10 @@
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DATASETS, type DatasetName } from '../../src/model/datasets.ts'
+import { freePort } from '../free-port.ts'
 import { launch, run, type Server, startApp } from './children.ts'
 import type { Direct, Fixture } from './fixture.ts'
 
@@ -109,15 +109,6 @@ async function loadTables(
   for (const statement of INDEXES) await psql(statement)
   await psql('VACUUM ANALYZE')
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 
 /** @returns the rival app on a loaded PostgreSQL; @throws when PostgreSQL does not start or load */
 export async function startRival(

@@ -1,0 +1,12 @@
+/** A port of the loopback that was free a moment ago, for servers that tests and measurements start. */
+import { type AddressInfo, createServer } from 'node:net'
+
+/** @returns its number; rejects where nothing may listen */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer().on('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
