@@ -31,6 +31,8 @@ export interface QueryOptions {
   readonly signal?: AbortSignal
   /** Trino ends the statement after that time, too, whatever becomes of this process. */
   readonly timeoutMs?: number
+  /** Session properties of the statement. */
+  readonly session?: Readonly<Record<string, string>>
 }
 
 /** A page of the protocol. */
@@ -114,11 +116,17 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
   }
 
   return {
-    async *query(statement, { signal, timeoutMs } = {}) {
+    async *query(statement, { signal, timeoutMs, session = {} } = {}) {
       if (signal?.aborted === true) throw clientLeft()
-      const session =
-        timeoutMs === undefined ? {} : { 'X-Trino-Session': `query_max_run_time=${Math.ceil(timeoutMs)}ms` }
-      const begun = { method: 'POST', body: statement, headers: session }
+      const properties = Object.entries({
+        ...session,
+        ...(timeoutMs === undefined ? {} : { query_max_run_time: `${Math.ceil(timeoutMs)}ms` }),
+      }).map(([name, value]) => `${name}=${value}`)
+      const begun = {
+        method: 'POST',
+        body: statement,
+        headers: properties.length === 0 ? {} : { 'X-Trino-Session': properties.join(',') },
+      }
       let page = await fetchPage(new URL('/v1/statement', origin).href, begun, signal)
       let isOver = false
       let next = page.nextUri

@@ -20,6 +20,8 @@ import { rowsRead, trinoRelation } from './tables.ts'
 export interface TrinoDialect {
   print(part: GatheredPart, relation: (dataset: string, periods: readonly number[] | null) => string): string
   readsOf(statement: Sql): readonly { readonly dataset: string; readonly periods: readonly number[] | null }[]
+  /** Session properties that such statements run with. */
+  readonly session: Readonly<Record<string, string>>
 }
 
 export interface TrinoOptions {
@@ -74,7 +76,11 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     const fetchRows = async (part: GatheredPart): Promise<[string, GatheredRows]> => {
       const rows = createGatheredRows(part.columns)
       const statement = dialect.print(part, relation)
-      const pages = client.query(statement, { signal: ending.signal, timeoutMs: options.timeoutMs })
+      const pages = client.query(statement, {
+        signal: ending.signal,
+        timeoutMs: options.timeoutMs,
+        session: dialect.session,
+      })
       for await (const page of pages) {
         count += page.length
         if (count > rowsMax) throw tooManyRows(rowsMax)
@@ -133,39 +139,44 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     error.code === 'query_too_large' &&
     gatheredOf(statement).length > 0
 
+  /**
+   * The rest of a statement, over what Trino added up for it; before its first rows, what did not fit into the process is done
+   * once more with all facts added up there.
+   */
+  async function* rowsOver(
+    statement: Sql,
+    release: ReleaseView,
+    runOptions: RunOptions,
+    read: (own: GatheredOptions) => AsyncIterable<Row[]>,
+  ): AsyncGenerator<Row[], void, void> {
+    let own = await gatheredFor(statement, release, runOptions, mode === 'trino')
+    for (;;) {
+      let isBegun = false
+      try {
+        for await (const rows of read(own)) {
+          if (!isBegun) tell(own, statement)
+          isBegun = true
+          yield rows
+        }
+        return
+      } catch (error) {
+        if (isBegun || !mayFitThere(error, own, statement)) throw error
+        own = await gatheredFor(statement, release, runOptions, true)
+      }
+    }
+  }
+
   return {
     ...local,
     async run(statement, release, runOptions = {}): Promise<Row[]> {
-      const own = await gatheredFor(statement, release, runOptions, mode === 'trino')
-      try {
-        const rows = await local.run(statement, release, own)
-        tell(own, statement)
-        return rows
-      } catch (error) {
-        if (!mayFitThere(error, own, statement)) throw error
-        const all = await gatheredFor(statement, release, runOptions, true)
-        const rows = await local.run(statement, release, all)
-        tell(all, statement)
-        return rows
+      const read = async function* (own: GatheredOptions): AsyncGenerator<Row[], void, void> {
+        yield await local.run(statement, release, own)
       }
+      for await (const rows of rowsOver(statement, release, runOptions, read)) return rows
+      return []
     },
-    async *runInBatches(statement, release, runOptions = {}) {
-      let own = await gatheredFor(statement, release, runOptions, mode === 'trino')
-      for (;;) {
-        let isBegun = false
-        try {
-          for await (const rows of local.runInBatches(statement, release, own)) {
-            if (!isBegun) tell(own, statement)
-            isBegun = true
-            yield rows
-          }
-          return
-        } catch (error) {
-          if (isBegun || !mayFitThere(error, own, statement)) throw error
-          own = await gatheredFor(statement, release, runOptions, true)
-        }
-      }
-    },
+    runInBatches: (statement, release, runOptions = {}) =>
+      rowsOver(statement, release, runOptions, (own) => local.runInBatches(statement, release, own)),
     distributed: {
       mode,
       choose(statement, release) {
