@@ -1,21 +1,23 @@
 /**
- * What questions over many months of outpatient production take on DuckDB in the process and on a Trino cluster: the same plan, the
- * same files, answers compared by their fingerprints. Not a part of bench.ts: it needs a cluster.
+ * What questions over many months of outpatient production take on DuckDB in the process and on a Trino cluster of one worker and
+ * of two: the same plan, the same files, answers compared by their fingerprints. Prints the table of docs/trino.md.
  *
  *   node --import tsx tools/bench/trino.ts make FOLDER [ROWS_A_MONTH] [MONTHS]
- *   node --import tsx tools/bench/trino.ts ask FOLDER            SUS_TRINO_URL, SUS_TRINO_LOCATION as for the server
+ *   node --import tsx tools/bench/trino.ts compare FOLDER [--one-core-each]
  *
  * `make` takes the small demonstration and repeats its newest month of production under other facilities and with other numbers:
- * 300,000 facilities, rows in the order of their keys, as an import writes them. The pre-aggregates of production are left out, so that questions
- * read facts. Times are of the second of two runs, files in the memory of the system; CPU is that of the whole process, or
- * what Trino says of its statements.
+ * 300,000 facilities, rows in the order of their keys, as an import writes them. The pre-aggregates of production are left out, so
+ * that questions read facts. `compare` starts and ends the cluster (tools/deploy/trino/fetch.sh fetches it); with --one-core-each
+ * the first worker is kept to core 1 and the second to core 0, beside the coordinator and this process, which use what is free. Times
+ * are of the second of two runs, files in the memory of the system, after a round that is not counted; CPU is that of this process
+ * and what Trino says of its statements.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { createEngine } from '../../src/engine/duckdb/engine.ts'
-import { connectTrino } from '../../src/engine/trino/connect.ts'
-import { withTrino } from '../../src/engine/trino/engine.ts'
+import { createEngine, type DuckDbEngine } from '../../src/engine/duckdb/engine.ts'
+import { type TrinoDialect, withTrino } from '../../src/engine/trino/engine.ts'
 import { registerReleases } from '../../src/engine/trino/register.ts'
 import { manifestsOf } from '../../src/engine/trino/tables.ts'
 import type { Engine } from '../../src/engine/types.ts'
@@ -26,9 +28,10 @@ import { answerQuery } from '../../src/query/result.ts'
 import { digestFile } from '../../src/release/digest.ts'
 import { type Manifest, manifestText, releaseIdOf } from '../../src/release/manifest.ts'
 import { openStore } from '../../src/release/store.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
 import { writePointer } from '../../src/release/writer.ts'
-import { readSettings } from '../../src/settings.ts'
 import { writeDemonstration } from '../demo/demonstration.ts'
+import { startCluster } from '../deploy/trino/cluster.ts'
 
 const DATASET = 'outpatient_production'
 const FACILITIES = 300_000
@@ -45,6 +48,11 @@ const QUESTIONS: Readonly<Record<string, object>> = {
     metrics: ['outpatient_value_approved'],
     group_by: ['complexity'],
     filters: [since, { dimension: 'procedure_group', operator: 'EQ', value: '03' }],
+  },
+  'by health region, of municipalities': {
+    metrics: ['outpatient_quantity_approved'],
+    group_by: ['health_region'],
+    filters: [since],
   },
   'by facility': {
     metrics: ['outpatient_quantity_approved'],
@@ -145,74 +153,126 @@ async function repeat(own: string, manifest: Manifest, rowsAMonth: number, month
   manifest.files.sort((left, right) => (left.path < right.path ? -1 : 1))
 }
 
-async function ask(folder: string): Promise<void> {
-  const releasesDir = join(folder, 'releases')
-  const settings = readSettings()
-  const local = await createEngine({
-    releasesDir,
-    memory: settings.duckdbMemory,
-    threads: settings.duckdbThreads,
-    timeoutMs: 600_000,
-    concurrency: 2,
-    queue: 8,
-  })
-  const store = await openStore({ releasesDir, prepare: (view) => local.open(view) })
-  const view = store.current()
-  if (view === null) throw new Error('no release: make one')
-  const client = connectTrino({
-    url: settings.trinoUrl,
-    user: settings.trinoUser,
-    passwordFile: null,
-    tokenFile: null,
-  })
-  await registerReleases(manifestsOf(view), {
-    client,
-    catalog: settings.trinoCatalog,
-    location: settings.trinoLocation,
-  })
-  const trino = withTrino(local, {
-    client,
-    dialect: TRINO_DIALECT,
-    catalog: settings.trinoCatalog,
-    mode: 'trino',
-    minRows: 0,
-    rowsMax: 10_000_000,
-    timeoutMs: 600_000,
-    concurrency: 4,
-    queue: 8,
-  })
-  const own = join(releasesDir, view.components.sia?.release_id ?? '', DATASET)
-  const files = view.components.sia?.files.filter(({ path }) => path.startsWith(DATASET)) ?? []
-  console.log(
-    `${files.reduce((sum, { rows }) => sum + rows, 0)} rows, ${files.reduce((sum, { bytes }) => sum + bytes, 0)} bytes, ${readdirSync(own).length} months`,
-  )
-  const cpuOfTrino = async (): Promise<number> => {
-    // Trino shows its statements, but not what they took of the CPU, in SQL: its own interface does.
-    const answer = await fetch(new URL('/v1/query', settings.trinoUrl), {
-      headers: { 'X-Trino-User': settings.trinoUser },
+/** What the second of two runs of a question took, and what it answered. */
+interface Measured {
+  readonly seconds: number
+  readonly cpu: number
+  readonly fingerprint: string
+}
+
+/** @param cpuElsewhere seconds of CPU that others have used for us */
+async function measure(
+  engine: Engine,
+  view: ReleaseView,
+  cpuElsewhere: () => Promise<number>,
+): Promise<Map<string, Measured>> {
+  const measured = new Map<string, Measured>()
+  for (const [name, body] of Object.entries(QUESTIONS))
+    for (let run = 0; run < 2; run += 1) {
+      const [begun, cpu, theirs] = [performance.now(), process.cpuUsage(), await cpuElsewhere()]
+      const { meta } = await answerQuery(body, { engine, view, capabilities: CAPABILITIES, language: 'en' })
+      const seconds = (performance.now() - begun) / 1000
+      const { user, system } = process.cpuUsage(cpu)
+      const used = (user + system) / 1e6 + (await cpuElsewhere()) - theirs
+      measured.set(name, { seconds, cpu: used, fingerprint: String(meta.fingerprint) })
+    }
+  return measured
+}
+
+/** Trino shows its statements, but not what they took of the CPU, in SQL: its own interface does. */
+const cpuOfTrino = (url: string) => async (): Promise<number> => {
+  const answer = await fetch(new URL('/v1/query', url), { headers: { 'X-Trino-User': 'test' } })
+  const all = (await answer.json()) as { readonly queryStats: { readonly totalCpuTime: string } }[]
+  return all.reduce((sum, { queryStats }) => sum + secondsOf(queryStats.totalCpuTime), 0)
+}
+
+/** @param cores of the two workers, as taskset takes them; null: all of the machine for both */
+async function compare(folder: string, cores: readonly [string, string] | null): Promise<void> {
+  const releasesDir = resolve(folder, 'releases')
+  const columns = new Map<string, Map<string, Measured>>()
+  const note = async (name: string, measured: Promise<Map<string, Measured>>): Promise<void> => {
+    columns.set(name, await measured)
+    console.error(`${name}: measured`)
+  }
+  const withThreads = async (
+    threads: number,
+    use: (local: DuckDbEngine, view: ReleaseView) => Promise<void>,
+  ) => {
+    const local = await createEngine({
+      releasesDir,
+      memory: '4GB',
+      threads,
+      timeoutMs: 600_000,
+      concurrency: 2,
+      queue: 8,
     })
-    const all = (await answer.json()) as { readonly queryStats: { readonly totalCpuTime: string } }[]
-    return all.reduce((sum, { queryStats }) => sum + secondsOf(queryStats.totalCpuTime), 0)
+    const store = await openStore({ releasesDir, prepare: (view) => local.open(view) })
+    const view = store.current()
+    if (view === null) throw new Error('no release: make one')
+    await use(local, view)
+    store.close()
+    await local.close()
   }
-  for (const [name, body] of Object.entries(QUESTIONS)) {
-    const prints = new Set<string>()
-    for (const [engine, kind] of [
-      [local, 'DuckDB'],
-      [trino, 'Trino'],
-    ] as [Engine, string][])
-      for (const run of [1, 2]) {
-        const [begun, cpu, theirs] = [performance.now(), process.cpuUsage(), await cpuOfTrino()]
-        const { meta } = await answerQuery(body, { engine, view, capabilities: CAPABILITIES, language: 'en' })
-        const seconds = (performance.now() - begun) / 1000
-        const { user, system } = process.cpuUsage(cpu)
-        const used = (user + system) / 1e6 + (kind === 'Trino' ? (await cpuOfTrino()) - theirs : 0)
-        prints.add(String(meta.fingerprint))
-        if (run === 2) console.log(`${name}: ${kind} ${seconds.toFixed(1)} s, ${used.toFixed(1)} s of CPU`)
-      }
-    if (prints.size !== 1) throw new Error(`${name}: the answers differ`)
+  for (const threads of [1, 2])
+    await withThreads(threads, (local, view) =>
+      note(
+        `DuckDB, ${threads} thread${threads > 1 ? 's' : ''}`,
+        measure(local, view, async () => 0),
+      ),
+    )
+  const shared = join(folder, 'shared')
+  mkdirSync(shared, { recursive: true })
+  rmSync(join(shared, 'releases'), { force: true })
+  symlinkSync(releasesDir, join(shared, 'releases'))
+  const cluster = await startCluster({
+    folder: join(folder, 'nodes'),
+    shared,
+    memory: '2G',
+    env: process.env,
+    workers: [cores?.[0] ?? null],
+  })
+  try {
+    await withThreads(1, async (local, view) => {
+      const { url, client } = cluster
+      await registerReleases(manifestsOf(view), { client, catalog: 'sus', location: 'local:///releases' })
+      const engineOf = (dialect: TrinoDialect): Engine =>
+        withTrino(local, {
+          client,
+          dialect,
+          catalog: 'sus',
+          mode: 'trino',
+          minRows: 0,
+          rowsMax: 10_000_000,
+          timeoutMs: 600_000,
+          concurrency: 4,
+          queue: 8,
+        })
+      const [trino, byKey] = [engineOf(TRINO_DIALECT), engineOf({ ...TRINO_DIALECT, session: {} })]
+      // What Java has not compiled yet is not what is measured.
+      await measure(trino, view, cpuOfTrino(url))
+      await note('Trino, 1 worker', measure(trino, view, cpuOfTrino(url)))
+      await cluster.addWorker(cores?.[1] ?? null)
+      await measure(trino, view, cpuOfTrino(url))
+      await note('Trino, 2 workers', measure(trino, view, cpuOfTrino(url)))
+      await note('2 workers, joins by key', measure(byKey, view, cpuOfTrino(url)))
+      const files = view.components.sia?.files.filter(({ path }) => path.startsWith(DATASET)) ?? []
+      const [rows, bytes] = files.reduce(([left, right], own) => [left + own.rows, right + own.bytes], [0, 0])
+      console.log(
+        `${rows} rows, ${bytes} bytes, ${files.length} months; seconds, and of the CPU in parentheses\n`,
+      )
+    })
+  } finally {
+    await cluster.close()
   }
-  store.close()
-  await local.close()
+  const line = (cells: readonly string[]): void => console.log(`| ${cells.join(' | ')} |`)
+  line(['question', ...columns.keys()])
+  line(['question', ...columns.keys()].map(() => '---'))
+  for (const name of Object.keys(QUESTIONS)) {
+    const all = [...columns.values()].flatMap((column) => column.get(name) ?? [])
+    line([name, ...all.map(({ seconds, cpu }) => `${seconds.toFixed(2)} s (${cpu.toFixed(2)})`)])
+    if (new Set(all.map(({ fingerprint }) => fingerprint)).size !== 1)
+      throw new Error(`${name}: the answers differ`)
+  }
 }
 
 const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 }
@@ -221,7 +281,12 @@ function secondsOf(text: string): number {
   return Number(digits) * (UNITS[unit] ?? 1)
 }
 
-const [action, folder, rows = '2500000', months = '24'] = process.argv.slice(2)
-if (folder === undefined) throw new Error('make FOLDER, or ask FOLDER')
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'one-core-each': { type: 'boolean', default: false } },
+})
+const [action, folder, rows = '1500000', months = '24'] = positionals
+if (folder === undefined || !['make', 'compare'].includes(action ?? ''))
+  throw new Error('make FOLDER, or compare FOLDER')
 if (action === 'make') await make(folder, Number(rows), Number(months))
-else await ask(folder)
+else await compare(folder, values['one-core-each'] ? ['1', '0'] : null)

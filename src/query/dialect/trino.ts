@@ -69,5 +69,11 @@ function literal(value: SqlValue): string {
   throw new TypeError('not a value of a statement for Trino')
 }
 
+/**
+ * What facts are joined to is small (municipalities, months, residents by age): each worker gets all of it, and facts stay where
+ * they are read. Trino knows no sizes of tables that nobody analysed, and would send every row of facts to the worker of its key.
+ */
+const SESSION = { join_distribution_type: 'BROADCAST' } as const
+
 /** For an engine, which knows no plans. */
-export const TRINO_DIALECT = { print: printForTrino, readsOf } as const
+export const TRINO_DIALECT = { print: printForTrino, readsOf, session: SESSION } as const
