@@ -1,16 +1,17 @@
 /**
- * The second engine on a real Trino: the files that ask queries run on it unchanged, commands register and check, reports are the
- * same bytes on both, and what happens to a statement whose client leaves, whose worker dies, whose cluster is gone.
+ * The second engine on a real Trino: drawn questions of every area have the answer of the first, files that ask queries run on it
+ * unchanged, commands register and check, reports are the same bytes on both, and what happens to a statement whose client leaves,
+ * whose worker dies, whose cluster is gone.
  *
- * One cluster for all of it, because a node takes twenty seconds of a core to start. TRINO_FILES names files of test/ to run on
- * it, instead of those below.
+ * One cluster for all of it, because a node takes ten seconds of a core to start. TRINO_FILES names files of test/ to run on it,
+ * with all their cases where SUS_TESTS=all; TRINO_DRAWN says how many questions are drawn of each release.
  */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import t from 'tap'
 import { engineWith } from '../../src/engine/trino/connect.ts'
 import { checkRegistered, registerReleases, unregisterRelease } from '../../src/engine/trino/register.ts'
@@ -19,23 +20,24 @@ import type { Engine, TrinoSettings } from '../../src/engine/types.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { startServer } from '../../src/main.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { factDatasetsOf, type MetricCode } from '../../src/model/metrics.ts'
 import { TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
 import { answerQuery } from '../../src/query/result.ts'
+import type { Manifest } from '../../src/release/manifest.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { readSettings } from '../../src/settings.ts'
+import { endNode } from '../../tools/deploy/trino/cluster.ts'
+import { type Code, createAnyQuestions } from '../fixtures/any-questions.ts'
 import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
-import {
-  endNode,
-  shareRelease,
-  startTrino,
-  type TrinoCluster,
-  trinoSettings,
-  withoutTrino,
-} from '../fixtures/trino.ts'
+import { shareRelease, startTrino, trinoSettings, withoutTrino } from '../fixtures/trino.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Files are run as this one is: as built, or as they stand. */
+const [LOADER, FOLDER, ENDING] = process.argv[1]?.endsWith('.js')
+  ? ([[], ['dist', 'test'], '.js'] as const)
+  : ([['--import=tsx'], ['test'], '.ts'] as const)
 const run = promisify(execFile)
-/** A part of what these ask: every area, totals, shares, changes; of the oracle, which takes longest, some datasets. */
+/** Of the oracle, which takes longest, some datasets. */
 const FILES: readonly (readonly [file: string, grep?: string])[] = process.env.TRINO_FILES?.split(',').map(
   (file) => [file] as const,
 ) ?? [
@@ -43,6 +45,9 @@ const FILES: readonly (readonly [file: string, grep?: string])[] = process.env.T
   ['query/laws.exhaustive.test.ts'],
   ['query/oracle.test.ts', '/^(population|beds)$/'],
 ]
+/** Releases that questions are drawn of, and how many: the registry with and without gaps, admissions, production, money. */
+const DRAWN = Number(process.env.TRINO_DRAWN ?? 30)
+const RELEASES = ['production', 'gaps', 'financing'] as const
 
 /** Questions of every kind of relation: facts, pre-aggregates, residents, places, services, totals and changes. */
 const QUESTIONS: readonly object[] = [
@@ -67,12 +72,15 @@ const QUESTIONS: readonly object[] = [
   { metrics: ['admissions'], group_by: ['diagnosis_category', 'sex'], share_of: ['sex'] },
 ]
 
+interface DrawnRow {
+  readonly dimensions: Readonly<Record<string, { readonly code: Code | null }>>
+}
+
 if (withoutTrino !== false) {
   t.pass(withoutTrino, { skip: withoutTrino })
 } else {
-  const cluster: TrinoCluster = await startTrino(1, '1200M')
+  const [cluster, { releasesDir }] = await Promise.all([startTrino(), makeSmallRelease('production')])
   t.teardown(() => cluster.close())
-  const { releasesDir } = await makeSmallRelease('production')
   const parts = await openReleases(releasesDir)
   const local = await makeEngine(releasesDir)
   t.teardown(async () => {
@@ -137,7 +145,8 @@ if (withoutTrino !== false) {
     t.match(first.stdout, /tables of \d releases in catalog sus/, first.stderr)
     t.equal((await cli('trino', 'register', view.id)).stdout, first.stdout)
     t.match(await cli('trino', 'check'), { code: 0, stdout: /Trino reads the files that were verified/ })
-    const sih = view.components.sih?.release_id ?? ''
+    const ofAdmissions = view.components.sih as Manifest
+    const sih = ofAdmissions.release_id
     const folder = join(cluster.shared, 'releases', sih, 'hospital_admissions')
     const [month = ''] = readdirSync(folder)
     const [file, taken] = [join(folder, month, 'part-0.parquet'), join(cluster.shared, 'taken')]
@@ -149,9 +158,9 @@ if (withoutTrino !== false) {
     renameSync(taken, file)
     t.match(await cli('trino', 'unregister', sih), { code: 0, stdout: /files are as they were/ })
     t.match(await cli('trino', 'unregister', sih), { code: 0, stdout: /was not registered/ })
-    t.match(await cli('trino', 'check'), { code: 1, stdout: `${sih}: is not registered` })
+    t.same(await checkRegistered(ofAdmissions, place), ['is not registered'])
     t.ok(existsSync(file))
-    t.match(await cli('trino', 'register'), { code: 0 })
+    await registerReleases([ofAdmissions], place)
     t.match(await cli('trino', 'check', 'nothing'), { code: 2, stderr: /is not a release/ })
     t.match(await cli('trino'), { code: 2, stderr: /takes register, unregister or check/ })
   })
@@ -185,6 +194,45 @@ if (withoutTrino !== false) {
     t.match(engine.distributed?.stats(), { answered: QUESTIONS.length, failed: {}, running: 0, waiting: 0 })
   })
 
+  for (const kind of RELEASES)
+    t.test(`drawn questions over ${kind} have the answers of DuckDB`, async (t) => {
+      const own = await makeSmallRelease(kind)
+      const drawnParts = await openReleases(own.releasesDir)
+      const plain = await makeEngine(own.releasesDir)
+      t.teardown(async () => {
+        await drawnParts.close()
+        await plain.close()
+      })
+      const release = drawnParts.store.current() as ReleaseView
+      await shareRelease(cluster, release, own.releasesDir)
+      const distributed = engineWith(plain, trinoSettings(cluster), TRINO_DIALECT, 60_000)
+      const answerOf = (engine: Engine, body: object) =>
+        answerQuery(body, { engine, view: release, capabilities: CAPABILITIES, language: 'en' })
+      const outcome = (engine: Engine, body: object): Promise<unknown> =>
+        answerOf(engine, body).catch((error: { code: string; detail: object }) => [error.code, error.detail])
+      const codesOf = async (metric: string, dimension: string): Promise<Code[]> => {
+        const body = { metrics: [metric], group_by: [dimension], limit: 100 }
+        // Nobody lives in a facility: a rate has none.
+        const { data } = await answerOf(plain, body).catch(() => ({ data: [] }))
+        return (data as unknown as DrawnRow[]).flatMap(({ dimensions }) => dimensions[dimension]?.code ?? [])
+      }
+      const isThere = (metric: MetricCode): boolean =>
+        factDatasetsOf(metric).every((name) => manifestsOf(release).some(({ datasets }) => name in datasets))
+      const next = createAnyQuestions(codesOf, isThere, 476)
+      const wrong: string[] = []
+      let answered = 0
+      const work = async (): Promise<void> => {
+        for (; answered < DRAWN; ) {
+          const body = await next()
+          const expected = await outcome(plain, body)
+          if (!Array.isArray(expected)) answered += 1
+          if (!isDeepStrictEqual(await outcome(distributed, body), expected)) wrong.push(JSON.stringify(body))
+        }
+      }
+      await Promise.all([work(), work()])
+      t.same(wrong, [], `${answered} questions`)
+    })
+
   for (const [file, grep] of FILES)
     t.test(`${file} on Trino`, async (t) => {
       // A test of its own: what the runner tells this one is not for it.
@@ -198,10 +246,14 @@ if (withoutTrino !== false) {
       })
       // Fewer drawn cases, unless files are named.
       if (process.env.TRINO_FILES === undefined) delete env.SUS_TESTS
-      const child = spawn(process.execPath, ['--import=tsx', join(root, 'test', file)], {
-        env,
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
+      const child = spawn(
+        process.execPath,
+        [...LOADER, join(root, ...FOLDER, file.replace(/\.ts$/, ENDING))],
+        {
+          env,
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      )
       let output = ''
       child.stdout.on('data', (bytes) => {
         output += String(bytes)

@@ -1,15 +1,16 @@
 /** The second engine without one at hand: how plans are printed for it, what its errors become, what goes on while it is gone. */
 import { rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createTrinoClient } from '../../src/engine/trino/client.ts'
 import { connectTrino, engineWith } from '../../src/engine/trino/connect.ts'
 import { TrinoError, toAppError } from '../../src/engine/trino/errors.ts'
 import { createStatus } from '../../src/engine/trino/status.ts'
 import { createStatements, manifestsOf, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
+import type { TrinoSettings } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { printForTrino, readsOf, TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
 import { explainQuery } from '../../src/query/explain.ts'
@@ -19,13 +20,36 @@ import { gathered, gatheredOf, sql, table } from '../../src/sql.ts'
 import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 import { trinoSettings } from '../fixtures/trino.ts'
 
-t.test('plans are printed in the SQL that Trino takes', async (t) => {
-  const { releasesDir } = await makeSmallRelease('admissions')
+/** A small release in service: its view, and how a query is answered with other settings of Trino, where nobody is. */
+async function openSmall(t: Test, kind?: Parameters<typeof makeSmallRelease>[0]) {
+  const { releasesDir } = await makeSmallRelease(kind)
+  const local = await makeEngine(releasesDir)
   const parts = await openReleases(releasesDir)
-  t.teardown(parts.close)
+  t.teardown(async () => {
+    await parts.close()
+    await local.close()
+  })
   const view = parts.store.current()
   if (view === null) throw new Error('nothing is in service')
-  const answer = { engine: parts.engine, view, capabilities: CAPABILITIES, language: 'en' as const }
+  const withSettings = (given: Partial<TrinoSettings> | null) => {
+    const settings = given === null ? null : trinoSettings({ url: 'http://127.0.0.1:9', shared: '' }, given)
+    const engine = engineWith(local, settings, TRINO_DIALECT, 5000)
+    return { engine, view, capabilities: CAPABILITIES, language: 'en' as const }
+  }
+  return { view, withSettings }
+}
+
+/** @returns the address of a server that stands where Trino would */
+async function standIn(t: Test, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('plans are printed in the SQL that Trino takes', async (t) => {
+  const { view, withSettings } = await openSmall(t, 'admissions')
+  const answer = withSettings(null)
   const printed = async (body: object): Promise<string[]> => {
     const prepared = await prepareQuery(parseQuery(body), answer)
     return gatheredOf(printQuery(prepared, view)).map((part) =>
@@ -88,11 +112,8 @@ t.test('types of columns', async (t) => {
 })
 
 t.test('tables are external, over the files of the release', async (t) => {
-  const { releasesDir } = await makeSmallRelease()
-  const parts = await openReleases(releasesDir)
-  t.teardown(parts.close)
-  const cnes = parts.store.current()?.components.cnes
-  if (cnes === null || cnes === undefined) throw new Error('no registry')
+  const { cnes } = (await openSmall(t)).view.components
+  if (cnes === null) throw new Error('no registry')
   const { schema, tables } = createStatements(cnes, 'sus', 's3://bucket/releases')
   t.match(schema, /^CREATE SCHEMA IF NOT EXISTS "sus"\."demo_cnes_br_202605_[0-9a-f]{64}"$/)
   const beds = tables.find((own) => own.table === 'bed_capacity')
@@ -124,7 +145,7 @@ t.test('a coordinator that is no Trino, that redirects, or that sends elsewhere,
   }
   let mode = 'html'
   let seen = 0
-  const server = createServer((_request, response) => {
+  const url = await standIn(t, (_request, response) => {
     seen += 1
     if (mode === 'html') response.end('<html>')
     else if (mode === 'redirect') response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end()
@@ -133,14 +154,7 @@ t.test('a coordinator that is no Trino, that redirects, or that sends elsewhere,
     else if (mode === 'busy') response.writeHead(503).end()
     else answers['/elsewhere']?.(response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const client = createTrinoClient({
-    url: `http://127.0.0.1:${port}`,
-    user: 'me',
-    authorization: () => 'Bearer x',
-  })
+  const client = createTrinoClient({ url, user: 'me', authorization: () => 'Bearer x' })
   for (mode of ['html', 'redirect', 'forbidden', 'unknown', 'elsewhere', 'busy']) {
     seen = 0
     await t.rejects(
@@ -158,30 +172,13 @@ t.test('a coordinator that is no Trino, that redirects, or that sends elsewhere,
 })
 
 t.test('Trino is gone: aggregations end with 503, what is small goes on in auto', async (t) => {
-  const { releasesDir } = await makeSmallRelease()
-  const local = await makeEngine(releasesDir)
-  const parts = await openReleases(releasesDir)
-  t.teardown(async () => {
-    await parts.close()
-    await local.close()
-  })
-  const view = parts.store.current()
-  if (view === null) throw new Error('nothing is in service')
-  const gone = { url: 'http://127.0.0.1:9', shared: '' }
+  const { view, withSettings } = await openSmall(t)
   const ask = (mode: 'trino' | 'auto', minRows: number) =>
-    answerQuery(
-      { metrics: ['bed_capacity_existing'], group_by: ['state'] },
-      {
-        engine: engineWith(local, trinoSettings(gone, { mode, minRows }), TRINO_DIALECT, 5000),
-        view,
-        capabilities: CAPABILITIES,
-        language: 'en',
-      },
-    )
+    answerQuery({ metrics: ['bed_capacity_existing'], group_by: ['state'] }, withSettings({ mode, minRows }))
   await t.rejects(ask('trino', 0), { code: 'engine_unavailable', headers: { 'Retry-After': '5' } })
   await t.rejects(ask('auto', 1), { code: 'engine_unavailable' })
   t.equal((await ask('auto', 1_000_000)).data.length, 27)
-  const engine = engineWith(local, trinoSettings(gone), TRINO_DIALECT, 5000)
+  const { engine } = withSettings({})
   t.same(await engine.distributed?.status(view), { up: false, registered: false })
   t.same(
     await engine.run(sql`SELECT count(*) AS n FROM ${table('states')}`, view),
@@ -193,15 +190,12 @@ t.test('Trino is gone: aggregations end with 503, what is small goes on in auto'
 t.test('what is known of Trino is told while it is slow to say more', async (t) => {
   let isSlow = true
   const held: (() => void)[] = []
-  const server = createServer((_request, response) => {
+  const url = await standIn(t, (_request, response) => {
     const answer = (): void => void response.end(JSON.stringify({ starting: false, coordinator: true }))
     if (isSlow) held.push(answer)
     else answer()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const client = createTrinoClient({ url: `http://127.0.0.1:${port}`, user: 'me', authorization: null })
+  const client = createTrinoClient({ url, user: 'me', authorization: null })
   const status = createStatus(client, 'sus', 20)
   t.same(await status(null), { up: false, registered: false }, 'nothing is known yet')
   while (held.length === 0) await wait(5)
@@ -214,30 +208,16 @@ t.test('what is known of Trino is told while it is slow to say more', async (t) 
 })
 
 t.test('explain names the engine, and why', async (t) => {
-  const { releasesDir } = await makeSmallRelease()
-  const local = await makeEngine(releasesDir)
-  const parts = await openReleases(releasesDir)
-  t.teardown(async () => {
-    await parts.close()
-    await local.close()
-  })
-  const view = parts.store.current()
-  if (view === null) throw new Error('nothing is in service')
-  const explained = async (settings: Parameters<typeof engineWith>[1]) => {
+  const { view, withSettings } = await openSmall(t)
+  const explained = async (given: Partial<TrinoSettings> | null) => {
     const { data } = await explainQuery(
       { metrics: ['bed_capacity_existing', 'beds_existing_per_100k'], group_by: ['state'] },
-      {
-        engine: engineWith(local, settings, TRINO_DIALECT, 5000),
-        view,
-        capabilities: CAPABILITIES,
-        language: 'en',
-      },
+      withSettings(given),
     )
     return (data as { engine: { name: string; because: string; rows: number; min_rows: number } }).engine
   }
-  const gone = { url: 'http://127.0.0.1:9', shared: '' }
   t.same(await explained(null), { name: 'duckdb', because: 'only_engine', rows: null, min_rows: null })
-  const all = await explained(trinoSettings(gone))
+  const all = await explained({})
   t.match(all, { name: 'trino', because: 'all_facts', min_rows: null })
   const largest = Math.max(
     ...manifestsOf(view).flatMap(({ files }) =>
@@ -249,7 +229,7 @@ t.test('explain names the engine, and why', async (t) => {
     [all.rows, 'trino', 'many_rows'],
     [all.rows + 1, 'duckdb', 'few_rows'],
   ] as const)
-    t.same(await explained(trinoSettings(gone, { mode: 'auto', minRows })), {
+    t.same(await explained({ mode: 'auto', minRows }), {
       name,
       because,
       rows: all.rows,
@@ -257,18 +237,30 @@ t.test('explain names the engine, and why', async (t) => {
     })
 })
 
+t.test(
+  'a statement says to Trino how long it may run, and that what facts are joined to goes to them',
+  async (t) => {
+    const sessions: (string | undefined)[] = []
+    const url = await standIn(t, (request, response) => {
+      sessions.push(request.headers['x-trino-session'] as string | undefined)
+      response.end(JSON.stringify({ id: 'x', data: [[1]] }))
+    })
+    const client = createTrinoClient({ url, user: 'me', authorization: null })
+    for (const options of [{}, { timeoutMs: 1500.2, session: TRINO_DIALECT.session }])
+      for await (const rows of client.query('SELECT 1', options)) t.same(rows, [[1]])
+    t.same(sessions, [undefined, 'join_distribution_type=BROADCAST,query_max_run_time=1501ms'])
+  },
+)
+
 t.test('a password or token is what its file says now', async (t) => {
   const seen: (string | undefined)[] = []
-  const server = createServer((request, response) => {
+  const url = await standIn(t, (request, response) => {
     seen.push(request.headers.authorization)
     response.end(JSON.stringify({ id: 'x', data: [[1]] }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
   const [passwordFile, tokenFile] = ['password', 'token'].map((name) => join(temporaryFolder('secret'), name))
   const connect = (files: { passwordFile: string | null; tokenFile: string | null }) =>
-    connectTrino({ url: `http://127.0.0.1:${port}`, user: 'api', ...files })
+    connectTrino({ url, user: 'api', ...files })
   const ask = async (client: ReturnType<typeof connect>): Promise<void> => {
     for await (const rows of client.query('SELECT 1')) t.same(rows, [[1]])
   }
