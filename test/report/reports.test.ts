@@ -20,7 +20,7 @@ import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const run = promisify(execFile)
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
-const maker = fileURLToPath(new URL('../fixtures/make-report.ts', import.meta.url))
+const maker = fileURLToPath(new URL('../../dist/test/fixtures/make-report.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
@@ -81,11 +81,9 @@ const elsewhere = Promise.all(
     ['Asia/Kathmandu', '2'],
   ].map(async ([zone = '', threads = ''], index) => {
     const files = join(folder, `again-${index}`)
-    await run(
-      process.execPath,
-      ['--import', 'tsx', maker, small.releasesDir, files, threads, JSON.stringify(QUERY)],
-      { env: { ...process.env, TZ: zone, LANG: 'pt_BR.UTF-8' } },
-    )
+    await run(process.execPath, [maker, small.releasesDir, files, threads, JSON.stringify(QUERY)], {
+      env: { ...process.env, TZ: zone, LANG: 'pt_BR.UTF-8' },
+    })
     return files
   }),
 )
