@@ -11,7 +11,6 @@ import { writePointer } from '../../src/release/writer.ts'
 import { changeDbf } from '../fixtures/changed-dbf.ts'
 import { openClient } from '../fixtures/client.ts'
 import { type ComparedGroup, comparing } from '../fixtures/compared.ts'
-import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
@@ -53,7 +52,7 @@ const compare = comparing(client, before)
 const state = (code: string) => ({ dimension: 'state', operator: 'EQ', value: code })
 const month = { dimension: 'reference_period', operator: 'EQ', value: '2026-05' }
 
-t.test('the month of the state alone is another, and the other files are the same', secondRing, async (t) => {
+t.test('the month of the state alone is another, and the other files are the same', async (t) => {
   t.not(imported.sih, small.result.sih)
   t.equal(imported.cnes, null, 'the registry is the one in service')
   const months = await compare({
