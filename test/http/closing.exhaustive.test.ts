@@ -14,6 +14,7 @@ import { type ServerProcess, startServerProcess } from '../fixtures/server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const CONNECTIONS = 32
+const HAND_OVERS = cases(12, 1)
 const small = await makeSmallRelease()
 const PATHS = [
   '/v1/facilities?limit=50',
@@ -139,7 +140,7 @@ t.test(
   },
 )
 
-t.test(`${cases(20, 1)} hand-overs from one process to another`, async (t) => {
+t.test(`${HAND_OVERS} hand-overs from one process to another`, async (t) => {
   const key = createKey(join(small.releasesDir, 'keys.json'), {
     name: 'load',
     capabilities: CAPABILITIES,
@@ -160,7 +161,7 @@ t.test(`${cases(20, 1)} hand-overs from one process to another`, async (t) => {
   const clients = Array.from({ length: CONNECTIONS }, (_, index) =>
     askOn(() => port, key, index % 4 === 0 ? 10 : 1, counts),
   )
-  for (let turn = 0; turn < cases(20, 1); turn += 1) {
+  for (let turn = 0; turn < HAND_OVERS; turn += 1) {
     const next = await start()
     const { answered } = counts
     port = next.port

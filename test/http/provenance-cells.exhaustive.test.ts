@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>
 
 /** Rules whose cell is withheld where it holds a CPF: they may show no cell although there is one. */
 const WITHHOLDS = /CPF|fourteen digits|provider/
-const RECORDS = cases(12, 6)
+const RECORDS = cases(8, 6)
 
 const LISTS: readonly (readonly [
   list: string,

@@ -18,7 +18,7 @@ import t, { type Test } from 'tap'
 import { ZipFile } from 'yazl'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
-import { writeDemonstration } from '../../tools/demo/demonstration.ts'
+import { IBGE, MONTH_ARCHIVE } from '../fixtures/changed-base.ts'
 import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { readZip } from '../fixtures/raw-base.ts'
 import { cases, secondRing } from '../fixtures/rings.ts'
@@ -26,13 +26,9 @@ import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const folder = temporaryFolder('bad')
-const good = join(folder, 'good')
-await writeDemonstration({ out: good, scale: 'small', periods: 1, seed: 1 })
-const ibge = join(good, 'ibge')
-const zip = join(good, 'cnes/2026-05/BASE_DE_DADOS_CNES_202605.ZIP')
 const csv = join(folder, 'csv')
 mkdirSync(csv)
-for (const [name, bytes] of await readZip(zip)) writeFileSync(join(csv, name), bytes)
+for (const [name, bytes] of await readZip(MONTH_ARCHIVE)) writeFileSync(join(csv, name), bytes)
 const releasesDir = join(folder, 'releases')
 let copies = 0
 
@@ -64,7 +60,7 @@ t.test('a missing column', (t) =>
   refuses(
     t,
     [
-      ibge,
+      IBGE,
       changed(edit('rlEstabComplementar202605.csv', (text) => text.replace('"QT_EXIST"', '"QT_OTHER"'))),
     ],
     /rlEstabComplementar202605\.csv/,
@@ -74,7 +70,7 @@ t.test('a missing column', (t) =>
 t.test('another delimiter', (t) =>
   refuses(
     t,
-    [ibge, changed(edit('tbLeito202605.csv', (text) => text.replaceAll(';', ',')))],
+    [IBGE, changed(edit('tbLeito202605.csv', (text) => text.replaceAll(';', ',')))],
     /tbLeito202605\.csv/,
     /';'/,
   ),
@@ -82,7 +78,7 @@ t.test('another delimiter', (t) =>
 t.test('an empty file', (t) =>
   refuses(
     t,
-    [ibge, changed((path) => writeFileSync(join(path, 'rlEstabServClass202605.csv'), ''))],
+    [IBGE, changed((path) => writeFileSync(join(path, 'rlEstabServClass202605.csv'), ''))],
     /rlEstabServClass202605\.csv/,
     /empty/,
   ),
@@ -91,7 +87,7 @@ t.test('UTF-8', (t) =>
   refuses(
     t,
     [
-      ibge,
+      IBGE,
       changed((path) =>
         writeFileSync(
           join(path, 'tbEstabelecimento202605.csv'),
@@ -108,7 +104,7 @@ t.test('a table of another month', (t) =>
   refuses(
     t,
     [
-      ibge,
+      IBGE,
       changed((path) =>
         renameSync(join(path, 'rlEstabEquipamento202605.csv'), join(path, 'rlEstabEquipamento202604.csv')),
       ),
@@ -121,7 +117,7 @@ t.test('a month under the name of an older one', (t) =>
   refuses(
     t,
     [
-      ibge,
+      IBGE,
       changed((path) => {
         for (const name of readdirSync(path))
           renameSync(join(path, name), join(path, name.replace('202605', '201501')))
@@ -133,56 +129,56 @@ t.test('a month under the name of an older one', (t) =>
 )
 t.test('an archive under the name of another month', async (t) => {
   const renamed = join(folder, 'BASE_DE_DADOS_CNES_202604.ZIP')
-  cpSync(zip, renamed)
+  cpSync(MONTH_ARCHIVE, renamed)
   await refuses(
     t,
-    [ibge, renamed],
+    [IBGE, renamed],
     /BASE_DE_DADOS_CNES_202604\.ZIP/,
     /is of 202605 inside an archive of 202604/,
   )
 })
 t.test('one table twice', (t) =>
-  refuses(t, [ibge, zip, join(csv, 'tbLeito202605.csv')], /tbLeito202605\.csv/, /twice/),
+  refuses(t, [IBGE, MONTH_ARCHIVE, join(csv, 'tbLeito202605.csv')], /tbLeito202605\.csv/, /twice/),
 )
 t.test('one table in two folders of an archive', async (t) => {
   const path = join(folder, 'nested', 'BASE_DE_DADOS_CNES_202605.ZIP')
   mkdirSync(dirname(path))
   const archive = new ZipFile()
-  for (const [name, bytes] of await readZip(zip)) archive.addBuffer(bytes, `a/${name}`)
+  for (const [name, bytes] of await readZip(MONTH_ARCHIVE)) archive.addBuffer(bytes, `a/${name}`)
   archive.addBuffer(readFileSync(join(csv, 'tbLeito202605.csv')), 'b/tbLeito202605.csv')
   archive.end()
   await pipeline(archive.outputStream, createWriteStream(path))
-  await refuses(t, [ibge, path], /b\/tbLeito202605\.csv/, /twice/)
+  await refuses(t, [IBGE, path], /b\/tbLeito202605\.csv/, /twice/)
 })
 t.test('a path that is not there', (t) =>
-  refuses(t, [ibge, join(folder, 'nowhere')], /nowhere/, /does not exist/),
+  refuses(t, [IBGE, join(folder, 'nowhere')], /nowhere/, /does not exist/),
 )
 t.test('a missing table', (t) =>
   refuses(
     t,
-    [ibge, changed((path) => rmSync(join(path, 'tbEstabelecimento202605.csv')))],
+    [IBGE, changed((path) => rmSync(join(path, 'tbEstabelecimento202605.csv')))],
     /month 202605/,
     /tbEstabelecimento202605/,
   ),
 )
 t.test('a truncated zip', async (t) => {
   const cut = join(folder, 'BASE_DE_DADOS_CNES_202605.ZIP')
-  writeFileSync(cut, readFileSync(zip).subarray(0, 300_000))
-  await refuses(t, [ibge, cut], /BASE_DE_DADOS_CNES_202605\.ZIP/, /whole zip/)
+  writeFileSync(cut, readFileSync(MONTH_ARCHIVE).subarray(0, 300_000))
+  await refuses(t, [IBGE, cut], /BASE_DE_DADOS_CNES_202605\.ZIP/, /whole zip/)
 })
 t.test('a zip with a changed byte', async (t) => {
   const hurt = join(folder, 'hurt', 'BASE_DE_DADOS_CNES_202605.ZIP')
   mkdirSync(join(folder, 'hurt'))
-  const bytes = readFileSync(zip)
+  const bytes = readFileSync(MONTH_ARCHIVE)
   bytes.writeUInt8(bytes.readUInt8(100_000) ^ 0x55, 100_000)
   writeFileSync(hurt, bytes)
-  await refuses(t, [ibge, hurt], /BASE_DE_DADOS_CNES_202605\.ZIP/, /CRC-32|unpacked/)
+  await refuses(t, [IBGE, hurt], /BASE_DE_DADOS_CNES_202605\.ZIP/, /CRC-32|unpacked/)
 })
 t.test('too many bad rows', (t) =>
   refuses(
     t,
     [
-      ibge,
+      IBGE,
       changed(
         edit('rlEstabEquipamento202605.csv', (text) =>
           text
@@ -198,43 +194,47 @@ t.test('too many bad rows', (t) =>
     /more than the share/,
   ),
 )
-t.test('a row with too few cells is set aside, and the rows after it keep their numbers', async (t) => {
-  const path = changed(
-    edit('rlEstabComplementar202605.csv', (text) =>
-      text
-        .split('\r\n')
-        .map((line, index) => (index === 10 ? '"broken";"row"' : line))
-        .join('\r\n'),
-    ),
-  )
-  const own = join(folder, 'own')
-  const { rejected, cnes } = await importPaths([ibge, path], { releasesDir: own, maxRejected: 0.001 })
-  t.equal(rejected.unreadable_missing_columns, 1)
-  const connection = await (await DuckDBInstance.create(':memory:')).connect()
-  const rows = (
-    await connection.runAndReadAll(
-      `SELECT source_row, reason FROM read_parquet('${own}/${cnes}/set_aside/*.parquet') WHERE source_file LIKE 'rlEstabC%' ORDER BY 1`,
+t.test(
+  'a row with too few cells is set aside, and the rows after it keep their numbers',
+  secondRing,
+  async (t) => {
+    const path = changed(
+      edit('rlEstabComplementar202605.csv', (text) =>
+        text
+          .split('\r\n')
+          .map((line, index) => (index === 10 ? '"broken";"row"' : line))
+          .join('\r\n'),
+      ),
     )
-  ).getRowsJson()
-  t.same(rows, [
-    [11, 'unreadable_missing_columns'],
-    [601, 'unknown_facility'],
-  ])
-  const [[raw] = []] = (
-    await connection.runAndReadAll(
-      `SELECT "CO_UNIDADE" FROM read_parquet('${own}/${cnes}/bed_capacity_provenance/**/*.parquet') WHERE source_row = 300`,
+    const own = join(folder, 'own')
+    const { rejected, cnes } = await importPaths([IBGE, path], { releasesDir: own, maxRejected: 0.001 })
+    t.equal(rejected.unreadable_missing_columns, 1)
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    const rows = (
+      await connection.runAndReadAll(
+        `SELECT source_row, reason FROM read_parquet('${own}/${cnes}/set_aside/*.parquet') WHERE source_file LIKE 'rlEstabC%' ORDER BY 1`,
+      )
+    ).getRowsJson()
+    t.same(rows, [
+      [11, 'unreadable_missing_columns'],
+      [601, 'unknown_facility'],
+    ])
+    const [[raw] = []] = (
+      await connection.runAndReadAll(
+        `SELECT "CO_UNIDADE" FROM read_parquet('${own}/${cnes}/bed_capacity_provenance/**/*.parquet') WHERE source_row = 300`,
+      )
+    ).getRowsJson()
+    t.equal(
+      raw,
+      readFileSync(join(csv, 'rlEstabComplementar202605.csv'), 'latin1')
+        .split('\r\n')[299]
+        ?.split('";"')[0]
+        ?.slice(1),
     )
-  ).getRowsJson()
-  t.equal(
-    raw,
-    readFileSync(join(csv, 'rlEstabComplementar202605.csv'), 'latin1')
-      .split('\r\n')[299]
-      ?.split('";"')[0]
-      ?.slice(1),
-  )
-})
+  },
+)
 t.test('CNES without a municipality list', (t) =>
-  refuses(t, [zip], /CNES files/, /municipality list/).then(() => undefined),
+  refuses(t, [MONTH_ARCHIVE], /CNES files/, /municipality list/).then(() => undefined),
 )
 t.test('nothing known', (t) => {
   const empty = join(folder, 'empty')
@@ -250,13 +250,13 @@ t.test('state files', { skip: skipWithoutShared }, async (t) => {
     writeFileSync(join(folder, `state-${copies}`, name), bytes)
     return join(folder, `state-${copies}`, name)
   }
-  await refuses(t, [ibge, write('LTRR0610.dbc', published.subarray(0, 1500))], /LTRR0610\.dbc/, /unpack/)
-  await refuses(t, [ibge, write('LTRR0611.dbc', published)], /LTRR0611\.dbc/, /another month/)
-  await refuses(t, [ibge, write('LTAC0610.dbc', published)], /LTAC0610\.dbc/, /another state/)
-  await refuses(t, [ibge, write('EQRR0610.dbc', published)], /EQRR0610\.dbc/, /lacks the column/)
+  await refuses(t, [IBGE, write('LTRR0610.dbc', published.subarray(0, 1500))], /LTRR0610\.dbc/, /unpack/)
+  await refuses(t, [IBGE, write('LTRR0611.dbc', published)], /LTRR0611\.dbc/, /another month/)
+  await refuses(t, [IBGE, write('LTAC0610.dbc', published)], /LTAC0610\.dbc/, /another state/)
+  await refuses(t, [IBGE, write('EQRR0610.dbc', published)], /EQRR0610\.dbc/, /lacks the column/)
   const wrong = Buffer.from(published)
   wrong.writeUInt8(wrong.readUInt8(20) ^ 1, 20)
-  await refuses(t, [ibge, write('LTRR0610.dbc', wrong)], /LTRR0610\.dbc/, /CRC-32/)
+  await refuses(t, [IBGE, write('LTRR0610.dbc', wrong)], /LTRR0610\.dbc/, /CRC-32/)
 })
 t.test('made-up state files', secondRing, async (t) => {
   const row = {
@@ -311,15 +311,15 @@ t.test('made-up state files', secondRing, async (t) => {
     CASES,
     CASES.filter((_, index) => index % 3 === 0),
   ))
-    await refuses(t, [ibge, write(name, bytes)], new RegExp(name.replaceAll('.', '\\.')), problem)
+    await refuses(t, [IBGE, write(name, bytes)], new RegExp(name.replaceAll('.', '\\.')), problem)
   await refuses(
     t,
-    [ibge, write('EQRR2309.dbc', dbc), write('EQRR2309.dbf', dbf)],
+    [IBGE, write('EQRR2309.dbc', dbc), write('EQRR2309.dbf', dbf)],
     /EQRR2309\.db[cf]/,
     /same month and state/,
   )
   const marked = makeDbf({ columns: EQ_COLUMNS, rows, deleted: new Set([0, 5]) })
-  const { rows: counted, rejected } = await importPaths([ibge, write('EQRR2309.dbc', makeDbc(marked))], {
+  const { rows: counted, rejected } = await importPaths([IBGE, write('EQRR2309.dbc', makeDbc(marked))], {
     releasesDir: join(folder, 'state-releases'),
     maxRejected: 0.9,
   })

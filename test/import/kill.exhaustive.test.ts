@@ -13,7 +13,7 @@ import { writeDemonstration } from '../../tools/demo/demonstration.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
-const KILLS = 40
+const KILLS = 30
 const command = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const folder = temporaryFolder('kill')
 const snapshots = join(folder, 'data')
@@ -83,7 +83,7 @@ t.test(`${KILLS} kills, two imports at a time`, async (t) => {
   t.equal(left.length, 3)
 })
 
-const CHANGES = 60
+const CHANGES = 45
 
 t.test(`${CHANGES} kills of promotes, rollbacks and servers`, async (t) => {
   const newer = join(folder, 'newer')

@@ -9,7 +9,7 @@ import { openClient } from '../fixtures/client.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const small = await makeSmallRelease(3)
+const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
 const connection = await (await DuckDBInstance.create(':memory:')).connect()

@@ -12,7 +12,7 @@ import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 /** The first ring draws a cell of every third metric: what leads from a cell to its rows is one way for all. */
-const [CELLS, STEP] = cases([500, 1], [Math.ceil(REGISTRY_METRICS.length / 3), 3])
+const [CELLS, STEP] = cases([300, 1], [Math.ceil(REGISTRY_METRICS.length / 3), 3])
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())

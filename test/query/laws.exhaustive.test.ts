@@ -14,8 +14,8 @@ import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { trinoOfTests } from '../fixtures/trino.ts'
 
 /** Trino takes some tenths of a second for each. */
-const QUERIES = trinoOfTests === null ? cases(3000, 250) : 80
-const small = await makeSmallRelease(3)
+const QUERIES = cases(3000, trinoOfTests === null ? 250 : 80)
+const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)
 t.teardown(async () => {

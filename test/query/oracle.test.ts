@@ -28,7 +28,7 @@ import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases, secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const small = await makeSmallRelease(3)
+const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
 const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
