@@ -29,6 +29,11 @@ export interface AreaImporter extends Recogniser {
 export interface AreaFiles {
   /** The files themselves say that the demonstration made them. */
   readonly synthetic: boolean
+  /**
+   * Begins what needs no other area, while those before it are built; `build` awaits it.
+   * @returns ends it, for an import that fails; resolves when nothing of it is running
+   */
+  begin?(session: Session, onProgress: (step: string) => void): () => Promise<void>
   /** Writes the Parquet files of the release. @throws ImportError */
   build(context: BuildContext): Promise<BuiltArea>
 }

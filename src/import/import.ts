@@ -86,7 +86,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   const work = await createStaging(releasesDir)
   const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
   const prepared: PreparedRelease[] = []
-  const rowFiles = new Map<string, PreparedRows>()
+  let rowFiles: ReadonlyMap<string, PreparedRows> = new Map()
+  const stops: (() => Promise<void>)[] = []
   let isOpen = true
   const closeOnce = (): void => {
     if (isOpen) session.close()
@@ -113,6 +114,9 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     const synthetic = found.synthetic || [...opened.values()].some((files) => files.synthetic)
     const previous = await currentAnalytics(releasesDir)
     const releases = new Map<Area, AreaRelease>()
+    const imported = new Set([...opened.keys()].map(({ area }) => area))
+    for (const files of opened.values())
+      if (files.begin !== undefined) stops.push(files.begin(session, onProgress))
     for (const importer of AREAS) {
       const { area, needs } = importer
       const files = opened.get(importer)
@@ -123,7 +127,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           releases.set(area, { manifest, folder: join(releasesDir, manifest.release_id) })
         continue
       }
-      // Before the months are read, which takes longest.
+      // Before months are built, which takes longest.
       if (needs.includes('demography')) checkPopulation(releases.get('demography')?.manifest, options)
       onProgress(area)
       const needed = [...releases].filter(([other]) => needs.includes(other))
@@ -159,6 +163,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           options.sign,
         )
       })
+      // What was read of its files is not held in memory while others are built.
+      opened.delete(importer)
       prepared.push(made)
       releases.set(area, { manifest: made.manifest, folder: made.staging })
     }
@@ -171,9 +177,9 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       onProgress('row files')
       // Its memory is theirs now: both cores were busy until here, so it would be no quicker beside.
       closeOnce()
-      for (const { manifest, staging } of prepared)
-        if (manifest.area !== 'analytics')
-          rowFiles.set(manifest.release_id, await prepareRows(releasesDir, manifest, staging, false))
+      const components = prepared.filter(({ manifest }) => manifest.area !== 'analytics')
+      const sources = components.map(({ manifest, staging }) => ({ manifest, folder: staging }))
+      rowFiles = await prepareRows(releasesDir, sources, false)
     }
     // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
     for (const release of prepared) await commitRelease(releasesDir, release)
@@ -182,9 +188,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       await rows.commit()
       madeRows[id] = rows.made
     }
-    const made = AREAS.filter((importer) => opened.has(importer)).map(({ area }) => area)
     const idOf = (area: Area): string | null =>
-      made.includes(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
+      imported.has(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
     return {
       cnes: idOf('cnes'),
       demography: idOf('demography'),
@@ -197,11 +202,12 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           Object.entries(manifest.datasets).map(([name, { rows }]) => [name, rows]),
         ),
       ),
-      rejected: sumReasons(made.flatMap((area) => releases.get(area)?.manifest.set_aside ?? [])),
+      rejected: sumReasons([...imported].flatMap((area) => releases.get(area)?.manifest.set_aside ?? [])),
       unknown,
       rowFiles: madeRows,
     }
   } finally {
+    for (const stop of stops) await stop()
     for (const rows of rowFiles.values()) await rows.discard()
     closeOnce()
     for (const folder of [work, ...prepared.map(({ staging }) => staging)])

@@ -37,7 +37,7 @@ export interface SessionOptions {
   readonly scratch: string
   /** Cores to use, 1 or more; all of them where absent. */
   readonly threads?: number | undefined
-  /** MB DuckDB may use; half of the machine, at most 1,900, where absent. */
+  /** MB DuckDB may use; half of the machine, at most 1,800, where absent. */
   readonly memoryMb?: number
 }
 
@@ -59,7 +59,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
   // With this a national month takes some 2.5 GB in all and spills 0.2 GB to disk; under 900 MB it fails.
-  const { memoryMb = Math.min(1900, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
+  const { memoryMb = Math.min(1800, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     // The calling threads count as one, however many statements run at once.
@@ -79,7 +79,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         if (!(error instanceof Error && error.message.startsWith('Out of Memory Error'))) throw error
         throw new ImportError(
           'memory',
-          `this takes more than the ${memoryMb} MB that DuckDB may use here, half of what there is and at most 1,900`,
+          `this takes more than the ${memoryMb} MB that DuckDB may use here, half of what there is and at most 1,800`,
           'Do it on a machine, or in a container, with more memory: a national month needs 2 GB',
         )
       }

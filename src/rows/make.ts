@@ -57,67 +57,98 @@ const AT_ONCE = 2
 /** A second worker costs a start: fewer rows are not worth it. */
 const ROWS_OF_ONE = 100_000
 
+/** A component release, and the folder its files stand in now. */
+export interface ReleaseFolder {
+  readonly manifest: Manifest
+  readonly folder: string
+}
+
 /**
- * @param parquetFolder where the release's files stand now
  * @param isBackground a server may run beside: give way to it
+ * @returns row files by release
  */
 export async function prepareRows(
   releasesDir: string,
-  manifest: Manifest,
-  parquetFolder: string,
+  releases: readonly ReleaseFolder[],
   isBackground: boolean,
-): Promise<PreparedRows> {
-  const making = await createStaging(releasesDir)
-  const discard = (): Promise<void> => rm(making, { recursive: true, force: true })
+): Promise<Map<string, PreparedRows>> {
+  const known = await knownRowFiles(releasesDir)
+  const prepared = new Map<string, RowsInMaking>()
   try {
-    const known = await knownRowFiles(releasesDir)
-    const entries: RowEntry[] = []
-    const problems: RowProblem[] = []
-    let linked = 0
-    const waiting = rowSources(manifest)
+    for (const { manifest } of releases)
+      prepared.set(manifest.release_id, {
+        making: await createStaging(releasesDir),
+        entries: [],
+        problems: [],
+        linked: 0,
+      })
+    const waiting = releases.flatMap(({ manifest, folder }) => {
+      const release = prepared.get(manifest.release_id)
+      return release === undefined
+        ? []
+        : rowSources(manifest).map((source) => ({ ...source, folder, release }))
+    })
     const isSmall = waiting.reduce((sum, { file }) => sum + file.rows, 0) < ROWS_OF_ONE
     const work = async (): Promise<void> => {
       const worker = createWorker(isBackground)
       for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
-        const { dataset, file, path } = source
-        const out = join(making, path)
+        const { dataset, file, path, folder, release } = source
+        const out = join(release.making, path)
         try {
           const other = await linkKnown(known.get(`${path} ${file.sha256}`) ?? [], out)
-          const job = { dataset, file: join(parquetFolder, file.path), rows: file.rows, out }
+          const job = { dataset, file: join(folder, file.path), rows: file.rows, out }
           const { bytes, sha256 } = other ?? (await worker.run(job))
-          if (other !== null) linked += 1
+          if (other !== null) release.linked += 1
           const made = { source: file.path, source_sha256: file.sha256, rows: file.rows }
-          entries.push({ path, bytes, sha256, ...made })
+          release.entries.push({ path, bytes, sha256, ...made })
         } catch (error) {
           await rm(out, { force: true })
-          problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
+          release.problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
         }
       }
       worker.end()
     }
     await Promise.all(Array.from({ length: isSmall ? 1 : AT_ONCE }, work))
-    entries.sort((left, right) => (left.path < right.path ? -1 : 1))
-    await writeFile(indexPath(making), indexText(manifest.release_id, entries), { flush: true })
-    const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
-    return {
-      made: { files: entries.length, linked, bytes, problems },
-      discard,
-      async commit() {
-        const target = rowFolder(releasesDir, manifest.release_id)
-        await mkdir(dirname(target), { recursive: true })
-        await syncFolder(making)
-        // What was there is stale or damaged; who has it open reads on.
-        const old = `${making}.old`
-        await rename(target, old).catch(() => undefined)
-        await rename(making, target)
-        await syncFolder(dirname(target))
-        await syncFolder(derivedFolder(releasesDir))
-        await rm(old, { recursive: true, force: true })
-      },
-    }
+    const finished = new Map<string, PreparedRows>()
+    for (const [id, release] of prepared) finished.set(id, await finishRows(releasesDir, id, release))
+    return finished
   } catch (error) {
-    await discard()
+    for (const { making } of prepared.values()) await rm(making, { recursive: true, force: true })
     throw error
+  }
+}
+
+/** Row files of one release, while they are made. */
+interface RowsInMaking {
+  readonly making: string
+  readonly entries: RowEntry[]
+  readonly problems: RowProblem[]
+  linked: number
+}
+
+async function finishRows(
+  releasesDir: string,
+  id: string,
+  { making, entries, problems, linked }: RowsInMaking,
+): Promise<PreparedRows> {
+  entries.sort((left, right) => (left.path < right.path ? -1 : 1))
+  await writeFile(indexPath(making), indexText(id, entries), { flush: true })
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+  return {
+    made: { files: entries.length, linked, bytes, problems },
+    discard: () => rm(making, { recursive: true, force: true }),
+    async commit() {
+      const target = rowFolder(releasesDir, id)
+      await mkdir(dirname(target), { recursive: true })
+      await syncFolder(making)
+      // What was there is stale or damaged; who has it open reads on.
+      const old = `${making}.old`
+      await rename(target, old).catch(() => undefined)
+      await rename(making, target)
+      await syncFolder(dirname(target))
+      await syncFolder(derivedFolder(releasesDir))
+      await rm(old, { recursive: true, force: true })
+    },
   }
 }
 
@@ -134,13 +165,16 @@ export async function makeRows(
   await cleanStaging(releasesDir)
   const made: Record<string, MadeRows> = {}
   for (const manifest of await componentsOf(releasesDir, id)) {
-    for (const folder of await otherFormats(releasesDir, manifest.release_id))
+    const { release_id } = manifest
+    for (const folder of await otherFormats(releasesDir, release_id))
       await rm(folder, { recursive: true, force: true })
     if (!again && (await checkRowFiles(releasesDir, manifest)).problems.length === 0) continue
-    onStep(manifest.release_id)
-    const prepared = await prepareRows(releasesDir, manifest, join(releasesDir, manifest.release_id), true)
-    await prepared.commit()
-    made[manifest.release_id] = prepared.made
+    onStep(release_id)
+    const release = { manifest, folder: join(releasesDir, release_id) }
+    for (const prepared of (await prepareRows(releasesDir, [release], true)).values()) {
+      await prepared.commit()
+      made[release_id] = prepared.made
+    }
   }
   return made
 }

@@ -37,7 +37,7 @@ import { isCodeTable, readCodeTables } from './code-tables.ts'
 import { stageFacilityNames, writeFacilityNames } from './facility-names.ts'
 import { buildPeriod } from './month.ts'
 import { isMunicipalityTable, stageFileStates, stageMunicipalityCodes } from './municipality-codes.ts'
-import { PUBLISHER, stageBaseMonth } from './national-base.ts'
+import { type BaseReading, beginBaseMonth, PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
 import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
@@ -92,7 +92,16 @@ export const CNES: AreaImporter = {
     const found = sortFiles(files)
     // Code tables alone name nothing: there is no month whose codes they could name.
     if (found.base.size === 0 && found.state.length === 0) return null
-    return { synthetic: false, build: (context) => buildCnes(found, context) }
+    let reading: BaseReading | null = null
+    return {
+      synthetic: false,
+      begin(session, onProgress) {
+        const [first] = monthsOf(found)
+        if (first !== undefined) reading = beginBaseMonth(session, ...first, onProgress)
+        return async () => reading?.stop()
+      },
+      build: (context) => buildCnes(found, context, reading),
+    }
   },
 }
 
@@ -123,9 +132,13 @@ function sortFiles(files: readonly FoundFile[]): CnesFiles {
   }
 }
 
+const monthsOf = ({ base }: CnesFiles) => [...base].sort(([left], [right]) => left - right)
+
+/** @param begun the first month of the national base, which is being read already */
 async function buildCnes(
   found: CnesFiles,
   { session, staging, needed, onProgress }: BuildContext,
+  begun: BaseReading | null,
 ): Promise<BuiltArea> {
   const demography = needed.get('demography')
   if (demography === undefined)
@@ -196,11 +209,13 @@ async function buildCnes(
     snapshots.push(snapshot)
     read += snapshot.rows
   }
-  for (const [period, files] of [...found.base].sort(([left], [right]) => left - right)) {
-    const staged = await stageBaseMonth(session, period, files, onProgress)
-    snapshots.push(...staged.snapshots)
-    read += staged.snapshots.reduce((sum, { rows }) => sum + rows, 0)
-    for (const { file, columns, read: own } of staged.headers) headers.add(file, columns, own)
+  for (const [period, files] of monthsOf(found)) {
+    const reading = begun?.period === period ? begun : beginBaseMonth(session, period, files, onProgress)
+    const tables = await reading.tables
+    const fileOfView = await stageBaseMonth(session, period, tables)
+    snapshots.push(...tables.snapshots)
+    read += tables.snapshots.reduce((sum, { rows }) => sum + rows, 0)
+    for (const { file, columns, read: own } of tables.headers) headers.add(file, columns, own)
     const national: Coverage = { family: 'base', states: 'all' }
     await finishPeriod(
       {
@@ -210,8 +225,8 @@ async function buildCnes(
         municipalityTable,
         covered: new Map(FACT_NAMES.map((fact) => [fact, 'all' as const])),
         hasCadger: false,
-        facilityColumns: staged.facilityColumns,
-        files: staged.files,
+        facilityColumns: tables.facilityColumns,
+        files: fileOfView,
       },
       new Map(['facilities', ...FACT_NAMES].map((dataset) => [dataset, national])),
     )

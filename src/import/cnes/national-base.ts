@@ -21,21 +21,59 @@ import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from 
 
 export const PUBLISHER = 'DATASUS'
 
-/**
- * @returns headers: columns of each table; facilityColumns: published columns of the facility table; files: the file of each staged table
- * @throws ImportError
- */
-export async function stageBaseMonth(
+/** Tables of a month as they are published. */
+export interface BaseTables {
+  readonly snapshots: readonly Snapshot[]
+  /** Columns of each table. */
+  readonly headers: readonly TableHeader[]
+  /** Published columns of the facility table. */
+  readonly facilityColumns: readonly string[]
+  /** Table → file. */
+  readonly files: ReadonlyMap<string, string>
+  /** SQL of the rows that were not read: their values in set_aside. */
+  readonly unread: readonly string[]
+}
+
+/** Tables of a month that are being read. */
+export interface BaseReading {
+  readonly period: number
+  /** @throws ImportError */
+  readonly tables: Promise<BaseTables>
+  /** Reads no further. Resolves when nothing of it is running. */
+  stop(): Promise<void>
+}
+
+/** Begins to read a month: st_<table> of each of its tables. Needs no other table. */
+export function beginBaseMonth(
   session: Session,
   period: number,
   files: readonly FoundFile[],
   onProgress: (step: string) => void,
-): Promise<{
-  snapshots: Snapshot[]
-  headers: readonly TableHeader[]
-  facilityColumns: readonly string[]
-  files: ReadonlyMap<string, string>
-}> {
+): BaseReading {
+  const stopped = new AbortController()
+  const tables = readTables(session, period, files, onProgress, stopped.signal)
+  // It may fail before it is awaited.
+  const ended = tables.then(
+    () => undefined,
+    () => undefined,
+  )
+  return {
+    period,
+    tables,
+    stop() {
+      stopped.abort()
+      return ended
+    },
+  }
+}
+
+async function readTables(
+  session: Session,
+  period: number,
+  files: readonly FoundFile[],
+  onProgress: (step: string) => void,
+  stopped: AbortSignal,
+): Promise<BaseTables> {
   const missing = PUBLISHED_TABLES.filter(
     (table) =>
       table.presence === 'required' &&
@@ -51,7 +89,8 @@ export async function stageBaseMonth(
   await mkdir(folder, { recursive: true })
   const snapshots: Snapshot[] = []
   const headers: TableHeader[] = []
-  const catalogFiles = new Map<string, string>()
+  const tableFiles = new Map<string, string>()
+  const unread: string[] = []
   let facilityColumns: readonly string[] = []
   const present: PresentTable[] = []
   for (const found of files) {
@@ -67,6 +106,7 @@ export async function stageBaseMonth(
         const name = basename(found.name)
         const shown = found.archive === null ? name : `${found.archive.file}/${name}`
         const { path, bytes, sha256, wasUtf8 } = await (reading.texts.get(found) as Promise<StagedFile>)
+        stopped.throwIfAborted()
         onProgress(`month ${period}: ${table.name}`)
         if (wasUtf8)
           throw new ImportError(
@@ -82,12 +122,10 @@ export async function stageBaseMonth(
           optional: table.optional,
         })
         snapshots.push({ publisher: PUBLISHER, file: name, archive: found.archive, bytes, sha256, rows })
-        catalogFiles.set(table.name, name)
+        tableFiles.set(table.name, name)
         headers.push({ file: name, columns: published, read: [...table.required, ...table.optional] })
-        if (rejected.length > 0)
-          await own.run(
-            `INSERT INTO set_aside VALUES ${rejected.map(({ row, reason }) => `('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`).join(', ')}`,
-          )
+        for (const { row, reason } of rejected)
+          unread.push(`('${table.name}', ${quoteText(name)}, ${row}, ${quoteText(reason)})`)
         if (table.name === 'tbEstabelecimento') facilityColumns = columns
         await rm(path, { force: true })
       }),
@@ -96,6 +134,21 @@ export async function stageBaseMonth(
     // No text may still be written when the folder is removed.
     await reading.stop()
   }
+  return { snapshots, headers, facilityColumns, files: tableFiles, unread }
+}
+
+/**
+ * Tables that were read → the views st_fac and st_<fact>, catalogs, rows set aside.
+ *
+ * @returns the file of each of the views
+ * @throws ImportError
+ */
+export async function stageBaseMonth(
+  session: Session,
+  period: number,
+  { files: catalogFiles, unread }: BaseTables,
+): Promise<ReadonlyMap<string, string>> {
+  if (unread.length > 0) await session.run(`INSERT INTO set_aside VALUES ${unread.join(', ')}`)
   // Each view names the file its rows came from: provenance is by file and row in both families.
   const withFile = (view: string, table: string): string =>
     `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
@@ -112,7 +165,7 @@ export async function stageBaseMonth(
        FROM st_tbMantenedora WHERE maintainer_cnpj IS NOT NULL ORDER BY maintainer_cnpj, maintainer_name, source_row`,
     )
   await refuseOtherMonth(session, period, catalogFiles.get('tbEstabelecimento') ?? '')
-  return { snapshots, headers, facilityColumns, files: tableFiles }
+  return tableFiles
 }
 
 /** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */
