@@ -200,6 +200,13 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     (text?.bytes ?? 0) +
     head.phrases.bytes[1] +
     head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0)
+  /** The bytes of one row of a block in the buffer. */
+  const ownBytes = (at: number, length: number, row: number): ByteString => {
+    const place = at + 3 * (row % BLOCK_ROWS)
+    const isLast = row % BLOCK_ROWS === BLOCK_ROWS - 1 || row === rows - 1
+    const end = isLast ? length : buffer.readUIntLE(place + 3, 3)
+    return buffer.toString('latin1', at + buffer.readUIntLE(place, 3), at + end)
+  }
   /** Gives the JSON of rows as lists show them, ascending, but for the brace at its end. */
   const visit = (
     wanted: readonly number[],
@@ -208,6 +215,10 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
   ): void => {
     let [block, bytes] = [-1, '']
     let [from, to] = [0, 0]
+    /** Where the block stands in the buffer, and its bytes. */
+    let [at, length] = [0, 0]
+    /** Is one row of it wanted? The others need not become a text. */
+    let isAlone = false
     for (let index = 0; index < wanted.length; index += 1) {
       const row = wanted[index] ?? 0
       const next = Math.floor(row / BLOCK_ROWS)
@@ -226,9 +237,14 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
           to = blockEnds[last] ?? 0
           read(from, to)
         }
-        bytes = buffer.toString('latin1', start - from, end - from)
+        at = start - from
+        length = end - start
+        isAlone = headParts === 0 && Math.floor((wanted[index + 1] ?? -1) / BLOCK_ROWS) !== block
+        if (!isAlone) bytes = buffer.toString('latin1', at, at + length)
       }
-      const shown = decodeRow(bytes, row % BLOCK_ROWS, listParts)
+      const shown = isAlone
+        ? decode(ownBytes(at, length, row), 0, 0, listParts)
+        : decodeRow(bytes, row % BLOCK_ROWS, listParts)
       // A row that is cut would be copied first.
       use(begin === '{' ? shown : begin + shown.substring(1), row)
     }
