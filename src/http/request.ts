@@ -112,11 +112,8 @@ function answerRequest(
   const access = accessClassOf(state.key, headers['accept-language'])
   const current = mounted.area === null ? null : parts.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])
-  // Rows that stand together are read as fast as they are found in the cache, unless they are to be compressed.
-  const isCached =
-    mounted.isCacheable &&
-    (gzipWanted ||
-      (route.kind !== 'record' && (route.kind !== 'list' || isFiltered(route, request.query as Params))))
+  // A record is read as fast as it is found in the cache, unless it is to be compressed.
+  const isCached = mounted.isCacheable && (gzipWanted || route.kind !== 'record')
   const requestKey =
     current === null || !isCached
       ? null
@@ -210,14 +207,13 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   const fromRows = fromRowFiles(route, { params, view, cursor: context.cursor, cursorSecret, rows })
   if (fromRows !== null) {
     const response = responseOf(fromRows)
-    // Reading rows that stand together costs no more than finding them in the cache; looking for them, and compressing, do.
-    const isDear = route.kind === 'list' && isFiltered(route, params)
-    if (isDear || context.gzipWanted) {
-      const key = canonicalKeyOf(route, params, view)
-      remember(key)
-      return fromCache(parts, state, parts.cache.put(key, response))
-    }
-    return fromCache(parts, state, response)
+    if (route.kind !== 'list' && !context.gzipWanted) return fromCache(parts, state, response)
+    const key = canonicalKeyOf(route, params, view)
+    // Rows that stand together are read quickly, and who walks a list asks for each page once: kept is what comes again.
+    const isDear = route.kind !== 'list' || isFiltered(route, params)
+    const isKept = context.gzipWanted || isDear || parts.cache.knows(requestKey)
+    remember(key)
+    return fromCache(parts, state, isKept ? parts.cache.put(key, response) : response)
   }
   if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
   const more =

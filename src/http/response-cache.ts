@@ -30,6 +30,8 @@ interface Recalled {
 export interface ResponseCache {
   /** The response of a request that came before in the same bytes. */
   recall(requestKey: string): { readonly response: CachedResponse; readonly isPinned: boolean } | null
+  /** Is the request key remembered, whether its response is cached or not? */
+  knows(requestKey: string | null): boolean
   /** Remembers what a request key leads to. */
   remember(requestKey: string, recalled: Recalled): void
   find(canonicalKey: string): CachedResponse | null
@@ -95,6 +97,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
         ? null
         : { response, isPinned: recalled.isPinned }
     },
+    knows: (requestKey) => requestKey !== null && requestKeys?.has(requestKey) === true,
     remember: (requestKey, recalled) => void requestKeys?.set(requestKey, recalled),
     find: (key) => responses?.get(key) ?? null,
     put,
