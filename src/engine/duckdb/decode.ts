@@ -16,6 +16,15 @@ import { AppError } from '../../errors.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { JsonValue, Row } from '../types.ts'
 
+const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** As the driver writes it, which divides numbers of any length for it: a quarter of the time. */
+function decimalText({ value, scale }: DuckDBDecimalValue): string {
+  if (scale === 0) return String(value)
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}
+
 /** @throws AppError 'internal' for a value JSON cannot hold exactly */
 export function decodeValue(value: DuckDBValue): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
@@ -24,11 +33,11 @@ export function decodeValue(value: DuckDBValue): JsonValue {
     throw new AppError('internal', { cause: new RangeError('a number that is not finite') })
   }
   if (typeof value === 'bigint') {
-    if (value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= -BigInt(Number.MAX_SAFE_INTEGER))
-      return Number(value)
+    if (value <= LARGEST && value >= -LARGEST) return Number(value)
     throw new AppError('internal', { cause: new RangeError('an integer beyond 2^53-1') })
   }
-  if (value instanceof DuckDBDateValue || value instanceof DuckDBDecimalValue) return value.toString()
+  if (value instanceof DuckDBDecimalValue) return decimalText(value)
+  if (value instanceof DuckDBDateValue) return value.toString()
   if (value instanceof DuckDBListValue) return value.items.map(decodeValue)
   if (value instanceof DuckDBStructValue)
     return Object.fromEntries(
@@ -68,7 +77,7 @@ export function decodeChunks(
           isPeriod && typeof value === 'number'
             ? formatPeriod(value)
             : isPercentage && value instanceof DuckDBDecimalValue
-              ? Number(value.toString())
+              ? Number(decimalText(value))
               : decodeValue(value)
       }
     })
