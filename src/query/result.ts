@@ -310,8 +310,10 @@ export function describeMember(
 ): { readonly [name: string]: JsonValue } {
   const value = row[dimensionOf(code).column] ?? null
   const name = row[`name_${index}`] ?? null
-  if (code === 'municipality') return { code: value, name, uf: row.municipality_uf ?? null }
-  if (code === 'state') return { code: value, name, ibge_code: row.state_ibge_code ?? null }
+  // Of a member that the release's list does not have, no more is said than its code.
+  if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
+  if (code === 'state')
+    return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
   if (code === 'reference_period') return { code: value, name: value }
   const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
   const shown =
@@ -322,9 +324,10 @@ export function describeMember(
   return { code: value, name: shown }
 }
 
-/** @returns abbreviation of the state that a code of a health region begins with */
-const stateOfCode = (code: JsonValue): string | null =>
-  STATES.find(({ ibge_code }) => String(code).startsWith(String(ibge_code)))?.uf ?? null
+const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
+const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
+/** @returns abbreviation of the state that a code of a municipality or a health region begins with */
+const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null
 
 /** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
 function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {

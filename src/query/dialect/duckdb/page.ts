@@ -69,8 +69,6 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),
     ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
-    ...(byName.includes('municipality') ? [TEXT('named_municipality.uf AS municipality_uf')] : []),
-    ...(byName.includes('state') ? [TEXT('named_state.ibge_code AS state_ibge_code')] : []),
     ...carriedOf(plan).map(({ column }) => sql`valued.${ident(column)}`),
     ...shownColumns(plan),
     ...unknownColumns(plan).map(
@@ -91,8 +89,6 @@ export function pageCte(plan: AggregatePlan): Sql {
   const columns = [
     ...groups.map((code) => sql`chosen.${key(code)}`),
     ...groups.map((code, index) => sql`${memberName(code)} AS ${ident(`name_${index}`)}`),
-    ...(groups.includes('municipality') ? [ident('municipality_uf')] : []),
-    ...(groups.includes('state') ? [ident('state_ibge_code')] : []),
     ...shownColumns(plan),
     ...unknownColumns(plan).map((index) => ident(`unknown_${index}`)),
     ...orderOf(plan).map((_, index) => ident(`order_${index}`)),
