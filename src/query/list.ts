@@ -123,17 +123,29 @@ export function planRecord(
   return selectRecords(dataset, conditions, period)
 }
 
-/** Every field of the records that meet conditions, in key order. */
-export function selectRecords(dataset: Dataset, conditions: readonly Sql[], period: PeriodChoice): Sql {
-  const from =
-    dataset.periodic && typeof period === 'number' ? recordsOf(dataset, period) : source({ dataset, period })
-  return sql`SELECT ${columns(fieldsOfRecord(dataset))} FROM ${from}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
+/**
+ * Every field of the records that meet conditions, in key order.
+ * @param ofFile conditions that follow from the others, and are tried only where a file is read
+ */
+export function selectRecords(
+  dataset: Dataset,
+  conditions: readonly Sql[],
+  period: PeriodChoice,
+  ofFile: readonly Sql[] = [],
+): Sql {
+  const isMonth = dataset.periodic && typeof period === 'number'
+  const from = isMonth ? recordsOf(dataset, period, ofFile) : source({ dataset, period })
+  const where = whereClause(isMonth ? conditions : [...conditions, ...ofFile])
+  return sql`SELECT ${columns(fieldsOfRecord(dataset))} FROM ${from}${where} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
 
 const fieldsOfRecord = (dataset: Dataset): FieldName[] => [...dataset.fields, ...(dataset.detail ?? [])]
 
-const recordsOf = (dataset: Dataset, period: number): Sql =>
-  resident(`records ${dataset.name} ${period}`, recordsDefinition(dataset, period))
+const recordsOf = (dataset: Dataset, period: number, conditions: readonly Sql[]): Sql =>
+  resident(
+    `records ${dataset.name} ${period}`,
+    sql`${recordsDefinition(dataset, period)}${whereClause(conditions)}`,
+  )
 const recordsDefinition = (dataset: Dataset, period: number): Sql =>
   sql`SELECT ${columns([...new Set([...dataset.key, ...fieldsOfRecord(dataset)])])}, file_row_number FROM ${table(dataset.name, period)}`
 

@@ -9,10 +9,10 @@ import type { Engine, Row } from '../../src/engine/types.ts'
 import { AppError } from '../../src/errors.ts'
 import { type DatasetName, datasetOf } from '../../src/model/datasets.ts'
 import { type PeriodChoice, planRecord } from '../../src/query/list.ts'
-import type { RecordKey } from '../../src/query/lookup.ts'
+import { planLookup, type RecordKey } from '../../src/query/lookup.ts'
 import { createLookups } from '../../src/query/lookup-batches.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
-import { sql, table } from '../../src/sql.ts'
+import { print, sql, table } from '../../src/sql.ts'
 import { makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease(2)
@@ -182,6 +182,25 @@ t.test('records that some statements have read are held in memory, the same to t
     )
   }
 })
+
+t.test(
+  'the list of keys is tried in files only: it would keep DuckDB from the index of a table in memory',
+  async (t) => {
+    for (const period of [202605, 'all', null] as const) {
+      const dataset = datasetOf(period === null ? 'municipalities' : 'facilities')
+      const [name = ''] = dataset.key
+      const statement = planLookup(dataset, [{ [name]: '1' }, { [name]: '2' }], period)
+      const textOf = (held: string | null) =>
+        print(
+          statement,
+          (relation) => relation,
+          () => held,
+        ).text
+      t.match(textOf(null), /list_contains/)
+      t.equal(textOf('held').includes('list_contains'), period !== 202605)
+    }
+  },
+)
 
 t.test('a month that does not fit the bound is read from its file', async (t) => {
   const own = await openReleases(small.releasesDir, 2, 2 ** 20)
