@@ -24,6 +24,8 @@ type Part =
       readonly kind: 'resident'
       readonly name: string
       readonly definition: Sql
+      /** Months of it that the definition has, where it is of several. */
+      readonly periods?: readonly number[]
     }
   | GatheredPart
   | { readonly kind: 'either'; readonly duckdb: Sql; readonly trino: Sql }
@@ -88,6 +90,11 @@ export function table(dataset: string, period: number | null = null): Sql {
 export function resident(name: string, definition: Sql): Sql {
   return { parts: [{ kind: 'resident', name, definition }] }
 }
+
+/** Some months of a relation that is of several. @param definition those months alone */
+export const residentMonths = (name: string, periods: readonly number[], definition: Sql): Sql => ({
+  parts: [{ kind: 'resident', name, periods, definition }],
+})
 
 /**
  * A SELECT that another engine may run, and whose rows are then read from a table: what adds up facts. Where none does, it is
@@ -154,14 +161,14 @@ export const EMPTY: Sql = { parts: [] }
 
 /**
  * @param relation view of a dataset, as quoted SQL
- * @param tableOf table in memory that holds a resident relation, as quoted SQL; null where none does
+ * @param tableOf what holds a resident relation, or some months of it, in memory, as quoted SQL; null where nothing does
  * @param gatheredIn table that holds the rows of a gathered relation, as quoted SQL; null where none does
  * @returns text and parameters; the same value printed twice gives the same text
  */
 export function print(
   statement: Sql,
   relation: (dataset: string, period: number | null, other: boolean) => string,
-  tableOf: (name: string) => string | null = () => null,
+  tableOf: (name: string, periods?: readonly number[]) => string | null = () => null,
   gatheredIn: (name: string) => string | null = () => null,
 ): PrintedStatement {
   const values: SqlValue[] = []
@@ -171,7 +178,7 @@ export function print(
       if (part.kind === 'text') text += part.text
       else if (part.kind === 'table') text += relation(part.dataset, part.period, part.other === true)
       else if (part.kind === 'resident')
-        text += tableOf(part.name) ?? `(${printParts(part.definition.parts)})`
+        text += tableOf(part.name, part.periods) ?? `(${printParts(part.definition.parts)})`
       else if (part.kind === 'either') text += printParts(part.duckdb.parts)
       else if (part.kind === 'gathered') {
         const held = gatheredIn(part.name)

@@ -95,8 +95,18 @@ export interface ResidentRelation {
   readonly codes: readonly string[]
   /** Column of seven digits that may be held as a number, where there is one. */
   readonly number: string | null
+  /** Where it is of several months: each of them, the newest first. They go into memory one after another, as far as there is room. */
+  readonly months?: readonly ResidentMonth[]
   /** Column by which rows are looked up in the table, which gets an index; the definition has file_row_number, too. */
   readonly key?: string
+}
+
+/** A month of a resident relation, whose rows say in reference_period that they are of it. */
+export interface ResidentMonth {
+  /** YYYYMM */
+  readonly period: number
+  readonly rows: number
+  readonly definition: Sql
 }
 
 export interface Engine {
@@ -116,9 +126,11 @@ export interface Engine {
   open(release: ReleaseView): Promise<void>
   /**
    * Loads the resident relations of a release into memory, as many as the bound allows; ends when they are loaded. Statements
-   * that run meanwhile read the files of those that are not loaded yet. Running it twice is free.
+   * that run meanwhile read the files of those that are not loaded yet. Running it twice is free. Where there is not room for all,
+   * what is held of other releases goes.
+   * @param beside a release of which it stays
    */
-  warm(release: ReleaseView): Promise<void>
+  warm(release: ReleaseView, beside?: ReleaseView | null): Promise<void>
   /** Frees what an open release holds once its running statements have ended. */
   release(id: string): Promise<void>
   /** What it is doing now. */

@@ -8,7 +8,6 @@
 import type { ResidentRelation } from '../engine/types.ts'
 import { datasetOf } from '../model/datasets.ts'
 import {
-  ADDED_UP_TABLES,
   type AddedUpTable,
   DIMENSION_CODES,
   type DimensionCode,
@@ -28,9 +27,22 @@ import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { collectedPeriods, componentManifests, type ReleaseView, storedPeriods } from '../release/view.ts'
-import { EMPTY, ident, join, resident, type Sql, sql, TEXT, table, tableOfMonths, whole } from '../sql.ts'
+import {
+  EMPTY,
+  either,
+  ident,
+  join,
+  resident,
+  residentMonths,
+  type Sql,
+  sql,
+  TEXT,
+  table,
+  tableOfMonths,
+  whole,
+} from '../sql.ts'
 import type { FewFacilities } from './aggregate.ts'
-import { anyDeclaration } from './dialect/differences.ts'
+import { anyDeclaration, unionOf } from './dialect/differences.ts'
 
 /** Year of each kind of population that metrics are made of; null where the release has none. */
 export type PopulationYears = Readonly<
@@ -125,16 +137,27 @@ export const healthRegionsOfMunicipalities = (): Sql =>
 export const municipalitiesWithFacilities = (period: number): Sql =>
   resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
 
-/** @returns a month of a pre-aggregate */
-export const preAggregateRows = (name: PreAggregateName, period: number): Sql =>
-  resident(`${name} ${period}`, preAggregateDefinition(name, period))
+/**
+ * Months of a pre-aggregate. Those of flows, which are added up over a year as often as in a month, are one relation with all
+ * months of the release: DuckDB plans a twelfth of the tables, and groups by codes that all months share.
+ */
+export function preAggregateRows(name: PreAggregateName, periods: readonly number[]): Sql {
+  const definitions = periods.map((period) => preAggregateDefinition(name, period))
+  return either(
+    isAddedUp(preAggregateOf(name).dataset)
+      ? residentMonths(name, periods, join(definitions, ALL_OF))
+      : unionOf(definitions.map((own, index) => resident(`${name} ${periods[index]}`, own))),
+    preAggregateOfMonths(name, periods),
+  )
+}
+const ALL_OF = ' UNION ALL BY NAME '
 
 /** @returns facts of several months, as Trino reads them */
 export const factsOfMonths = (dataset: MonthlyFacts, periods: readonly number[]): Sql =>
   sql`(${factsDefinition(dataset, tableOfMonths(dataset, periods))})`
 
-/** @returns several months of a pre-aggregate, as Trino reads them */
-export const preAggregateOfMonths = (name: PreAggregateName, periods: readonly number[]): Sql =>
+/** As Trino reads them. */
+const preAggregateOfMonths = (name: PreAggregateName, periods: readonly number[]): Sql =>
   sql`(SELECT * FROM ${tableOfMonths(name, periods)})`
 
 /** @returns the same rows from the files: facility codes are text there */
@@ -192,8 +215,7 @@ function fewFacilitiesDefinition({ source, periods, bedPeriods }: FewFacilities,
 function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
   const { member, order } = dimensionOf(code)
   if (member === null) throw new TypeError(`${code} has a fixed list`)
-  const more =
-    code === 'municipality' ? TEXT(', uf, territorial_type') : code === 'state' ? TEXT(', ibge_code') : EMPTY
+  const more = code === 'municipality' ? TEXT(', uf, territorial_type') : EMPTY
   // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
   const rank =
     order === 'name' && member.dataset !== 'facilities'
@@ -247,20 +269,33 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       ['uf', 'sex', 'age_group'],
     )
   const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
-  const addPreAggregates = (period: number, of: 'facilities' | 'flows'): void => {
-    for (const name of PRE_AGGREGATE_NAMES) {
-      const { dataset, keys } = preAggregateOf(name)
-      if (isAddedUp(dataset) !== (of === 'flows')) continue
-      const codes = keys.filter((code) => dimensionOf(code).integer !== true)
-      const columns = codes.map((code) => dimensionOf(code).column)
-      const rows = rowsOf(view.analytics, name, period)
-      add(`${name} ${period}`, rows, preAggregateDefinition(name, period), columns)
-    }
+  const [stocks, flows] = [false, true].map((isFlow) =>
+    PRE_AGGREGATE_NAMES.filter((name) => isAddedUp(preAggregateOf(name).dataset) === isFlow),
+  )
+  const addMonths = (name: PreAggregateName): void => {
+    const months = (view.analytics.datasets[name]?.periods ?? []).toReversed().map((period) => ({
+      period,
+      rows: rowsOf(view.analytics, name, period) ?? 0,
+      definition: preAggregateDefinition(name, period),
+    }))
+    const definition = join(
+      months.map((month) => month.definition),
+      ALL_OF,
+    )
+    const rows = months.reduce((sum, month) => sum + month.rows, 0)
+    if (months.length > 0)
+      relations.push({ name, rows, definition, codes: codeKeys(name), number: null, months })
   }
   const addSmall = (period: number): void => {
     if (collectedPeriods(view, 'facilities').includes(period))
       add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
-    addPreAggregates(period, 'facilities')
+    for (const name of stocks ?? [])
+      add(
+        `${name} ${period}`,
+        rowsOf(view.analytics, name, period),
+        preAggregateDefinition(name, period),
+        codeKeys(name),
+      )
   }
   const addFacts = (period: number): void => {
     for (const dataset of CNES_FACTS) {
@@ -287,12 +322,11 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
         isByResidence(dataset) ? null : 'cnes_code',
       )
   }
-  // Questions about flows are about a year as often as about a month.
-  const ofFlows = new Set(ADDED_UP_TABLES.flatMap((dataset) => collectedPeriods(view, dataset)))
-  for (const period of [...ofFlows].sort((left, right) => right - left)) addPreAggregates(period, 'flows')
+  const sizeOf = (name: PreAggregateName): number => view.analytics.datasets[name]?.rows ?? 0
   if (newest !== undefined)
     for (const few of listFewFacilities(view))
       add(fewFacilitiesName(few, newest), FEW_FACILITIES, fewFacilitiesDefinition(few, newest))
+  for (const name of (flows ?? []).toSorted((left, right) => sizeOf(left) - sizeOf(right))) addMonths(name)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
   // A few thousand rows a year.
   for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
@@ -309,6 +343,11 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   for (const dataset of OUTPATIENT_TABLES) addFlows(dataset, 0)
   return relations
 }
+
+const codeKeys = (name: PreAggregateName): string[] =>
+  preAggregateOf(name).keys.flatMap((code) =>
+    dimensionOf(code).integer === true ? [] : [dimensionOf(code).column],
+  )
 
 /** @returns rows of a month of a dataset; null where there is none */
 export const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>

@@ -5,7 +5,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { createResidentTables } from '../../src/engine/duckdb/resident-tables.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
@@ -29,7 +31,7 @@ import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-re
 const QUESTIONS = cases(120, 30)
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
-const small = await makeSmallRelease(3)
+const small = await makeSmallRelease('admissions')
 const warm = await openReleases(small.releasesDir, 2)
 const cold = await openReleases(small.releasesDir, 2, 0)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
@@ -164,6 +166,45 @@ t.test('the facts in memory give the same, too', async (t) => {
     if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(JSON.stringify(question))
   }
   t.same(wrong.slice(0, 5), [])
+})
+
+t.test('months of one relation are found as far as they were loaded', async (t) => {
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  const selectOf = (period: number): string =>
+    `SELECT 'code ' || (number * ${period % 7}) AS code, number, ${period} AS reference_period FROM range(100) AS numbers(number)`
+  const periods = [202603, 202602, 202601, 202512]
+  const relation = {
+    name: 'sums',
+    rows: 400,
+    select: periods.map(selectOf).join(' UNION ALL BY NAME '),
+    codes: ['code'],
+    number: null,
+    months: periods.map((period) => ({ period, rows: 100, select: selectOf(period) })),
+  }
+  const load = async (database: string, bytesMax: number) => {
+    const tables = createResidentTables(connection, { database, bytesMax, totalBytesMax: 2 ** 30 })
+    await tables.load([relation])
+    return tables
+  }
+  const all = await load('all', 2 ** 28)
+  for (const asked of [periods, [202603], [202602, 202512], [202512, 202601], [202603, 202603], [202601]]) {
+    const wanted = [...new Set(asked)].map(selectOf).join(' UNION ALL ')
+    const [found, same] = await Promise.all(
+      [`${all.find('sums', asked)}`, `(${wanted})`].map(async (from) =>
+        (await connection.runAndReadAll(`SELECT * FROM ${from} ORDER BY ALL`)).getRows(),
+      ),
+    )
+    t.same(found, same, asked.join())
+  }
+  t.equal(all.find('sums', [202603, 202511]), null, 'a month that the release does not have')
+  // Room for what one month is estimated to take, but not for another beside it.
+  const few = await load('few', 100_000)
+  t.type(few.find('sums', [202603]), 'string', 'the newest')
+  t.equal(few.find('sums', [202603, 202512]), null, 'not all of them')
+  for (const tables of [all, few]) await tables.drop()
+  connection.closeSync()
+  instance.closeSync()
 })
 
 const open = (residentBytes: number): Promise<Engine> =>

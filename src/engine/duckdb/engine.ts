@@ -39,8 +39,6 @@ interface OpenRelease {
   readonly schema: Promise<string>
   /** Tables in memory; null where there are none. */
   resident: ResidentTables | null
-  /** The resident relations were loaded, or are to be. */
-  isWarm: boolean
   /** Heavy statements that were run on it. */
   heavyRuns: number
   /** Statements that wanted a relation in memory, by its name. */
@@ -117,7 +115,6 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       open = {
         schema: openSchema(release),
         resident: null,
-        isWarm: false,
         heavyRuns: 0,
         wanted: new Map(),
         users: 0,
@@ -140,7 +137,9 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const unload = async (open: OpenRelease): Promise<void> => {
     const { resident } = open
     open.resident = null
-    open.isWarm = false
+    // Who uses it on gets them again where there is room.
+    open.heavyRuns = 0
+    open.wanted.clear()
     await resident?.drop()
   }
   let residents = 0
@@ -159,29 +158,32 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       totalBytesMax: resident.bytes,
     })
     const tables = open.resident
-    const printed = relations.map((relation) => ({
+    const selectOf = (definition: Sql): string =>
+      print(definition, (dataset, period) => viewName(schema, dataset, period)).text
+    const printed = relations.map(({ months, ...relation }) => ({
       ...relation,
-      select: print(relation.definition, (dataset, period) => viewName(schema, dataset, period)).text,
+      select: selectOf(relation.definition),
+      ...(months && { months: months.map((month) => ({ ...month, select: selectOf(month.definition) })) }),
     }))
     loading = loading.then(() => tables.load(printed))
     await loading
   }
-  /** @param isPreferred its tables replace those of others where there is not room for both */
-  const loadResident = async (release: ReleaseView, isPreferred: boolean): Promise<void> => {
-    const open = openOf(release)
-    if (open.isWarm) return loading
-    open.isWarm = true
-    const others = [...schemas.values()].filter((other) => other !== open)
-    const othersBytes = others.reduce((sum, other) => sum + (other.resident?.bytes() ?? 0), 0)
-    if (isPreferred && othersBytes > bytesOfRelease) await Promise.all(others.map(unload))
-    await load(release, options.resident?.relations(release) ?? [])
+  /** Its tables replace those of others where there is not room for all. @param beside a release of which they stay */
+  const warm = async (release: ReleaseView, beside: ReleaseView | null = null): Promise<void> => {
+    const others = [...schemas].filter(([id]) => id !== release.id)
+    const othersBytes = others.reduce((sum, [, { resident }]) => sum + (resident?.bytes() ?? 0), 0)
+    if (othersBytes > bytesOfRelease)
+      await Promise.all(others.map(([id, other]) => (id === beside?.id ? undefined : unload(other))))
+    await loadResident(release)
   }
+  const loadResident = (release: ReleaseView): Promise<void> =>
+    load(release, options.resident?.relations(release) ?? [])
   /** What of a release is in use but not in memory gets there, in the background: its resident relations, a keyed one. */
   const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
     const open = openOf(release)
     if (isHeavy(runOptions)) {
       open.heavyRuns += 1
-      if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release, false).catch(() => undefined)
+      if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release).catch(() => undefined)
     }
     const { wanted } = runOptions
     if (wanted !== undefined) {
@@ -243,7 +245,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
               throw new TypeError('the statement needs another release')
             return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
           },
-          (name) => resident?.find(name) ?? null,
+          (name, periods) => resident?.find(name, periods) ?? null,
           (name) => gatheredTable(gathered, name),
         )
         refuseOther(text)
@@ -353,7 +355,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     async open(release) {
       await openOf(release).schema
     },
-    warm: (release) => loadResident(release, true),
+    warm,
     async release(id) {
       const open = schemas.get(id)
       if (open === undefined) return

@@ -5,7 +5,7 @@
  * Codes become ENUMs and facility codes integers, so that a grouped sum reads a byte or two a row. The tables of a release are
  * a database of its own, which DuckDB compresses in memory: 41 MB instead of 326 MB for a national month, equally fast. A
  * relation that does not fit the bound, or cannot be loaded, is left out: answers do not depend on it. A keyed relation has an index, by
- * which records are found where there is no row store: 1.1 ms of processor time each instead of 10 to 13 ms from the file. Not here: which
+ * which records are found where there is no row store: a tenth of the processor time that reading its file takes. Not here: which
  * relations are worth it (query/resident-relations.ts).
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
@@ -18,11 +18,16 @@ export interface PrintedRelation {
   readonly codes: readonly string[]
   readonly number: string | null
   readonly key?: string
+  /** The newest first; the SELECT of the relation is of all of them. */
+  readonly months?: readonly { readonly period: number; readonly rows: number; readonly select: string }[]
 }
 
 export interface ResidentTables {
-  /** @returns the table, as quoted SQL, or null where it is not loaded */
-  find(name: string): string | null
+  /**
+   * @param periods months that are wanted of a relation that is of several
+   * @returns the table, or those rows of it, as quoted SQL; null where it is not loaded, or one of them is not
+   */
+  find(name: string, periods?: readonly number[]): string | null
   /** Loads one relation after another into a schema; ends early when `stop` was called. */
   load(relations: readonly PrintedRelation[]): Promise<void>
   /** Marks the begin of a statement that reads tables found; @returns a function that marks its end */
@@ -46,6 +51,8 @@ const GROUP_ROWS = 122_880
 const SMALL_ROWS = 2048
 const SMALL_BYTES = 24_576
 const FEW_ROWS = 16_384
+/** Rows that tell whether the texts of a column differ from row to row. */
+const SAMPLE_ROWS = 10_000
 
 /** @param widths bytes of each column @returns what a table takes in memory, rather too much than too little */
 export function estimateBytes(rows: number, widths: readonly number[]): number {
@@ -75,7 +82,7 @@ export function createResidentTables(
   { database, bytesMax, totalBytesMax }: ResidentTablesOptions,
 ): ResidentTables {
   const named = (name: string): string => `${quote(database)}.${quote(name)}`
-  const tables = new Map<string, string>()
+  const tables = new Map<string, { readonly table: string; readonly months: ReadonlySet<number> }>()
   const types = new Map<string, string>()
   let held = 0
   let loaded = 0
@@ -106,7 +113,7 @@ export function createResidentTables(
     const before = await tableBytes()
     const table = await nameTable()
     const columns = 'SELECT * EXCLUDE (file_row_number)'
-    await loader.run(`CREATE TABLE ${table} AS ${columns} FROM (${select}) LIMIT 0`)
+    await loader.run(`CREATE TABLE ${table} (${await declareColumns(`${columns} FROM (${select})`)})`)
     const grown = async (): Promise<number> => Math.max(0, (await tableBytes()) - before)
     const isTooLarge = async (): Promise<boolean> => {
       const bytes = await grown()
@@ -123,23 +130,34 @@ export function createResidentTables(
       }
       await loader.run(`CREATE INDEX index_${loaded} ON ${table} (${quote(key)})`)
       held += await grown()
-      if (!isStopped) tables.set(name, table)
+      if (!isStopped) tables.set(name, { table, months: new Set() })
     } finally {
       // What is not whole takes no memory.
       if (!tables.has(name)) await loader.run(`DROP TABLE ${table}`)
     }
   }
-  const loadOne = async ({ name, rows, select, codes, number }: PrintedRelation): Promise<void> => {
+  /** Texts that differ from row to row are held as they are: nearly all of a look-up went into decoding the compressed ones. */
+  const declareColumns = async (records: string): Promise<string> => {
+    const described = await rowsOf(`DESCRIBE ${records}`)
+    const counts = described.map(([column]) => `count(DISTINCT ${quote(String(column))}) * 2 > count(*)`)
+    const [isOwn = []] = await rowsOf(`SELECT ${counts.join(', ')} FROM (${records} LIMIT ${SAMPLE_ROWS})`)
+    return described
+      .map(([column, type], index) => {
+        const isPlain = type === 'VARCHAR' && isOwn[index] === true
+        return `${quote(String(column))} ${type}${isPlain ? ' USING COMPRESSION uncompressed' : ''}`
+      })
+      .join(', ')
+  }
+  const loadOne = async ({ name, rows, select, codes, number, months }: PrintedRelation): Promise<void> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
-    const bytes = estimateBytes(
-      rows,
-      columns.map(({ column, type }) =>
-        codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
-      ),
+    const widths = columns.map(({ column, type }) =>
+      codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
     )
-    const before = await tableBytes()
-    if (held + bytes > bytesMax || before + bytes > totalBytesMax) return
+    const isTooLarge = (bytes: number, before: number): boolean =>
+      held + bytes > bytesMax || before + bytes > totalBytesMax
+    const parts = months ?? [{ period: null, rows, select }]
+    if (isTooLarge(estimateBytes(parts[0]?.rows ?? 0, widths), await tableBytes())) return
     const table = await nameTable()
     const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
     const members = await readMembers(
@@ -158,13 +176,21 @@ export function createResidentTables(
       const type = column === number && members.areNumbers ? 'INTEGER' : types.get(`${loaded} ${column}`)
       return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
     })
-    await loader.run(`CREATE TABLE ${table} AS SELECT ${casts.join(', ')} FROM (${select})`)
-    // It compresses the new table; statements go on reading meanwhile.
-    await loader.run(`CHECKPOINT ${quote(database)}`)
-    // Measured, not estimated, unless tables of another release were dropped meanwhile.
-    const grown = (await tableBytes()) - before
-    held += grown > 0 ? Math.min(grown, bytes) : 0
-    if (!isStopped) tables.set(name, table)
+    const loadedMonths = new Set<number>()
+    for (const part of parts) {
+      const bytes = estimateBytes(part.rows, widths)
+      const before = await tableBytes()
+      if (isStopped || isTooLarge(bytes, before)) return
+      const into = part === parts[0] ? `CREATE TABLE ${table} AS` : `INSERT INTO ${table} BY NAME`
+      await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${part.select})`)
+      // It compresses what is new; statements go on reading meanwhile.
+      await loader.run(`CHECKPOINT ${quote(database)}`)
+      // Measured, not estimated, unless tables of another release were dropped meanwhile.
+      const grown = (await tableBytes()) - before
+      held += grown > 0 ? Math.min(grown, bytes) : 0
+      if (part.period !== null) loadedMonths.add(part.period)
+      if (!isStopped) tables.set(name, { table, months: loadedMonths })
+    }
   }
   /** The distinct codes of each column, and whether every number has seven digits: only then are equal numbers equal texts. */
   const readMembers = async (
@@ -191,7 +217,18 @@ export function createResidentTables(
     return loading
   }
   return {
-    find: (name) => tables.get(name) ?? null,
+    find(name, periods) {
+      const found = tables.get(name)
+      if (found === undefined) return null
+      const { table, months } = found
+      if (periods === undefined) return table
+      if (!periods.every((period) => months.has(period))) return null
+      const [first, last] = [Math.min(...periods), Math.max(...periods)]
+      const between = [...months].filter((month) => month >= first && month <= last)
+      // Of a long list DuckDB makes a join. Months that are loaded meanwhile are older than all that are there.
+      const isSpan = between.length === new Set(periods).size
+      return `(SELECT * FROM ${table} WHERE reference_period ${isSpan ? `BETWEEN ${first} AND ${last}` : `IN (${periods.join(', ')})`})`
+    },
     enter() {
       users += 1
       return () => {
@@ -203,6 +240,8 @@ export function createResidentTables(
       loading = loading.then(async () => {
         for (const relation of relations) {
           if (isStopped) return
+          // Those that there was no room for are tried again.
+          if (tables.has(relation.name)) continue
           try {
             await (relation.key === undefined ? loadOne(relation) : loadKeyed(relation, relation.key))
           } catch {

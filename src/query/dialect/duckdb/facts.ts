@@ -28,7 +28,6 @@ import {
   POPULATION_COLUMNS,
   populationByAgeOf,
   populationOf,
-  preAggregateOfMonths,
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { listOf, overMonths, unionOf } from '../differences.ts'
@@ -158,7 +157,7 @@ function countedByAge(plan: DatasetPlan): Sql {
   })
   return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
     FROM ${factsSource(plan)} AS facts${whereOf(plan)}
-    GROUP BY ${join([...plan.keys.map(codeSql), ages], ', ')})`
+    GROUP BY ${join([...plan.keys.map(factKey), TEXT('facts.age_group')], ', ')})`
 }
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
@@ -176,12 +175,7 @@ function carriedFacts(plan: DatasetPlan): Sql {
   if (dataset === 'population') return byResidence(plan, populationSource(plan))
   if (dataset === 'population_by_age')
     return byResidence(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
-  if (source !== null)
-    return overMonths(
-      plan.periods,
-      (period) => preAggregateRows(source, period),
-      (periods) => preAggregateOfMonths(source, periods),
-    )
+  if (source !== null) return preAggregateRows(source, plan.periods)
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   const facts = overMonths(
     plan.periods,

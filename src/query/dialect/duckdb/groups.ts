@@ -24,7 +24,6 @@ import {
   type MonthlyFacts,
   membersOf,
   municipalitiesWithFacilities,
-  preAggregateOfMonths,
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { overMonths } from '../differences.ts'
@@ -50,9 +49,6 @@ export function carriedOf(
   return [
     { column: `name_of_${carrier}`, from: 'name' },
     { column: `rank_of_${carrier}`, from: 'name_rank' },
-    carrier === 'municipality'
-      ? { column: 'municipality_uf', from: 'uf' }
-      : { column: 'state_ibge_code', from: 'ibge_code' },
   ]
 }
 
@@ -147,11 +143,7 @@ ${join(keys, '\n  UNION ALL\n')}
         const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
         const facts = dataset as MonthlyFacts
         const served = isPlaced
-          ? overMonths(
-              periods,
-              (period) => preAggregateRows(source, period),
-              (all) => preAggregateOfMonths(source, all),
-            )
+          ? preAggregateRows(source, periods)
           : overMonths(
               periods,
               (period) => factsOf(facts, period),

@@ -23,9 +23,14 @@ export interface ShownValue {
   readonly decimals: number
 }
 
+/** By plan: rows of an answer are written one by one, and each asks. */
+const SHOWN = new WeakMap<AggregatePlan, readonly ShownValue[]>()
+
 /** @returns the numbers of a row in order: each metric with what stands beside it */
-export const shownValues = (plan: AggregatePlan): ShownValue[] =>
-  plan.metrics.flatMap((metric, index) =>
+export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
+  const known = SHOWN.get(plan)
+  if (known !== undefined) return known
+  const shown = plan.metrics.flatMap((metric, index) =>
     partsOf(metric.code, plan.query).map((part) => ({
       code: valueCode(metric.code, part),
       metric,
@@ -34,6 +39,9 @@ export const shownValues = (plan: AggregatePlan): ShownValue[] =>
       decimals: part === 'change_percent' || part === 'share' ? 2 : decimalsOf(metric, plan),
     })),
   )
+  SHOWN.set(plan, shown)
+  return shown
+}
 
 /** Is there anything beside the values themselves? */
 export const isMeasured = ({ base, whole }: AggregatePlan): boolean => base !== null || whole !== null
