@@ -34,6 +34,9 @@ import { checkReleaseInChild } from './workers/check-release.ts'
 const SETS_SHARE = 4
 /** A release that comes into service gets its resident tables this long after, or once aggregations ask for them. */
 const WARM_AFTER_MS = 10_000
+/** So long after it listens a server begins to open releases that nobody has asked for yet, and so often it looks for new ones. */
+const AHEAD_AFTER_MS = 1000
+const AHEAD_EVERY_MS = 3000
 /** Connections that may wait to be accepted (the system may hold fewer): past it, clients try again after a second. */
 const LISTEN_BACKLOG = 4096
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
@@ -51,7 +54,10 @@ export interface Service {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly releases: ReleaseStore
-  /** Holds the release in service, and those that come after it, in memory for aggregations. */
+  /**
+   * Holds the release in service, and those that come after it, in memory for aggregations; opens other releases before they are
+   * asked for, and holds the newest of them, too.
+   */
   warm(): void
   close(): Promise<void>
 }
@@ -100,14 +106,14 @@ export async function openService(
    * Not at once, because loading takes both cores for some seconds, and the first requests come now.
    */
   let warming: NodeJS.Timeout | undefined
+  const hold = (view: ReleaseView, beside: ReleaseView | null): void =>
+    void engine.warm(view, beside).then(
+      () => logger.info({ release_id: view.id }, 'release held in memory'),
+      (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
+    )
   const warm = (view: ReleaseView): void => {
     clearTimeout(warming)
-    warming = setTimeout(() => {
-      engine.warm(view).then(
-        () => logger.info({ release_id: view.id }, 'release held in memory'),
-        (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
-      )
-    }, WARM_AFTER_MS).unref()
+    warming = setTimeout(() => hold(view, null), WARM_AFTER_MS).unref()
   }
   let isWarm = false
   const releases = createStore({
@@ -137,6 +143,26 @@ export async function openService(
       if (isWarm) warm(view)
     },
   })
+  /** What is opened ahead is there when it is promoted, or pinned for the first time. */
+  let aheadTimer: NodeJS.Timeout | undefined
+  let holdingAhead: NodeJS.Timeout | undefined
+  let opening: Promise<void> = Promise.resolve()
+  const openAhead = async (): Promise<void> => {
+    const newest = await releases.openNext()
+    if (newest === null) return
+    let view: ReleaseView | null = newest
+    for (; view !== null; view = await releases.openNext())
+      logger.info({ release_id: view.id }, 'release opened ahead')
+    clearTimeout(holdingAhead)
+    holdingAhead = setTimeout(() => hold(newest, releases.current()), WARM_AFTER_MS).unref()
+  }
+  const lookAhead = (afterMs: number): void => {
+    aheadTimer = setTimeout(() => {
+      opening = openAhead()
+        .catch((error: unknown) => logger.warn({ err: error }, 'no release opened ahead'))
+        .then(() => (aheadTimer === undefined ? undefined : lookAhead(AHEAD_EVERY_MS)))
+    }, afterMs).unref()
+  }
   const looked = releases.refresh()
   const reports = createReportPool({
     worker: {
@@ -207,9 +233,12 @@ export async function openService(
       isWarm = true
       const current = releases.current()
       if (current !== null) warm(current)
+      lookAhead(AHEAD_AFTER_MS)
     },
     async close() {
-      clearTimeout(warming)
+      for (const timer of [warming, holdingAhead, aheadTimer]) clearTimeout(timer)
+      aheadTimer = undefined
+      await opening
       await app.close()
       await shared?.close()
       releases.close()

@@ -136,7 +136,7 @@ export const SETTINGS = {
     name: 'SUS_RELEASES_OPEN',
     default: '4',
     unit: 'releases',
-    help: 'Releases kept open; the one used longest ago is closed first and opened again when it is requested.',
+    help: 'Releases kept open, the newest before they are asked for; the one used longest ago is closed first and opened again when it is requested.',
     ...wholeNumber(1, 100),
   }),
   logLevel: setting({

@@ -39,6 +39,11 @@ export interface StoreOptions {
 export interface ReleaseStore extends ReleaseSource {
   /** Looks at current.json now. */
   refresh(): Promise<void>
+  /**
+   * Opens a release before anybody asks for it: at first the newest of the folder, as many as are kept open; from then on those
+   * that come. Each is tried once. @returns null where none is left
+   */
+  openNext(): Promise<ReleaseView | null>
   close(): void
 }
 
@@ -104,13 +109,18 @@ export function createStore(options: StoreOptions): ReleaseStore {
       (part) => part !== undefined && problems.has(part),
     )
     if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))
-    try {
-      await options.prepare?.(view)
-    } catch (error) {
-      return refuse(id, error)
-    }
+    if (!(await prepared(view))) return null
     problems.delete(id)
     return view
+  }
+  const prepared = async (view: ReleaseView): Promise<boolean> => {
+    try {
+      await options.prepare?.(view)
+      return true
+    } catch (error) {
+      refuse(view.id, error)
+      return false
+    }
   }
   const viewOf = (id: string): Promise<ReleaseView | null> => {
     let view = views.get(id)
@@ -167,9 +177,12 @@ export function createStore(options: StoreOptions): ReleaseStore {
     }
     // As it was before it was read: what changes meanwhile is another change.
     const before = await stateOf()
+    const wasOpen = views.has(id)
     const view = await viewOf(id)
     refused = view === null ? { id, at: Date.now(), state: before } : null
     if (view === null) return
+    // What is made beside a release may have been made since it was opened.
+    if (wasOpen && !(await prepared(view))) return
     current = view
     options.onCurrent?.(view)
   }
@@ -178,6 +191,22 @@ export function createStore(options: StoreOptions): ReleaseStore {
       refreshing = null
     })
     return refreshing
+  }
+  /** Analytics releases that were seen in the folder, and those of them that are to be opened ahead. */
+  const seen = new Set<string>()
+  const ahead: string[] = []
+  const openNext = async (): Promise<ReleaseView | null> => {
+    const { keepOpen = Number.POSITIVE_INFINITY } = options
+    const come = (await folderIds()).filter((id) => id.includes('analytics-') && !seen.has(id))
+    for (const id of come) seen.add(id)
+    const newest = come.sort(byNewest).filter((id) => !views.has(id))
+    ahead.push(...newest.slice(0, keepOpen - 1))
+    const id = ahead.shift()
+    if (id === undefined) return null
+    const view = await viewOf(id)
+    if (view === null) return openNext()
+    open.set(id, view)
+    return view
   }
   const timer = setInterval(() => void refreshOnce(true), POLL_MS)
   timer.unref()
@@ -230,6 +259,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     missingFiles: () => missing,
     problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
     refresh: () => refreshOnce(),
+    openNext,
     close: () => clearInterval(timer),
   }
 }
@@ -258,6 +288,10 @@ async function lookAtPointer(
     return damaged('is not JSON')
   }
 }
+
+/** The month in a release's id, and its digest, which decides between equal months. */
+const monthOf = (id: string): string => id.split('-').slice(-2).join('-')
+const byNewest = (left: string, right: string): number => (monthOf(left) < monthOf(right) ? 1 : -1)
 
 const isOf = (view: ReleaseView, id: string): boolean =>
   view.id === id || AREA_NAMES.some((area) => componentId(view, area) === id)

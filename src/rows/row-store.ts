@@ -95,12 +95,14 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
   }
   const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
     const id = manifest.release_id
-    if (components.has(id)) return
+    const known = components.get(id)
+    // One that lacked row files may have got them since.
+    if (known?.problems.length === 0) return
     const { folder, good, problems } = await checkRowFiles(releasesDir, manifest)
     const component: Component = {
       folder,
       sources: good.map(({ source }) => source),
-      tables: new Map(),
+      tables: known?.tables ?? new Map(),
       joined: new Map(),
       problems: [...problems],
     }

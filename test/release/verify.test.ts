@@ -17,6 +17,7 @@ import t from 'tap'
 import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
 import { openStore, readPointer } from '../../src/release/store.ts'
 import { ReleaseRefused, verifyRelease } from '../../src/release/verify.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -164,6 +165,41 @@ t.test('what stands outside the digest may change; what is no release is none', 
   await t.rejects(verifyRelease(releasesDir, renamed), /digest of the release id/, 'under another name')
   for (const id of ['', '.', '..', `../${cnes}`, `${cnes}/`, 'elsewhere'])
     await t.rejects(verifyRelease(releasesDir, id), /is not a release id/, id)
+})
+
+t.test('releases are opened before they are asked for', async (t) => {
+  const releasesDir = copyReleases()
+  const forge = (month: number): Promise<string> =>
+    forgeRelease(releasesDir, small.result.analytics, (_folder, manifest) => {
+      manifest.month = month
+    })
+  const [january, march, february] = [await forge(202601), await forge(202603), await forge(202602)]
+  const prepared: string[] = []
+  const store = await openStore({
+    releasesDir,
+    keepOpen: 3,
+    prepare: async ({ id }) => void prepared.push(id),
+  })
+  t.teardown(() => store.close())
+  const next = async (): Promise<string | null> => (await store.openNext())?.id ?? null
+  t.equal(store.findOpen(march), null)
+  t.equal(await next(), march, 'the newest first')
+  t.equal(store.findOpen(march)?.id, march)
+  t.equal(await next(), february)
+  t.equal(await next(), null, 'as many as are kept open')
+  t.equal(store.findOpen(january), null)
+  const damaged = await forge(202604)
+  const { files } = JSON.parse(readFileSync(join(releasesDir, damaged, 'manifest.json'), 'utf8'))
+  flip(join(releasesDir, damaged, files[0].path))
+  const come = await forge(202512)
+  t.equal(await next(), come, 'one that comes, whatever its month')
+  t.match(store.problems(), [{ release_id: damaged }])
+  t.equal(await next(), null, 'each is tried once')
+  prepared.length = 0
+  await promoteRelease(releasesDir, come)
+  await store.refresh()
+  t.equal(store.current()?.id, come)
+  t.same(prepared, [come], 'row files may have been made since it was opened')
 })
 
 t.test('the release in service stays when the next one is refused; a repaired one is taken', async (t) => {

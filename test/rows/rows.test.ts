@@ -512,6 +512,9 @@ t.test('missing, damaged and foreign files are said, and the engine answers', se
     t.notOk(found, what)
     t.match(problems, expected, what)
   }
+  const early = createRowStore({ releasesDir: own.releasesDir, setBytes: 0 })
+  await early.open(current)
+  t.equal(early.find(current, 'facilities', 202605), null)
   const older = join(dirname(folder), 'rows-1')
   mkdirSync(older)
   writeFileSync(join(older, 'index.json'), index)
@@ -521,6 +524,10 @@ t.test('missing, damaged and foreign files are said, and the engine answers', se
   t.same(readFileSync(file), bytes, 'the same bytes again')
   t.equal(readFileSync(join(folder, 'index.json'), 'utf8'), index)
   t.same(await open(), { found: true, problems: '' })
+  await early.open(current)
+  t.ok(early.find(current, 'facilities', 202605), 'a release that is opened again has what was made since')
+  t.same(early.problems(current), [])
+  await early.close()
 
   const flipped = Buffer.from(bytes)
   flipped[40] = (flipped[40] ?? 0) ^ 1
