@@ -8,7 +8,10 @@ const SHOWN = 5
 /** Values of one filter that are looked up. */
 const VALUES = 3
 
-/** @param release whose codes they are; none: the one in service @returns a line for each value that is no code of its dimension; none for a dimension that has no members to be searched */
+/**
+ * @param release whose codes they are; none: the one in service
+ * @returns a line for each value that is no code of its dimension; none for a dimension that has no members to be searched
+ */
 export async function describeCodes(filter: unknown, api: Api, release: unknown): Promise<string[]> {
   const { dimension, value } = (filter ?? {}) as Readonly<Record<string, unknown>>
   const lines: string[] = []
