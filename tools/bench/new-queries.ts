@@ -1,7 +1,7 @@
 /** Scenarios of analytics that nobody has run before: many small ones at once, and one of every municipality. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Server } from './children.ts'
+import { awaitPreparation, type Server } from './children.ts'
 import { type Bench, describeRuns, inMs, measure, median, rateOf, report, type Scenario } from './context.ts'
 import { linkReleases } from './fixture.ts'
 import type { GroupResult, Request } from './load.ts'
@@ -56,9 +56,9 @@ async function statePairs(bench: Bench): Promise<void> {
     results.push(await measure(bench, { server, requests: pairQueries(pin) }, bench.seconds))
   }
   for (let run = 0; run < Math.min(3, bench.runs); run += 1) {
-    // A server of its own each time, which nothing has been asked of; tables are taken into memory after it is ready.
+    // A server of its own each time, which nothing has been asked of; tables of both are taken into memory after it is ready.
     const server = await bench.start('state pairs', {}, pair)
-    await pause(bench.quick ? 500 : 5000)
+    await awaitPreparation(server, bench.logOf('state pairs'), 2)
     await take(server, null, current)
     await take(server, pair.other, pinned)
     await server.stop()
@@ -135,7 +135,8 @@ async function allMunicipalities(bench: Bench): Promise<void> {
   ] as const) {
     // A server of its own: nothing has been asked of it but queries of another kind.
     const server = await bench.start(`municipalities, ${encoding}`, {}, bench.fixture)
-    await pause(bench.quick ? 500 : 5000)
+    // Until its tables are in memory, which takes both cores.
+    await pause(bench.quick ? 500 : 25_000)
     await measure(bench, { server, requests: pairQueries(null) }, 1, { connections: 1 })
     const { times, rows } = await timeMunicipalities(server, encoding)
     await server.stop()
