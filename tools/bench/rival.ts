@@ -80,7 +80,9 @@ async function loadTables(
   direct: Direct,
   folder: string,
 ): Promise<void> {
-  const names = Object.keys(DATASETS) as DatasetName[]
+  const held = new Set((await direct.rows('SHOW TABLES')).map((row) => row.name))
+  // A release without admissions, say, has none of their tables.
+  const names = (Object.keys(DATASETS) as DatasetName[]).filter((name) => held.has(name))
   for (const name of names) {
     const columns = (await direct.rows(`DESCRIBE SELECT * FROM "${name}"`)).map((row) => ({
       column: String(row.column_name),
