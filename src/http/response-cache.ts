@@ -46,11 +46,14 @@ export interface ResponseCache {
   bytes(): number
 }
 
-/** Of the cache, one part in sixteen is for request keys. */
-const REQUEST_KEYS_SHARE = 16
+/**
+ * Of the cache, one part in eight is for request keys: those of short answers, on a release that the address names, take a tenth
+ * of what the answers do.
+ */
+const REQUEST_KEYS_SHARE = 8
 
 const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
-  sizeOf(envelope) + (gzip?.bytes.length ?? 0) + 2 * key.length + 600
+  sizeOf(envelope) + (gzip?.bytes.length ?? 0) + key.length + 600
 
 /**
  * Objects of its own for what is cached. V8 watches where objects that live long were made, and makes all later ones of the same
@@ -85,7 +88,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
       ? null
       : new LRUCache<string, Recalled>({
           maxSize: keyBytes,
-          sizeCalculation: ({ canonicalKey }, key) => 2 * (canonicalKey.length + key.length) + 300,
+          sizeCalculation: ({ canonicalKey }, key) => canonicalKey.length + key.length + 300,
         })
   const keys = new WeakMap<CachedResponse, string>()
   const running = new Map<string, Promise<CachedResponse>>()
