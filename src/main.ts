@@ -13,6 +13,7 @@ import { engineWith } from './engine/trino/connect.ts'
 import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
+import { rehearse } from './http/rehearse.ts'
 import { createResponseCache } from './http/response-cache.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
@@ -106,14 +107,23 @@ export async function openService(
    * Not at once, because loading takes both cores for some seconds, and the first requests come now.
    */
   let warming: NodeJS.Timeout | undefined
-  const hold = (view: ReleaseView, beside: ReleaseView | null): void =>
-    void engine.warm(view, beside).then(
-      () => logger.info({ release_id: view.id }, 'release held in memory'),
-      (error: unknown) => logger.warn({ release_id: view.id, err: error }, 'release not held in memory'),
-    )
+  let hasRehearsed = false
+  const hold = async (view: ReleaseView, beside: ReleaseView | null): Promise<void> => {
+    try {
+      await engine.warm(view, beside)
+    } catch (error) {
+      return logger.warn({ release_id: view.id, err: error }, 'release not held in memory')
+    }
+    if (!hasRehearsed) {
+      hasRehearsed = true
+      // A release without beds or population answers nothing of it, and needs nothing of it.
+      await rehearse(local, view).catch(() => undefined)
+    }
+    logger.info({ release_id: view.id }, 'release held in memory')
+  }
   const warm = (view: ReleaseView): void => {
     clearTimeout(warming)
-    warming = setTimeout(() => hold(view, null), WARM_AFTER_MS).unref()
+    warming = setTimeout(() => void hold(view, null), WARM_AFTER_MS).unref()
   }
   let isWarm = false
   const releases = createStore({
@@ -154,7 +164,7 @@ export async function openService(
     for (; view !== null; view = await releases.openNext())
       logger.info({ release_id: view.id }, 'release opened ahead')
     clearTimeout(holdingAhead)
-    holdingAhead = setTimeout(() => hold(newest, releases.current()), WARM_AFTER_MS).unref()
+    holdingAhead = setTimeout(() => void hold(newest, releases.current()), WARM_AFTER_MS).unref()
   }
   const lookAhead = (afterMs: number): void => {
     aheadTimer = setTimeout(() => {

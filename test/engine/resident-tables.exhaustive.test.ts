@@ -9,6 +9,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { createResidentTables } from '../../src/engine/duckdb/resident-tables.ts'
 import type { Engine } from '../../src/engine/types.ts'
+import { rehearse } from '../../src/http/rehearse.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
@@ -166,6 +167,21 @@ t.test('the facts in memory give the same, too', async (t) => {
     if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(JSON.stringify(question))
   }
   t.same(wrong.slice(0, 5), [])
+})
+
+t.test('a release answers the large question that a server asks itself', async (t) => {
+  const answers: number[] = []
+  const run: Engine['run'] = async (...parts) => {
+    const rows = await warm.engine.run(...parts)
+    answers.push(rows.length)
+    return rows
+  }
+  await rehearse({ ...warm.engine, run }, view)
+  t.ok(answers.length > 1)
+  t.ok(
+    answers.every((rows) => rows > 20),
+    'a row for each municipality',
+  )
 })
 
 t.test('months of one relation are found as far as they were loaded', async (t) => {
