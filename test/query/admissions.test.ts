@@ -16,6 +16,7 @@ import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
+import { compareWithTwin, sumGroups, type TwinAnswer, type TwinQuestion } from '../fixtures/metric-twins.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
 import { secondRing } from '../fixtures/rings.ts'
@@ -118,14 +119,6 @@ const OF_PEOPLE: Readonly<Record<string, string>> = {
   residence_health_region_code: 'p.health_region_code',
 }
 
-interface Question {
-  readonly metrics: readonly string[]
-  readonly group_by: readonly string[]
-  readonly states: readonly string[]
-  readonly months: readonly number[]
-}
-const monthText = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
-
 /** Brazil on 1 July 2010, by age group (POPSBR): written again, as everything here is. */
 const STANDARD = [
   14926565, 16004125, 17190853, 17259413, 17342029, 17495165, 16070561, 14030008, 13050194, 12011024,
@@ -155,33 +148,15 @@ function standardized(
   return decimal(top * 10_000n, product * STANDARD.reduce((all, weight) => all + weight, 0n))
 }
 
-async function sums(
-  from: string,
-  value: string,
-  groups: readonly string[],
-  where: string,
-): Promise<Map<string, bigint>> {
-  const rows = await connection.runAndReadAll(
-    `SELECT ${[...groups, `CAST(coalesce(sum(${value}), 0) AS HUGEINT)`].join(', ')} FROM ${from} WHERE ${where}${groups.length === 0 ? '' : ' GROUP BY ALL'}`,
-  )
-  return new Map(
-    rows
-      .getRows()
-      .map((row) => [
-        JSON.stringify(
-          row.slice(0, -1).map((code) => (typeof code === 'bigint' ? Number(code) : (code ?? null))),
-        ),
-        row.at(-1) as bigint,
-      ]),
-  )
-}
+const sums = (from: string, value: string, groups: readonly string[], where: string) =>
+  sumGroups(connection, from, value, groups, where)
 
-const isAboutResidents = ({ metrics, group_by }: Question): boolean =>
+const isAboutResidents = ({ metrics, group_by }: TwinQuestion): boolean =>
   group_by.some((code) => OF_RESIDENCE.has(code)) ||
   metrics.some((code) => TWINS[code]?.from === 'residences')
 
 /** @returns key of a group → text of each metric; groups with admissions alone */
-async function twin(question: Question): Promise<Map<string, Record<string, string | null>>> {
+async function twin(question: TwinQuestion): Promise<TwinAnswer> {
   const { metrics, group_by, states, months } = question
   const isOfResidence = isAboutResidents(question)
   const inStates = states.map((uf) => `'${uf}'`).join(', ')
@@ -215,7 +190,7 @@ async function twin(question: Question): Promise<Map<string, Record<string, stri
       ...(own.of === 'beds' ? (bottom?.keys() ?? []) : []),
     ]),
   )
-  const answer = new Map<string, Record<string, string | null>>()
+  const answer: TwinAnswer = new Map()
   const ofAges = columns.filter((column) => column === 'sex' || column in OF_PEOPLE)
   const [events, ages] = metrics.some((code) => TWINS[code]?.isStandardized)
     ? [
@@ -258,49 +233,16 @@ async function twin(question: Question): Promise<Map<string, Record<string, stri
   return answer
 }
 
-async function compare(t: Test, question: Question): Promise<void> {
-  const { metrics, group_by, states, months } = question
-  const isOfResidence = isAboutResidents(question)
-  const { status, body } = await client.query({
-    metrics,
-    group_by,
-    filters: [
-      { dimension: isOfResidence ? 'residence_state' : 'state', operator: 'IN', value: states },
-      { dimension: 'reference_period', operator: 'IN', value: months.map(monthText) },
-    ],
-    limit: 10_000,
+/** Places without admissions are groups, too; of a ratio their value is null. */
+const compare = (t: Test, question: TwinQuestion): Promise<unknown> =>
+  compareWithTwin(t, client, question, {
+    twin,
+    hasDecimals: (metric) => {
+      const { bottom, over, isStandardized = false } = TWINS[metric] ?? { top: '' }
+      return bottom !== undefined || over !== undefined || isStandardized
+    },
+    stateDimension: isAboutResidents(question) ? 'residence_state' : 'state',
   })
-  const name = `${metrics.join()} by ${group_by.join()} of ${states.join()} in ${months.join()}`
-  if (status !== 200) {
-    t.fail(`${name}: ${JSON.stringify(body)}`)
-    return
-  }
-  const wanted = await twin(question)
-  const found = new Map<string, Record<string, string | null>>()
-  for (const { dimensions, metrics: values } of body.data) {
-    const codes = group_by.map((code) => {
-      const value = dimensions[code].code
-      return code === 'reference_period' ? Number(String(value).replace('-', '')) : value
-    })
-    const texts = Object.entries(values as Record<string, number | null>).map(([metric, value]) => {
-      const own = TWINS[metric]
-      const hasDecimals = own?.bottom !== undefined || own?.over !== undefined || own?.isStandardized === true
-      return [metric, value === null ? null : hasDecimals ? value.toFixed(2) : String(value)]
-    })
-    found.set(JSON.stringify(codes), Object.fromEntries(texts))
-  }
-  // Places without admissions are groups, too; of a ratio their value is null.
-  const wrong = [...wanted].filter(
-    ([key, values]) =>
-      JSON.stringify(found.get(key), metrics as string[]) !== JSON.stringify(values, metrics as string[]),
-  )
-  t.same(
-    wrong.slice(0, 3).map(([key, values]) => [key, values, found.get(key)]),
-    [],
-    name,
-  )
-  t.ok(wanted.size > 0, name)
-}
 
 t.same(Object.keys(TWINS).sort(), [...ADMISSION_METRICS].sort(), 'every metric of admissions has its twin')
 
