@@ -3,13 +3,11 @@
  * real files give what was measured on them.
  */
 
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { checkRelease } from '../../src/import/check-release.ts'
 import { importPaths } from '../../src/import/import.ts'
-import { ImportError } from '../../src/import/import-error.ts'
 import { decodeDbc } from '../../src/import/readers/dbc.ts'
 import { readDbfColumns } from '../../src/import/readers/dbf.ts'
 import {
@@ -23,21 +21,12 @@ import { readManifest } from '../../src/release/verify.ts'
 import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { makeDbc } from '../fixtures/dbf-builder.ts'
+import { partition, prepareImports } from '../fixtures/file-imports.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
-/** The list and the census alone: outlines take longer than everything else. */
-const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
-  join(small.snapshots, 'ibge', name),
-)
-const connection = await (await DuckDBInstance.create(':memory:')).connect()
-const ask = async (sql: string): Promise<Record<string, unknown>[]> =>
-  (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[]
-const partition = (releasesDir: string, id: string, dataset: string, period = '*'): string =>
-  `read_parquet('${join(releasesDir, id, dataset, `reference_period=${period}`, '*.parquet')}', hive_partitioning = true)`
-
 type Cells = Readonly<Record<string, string>>
 /** An admission that nothing is wrong with. */
 const plain: Cells = {
@@ -65,28 +54,7 @@ const plain: Cells = {
 }
 const dbf = (rows: readonly Cells[]): Buffer => admissionsDbf(ADMISSION_COLUMNS, rows, [26, 5, 28])
 
-/** Made once: releases that need municipalities and people alone find them here. */
-const places = join(temporaryFolder('places'), 'releases')
-await importPaths(ibge, { releasesDir: places, maxRejected: 0 })
-
-async function importRows(files: Readonly<Record<string, readonly Cells[] | Buffer>>, maxRejected = 0) {
-  const folder = temporaryFolder('admissions')
-  for (const [name, rows] of Object.entries(files))
-    writeFileSync(join(folder, name), Buffer.isBuffer(rows) ? rows : dbf(rows))
-  const releasesDir = temporaryFolder('releases')
-  cpSync(places, releasesDir, { recursive: true })
-  const result = await importPaths([folder], { releasesDir, maxRejected })
-  const manifest = await readManifest(releasesDir, result.sih ?? '')
-  return { releasesDir, result, manifest }
-}
-async function refused(t: Test, files: Readonly<Record<string, readonly Cells[] | Buffer>>): Promise<string> {
-  const thrown = await importRows(files).then(
-    () => null,
-    (error: unknown) => error,
-  )
-  t.ok(thrown instanceof ImportError, String(thrown))
-  return String(thrown)
-}
+const { ibge, importRows, refused, ask } = await prepareImports(small.snapshots, 'sih', dbf)
 
 t.test('names', (t) => {
   t.same(recogniseAdmissionFile('RDSP2510.dbc'), { kind: 'RD', uf: 'SP', period: 202510 })

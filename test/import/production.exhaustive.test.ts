@@ -2,14 +2,12 @@
  * Files of outpatient production → a release: what rows add up to, parts of a month, what is refused or set aside, what is never
  * read, and that the real files give what was measured on them.
  */
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { checkRelease } from '../../src/import/check-release.ts'
 import { readInOrder } from '../../src/import/decoders.ts'
 import { importPaths } from '../../src/import/import.ts'
-import { ImportError } from '../../src/import/import-error.ts'
 import {
   careMonthOf,
   readProduction,
@@ -18,49 +16,19 @@ import {
 import { readManifest } from '../../src/release/verify.ts'
 import { planFacilities } from '../../tools/demo/facilities.ts'
 import { listMunicipalities } from '../../tools/demo/geography.ts'
-import { PRODUCTION_COLUMNS, type ProductionCells, productionRow } from '../../tools/demo/production.ts'
+import { PRODUCTION_COLUMNS, productionRow } from '../../tools/demo/production.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { makeDbc } from '../fixtures/dbf-builder.ts'
+import { partition, prepareImports } from '../fixtures/file-imports.ts'
 import { productionDbf as dbf, PLAIN_PRODUCTION as plain } from '../fixtures/production-files.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
-/** The list and the census alone: outlines take longer than everything else. */
-const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json'].map((name) =>
-  join(small.snapshots, 'ibge', name),
-)
-const connection = await (await DuckDBInstance.create(':memory:')).connect()
-const ask = async (sql: string): Promise<Record<string, unknown>[]> =>
-  (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[]
+const { ibge, importRows, refused, ask } = await prepareImports(small.snapshots, 'sia', dbf)
 const rowsOf = (releasesDir: string, id: string | null, period = '*'): string =>
-  `read_parquet('${join(releasesDir, id ?? '', 'outpatient_production', `reference_period=${period}`, '*.parquet')}', hive_partitioning = true)`
-
-type Files = Readonly<Record<string, readonly ProductionCells[] | Buffer>>
-
-/** Made once: releases that need municipalities and people alone find them here. */
-const places = join(temporaryFolder('places'), 'releases')
-await importPaths(ibge, { releasesDir: places, maxRejected: 0 })
-
-async function importRows(files: Files, maxRejected = 0) {
-  const folder = temporaryFolder('production')
-  for (const [name, rows] of Object.entries(files))
-    writeFileSync(join(folder, name), Buffer.isBuffer(rows) ? rows : dbf(rows))
-  const releasesDir = temporaryFolder('releases')
-  cpSync(places, releasesDir, { recursive: true })
-  const result = await importPaths([folder], { releasesDir, maxRejected })
-  const manifest = await readManifest(releasesDir, result.sia ?? '')
-  return { releasesDir, result, manifest }
-}
-async function refused(t: Test, files: Files): Promise<string> {
-  const thrown = await importRows(files).then(
-    () => null,
-    (error: unknown) => error,
-  )
-  t.ok(thrown instanceof ImportError, String(thrown))
-  return String(thrown)
-}
+  partition(releasesDir, id, 'outpatient_production', period)
 
 t.test('names', (t) => {
   t.same(recogniseProductionFile('PAAC2310.dbc'), { uf: 'AC', period: 202310, part: '0' })
