@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t, { type Test } from 'tap'
+import { describeCodes } from '../../src/mcp/codes.ts'
 import { openClient } from '../fixtures/client.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -232,6 +233,19 @@ t.test('ten calls over standard input, with a server elsewhere', secondRing, asy
   )
   await tenCalls(t, agent, address)
   await agent.client.close()
+})
+
+t.test('codes are looked up in the release that a question names', async (t) => {
+  const get = async (path: string): Promise<Said> => {
+    const { status, body } = await client.get(path)
+    if (status !== 200) throw new Error(`${path} is ${status}`)
+    return body
+  }
+  const codesIn = (release: unknown) =>
+    describeCodes({ dimension: 'state', value: 'Roraima' }, { get, post: get }, release)
+  for (const release of [small.result.analytics, undefined])
+    t.match(await codesIn(release), [/"RR" \(Roraima\)/])
+  t.same(await codesIn('of-another-server'), [], 'not those of the release in service')
 })
 
 const post = (message: unknown, headers: Record<string, string> = {}) => client.post('/mcp', message, headers)
