@@ -24,8 +24,8 @@ export interface GzipBeginning {
   readonly length: number
 }
 
-export function beginGzip(plain: ByteString): GzipBeginning {
-  const bytes = Buffer.from(plain, 'latin1')
+export function beginGzip(plain: ByteString | Buffer): GzipBeginning {
+  const bytes = typeof plain === 'string' ? Buffer.from(plain, 'latin1') : plain
   const deflated = deflateRawSync(bytes, { level: LEVEL, finishFlush: constants.Z_SYNC_FLUSH })
   return { bytes: Buffer.concat([HEADER, deflated]), crc: crc32(bytes), length: bytes.length }
 }

@@ -10,8 +10,8 @@ import type { ByteString } from '../rows/row-store.ts'
 import { type DataResult, type JsonResult, VERSION } from './route.ts'
 
 export interface Envelope {
-  /** All that stands before the request's id, and all that stands behind it. */
-  readonly before: ByteString
+  /** All that stands before the request's id, and all that stands behind it. What is cached may be bytes already. */
+  readonly before: ByteString | Buffer
   readonly after: ByteString
   /** For the log. */
   readonly rows: number | null
@@ -45,6 +45,12 @@ export function makeEnvelope(
 /** Bytes of an envelope but for the request's id. */
 export const sizeOf = ({ before, after }: Envelope): number => before.length + after.length
 
-/** @param requestId letters, digits, dots, lines and underscores: nothing to escape */
-export const fillEnvelope = ({ before, after }: Envelope, requestId: string): ByteString =>
-  before + requestId + after
+/**
+ * The plain bytes of an envelope, in two parts.
+ * @param requestId letters, digits, dots, lines and underscores: nothing to escape
+ */
+export const fillEnvelope = (
+  { before, after }: Envelope,
+  requestId: string,
+): [ByteString | Buffer, ByteString] =>
+  typeof before === 'string' ? [before + requestId + after, ''] : [before, requestId + after]

@@ -62,14 +62,23 @@ const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
  */
 const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
-  envelope: { ...response.envelope, before: inOnePiece(response.envelope.before) },
+  envelope: { ...response.envelope, before: asBytes(response.envelope.before) },
 })
 
+/** From here on bytes are held outside of V8's heap; a shorter text goes out quicker in one piece with its head. */
+const BYTES_FROM = 4096
+
 /**
- * V8 holds a text that was put together as a tree of its parts, and goes through all of them whenever a longer text that begins with
- * it is sent: a page of fifty rows takes 43 µs of processor time instead of 82.
+ * V8 holds a text that was put together as a tree of its parts, goes through all of them whenever it is sent, and leaves hundreds of
+ * megabytes of replaced ones to its next collection.
  */
-const inOnePiece = (text: ByteString): ByteString => Buffer.from(text, 'latin1').toString('latin1')
+function asBytes(text: ByteString | Buffer): ByteString | Buffer {
+  if (typeof text !== 'string') return text
+  if (text.length < BYTES_FROM) return Buffer.from(text, 'latin1').toString('latin1')
+  const bytes = Buffer.allocUnsafeSlow(text.length)
+  bytes.write(text, 'latin1')
+  return bytes
+}
 
 /** @param maxBytes 0 caches nothing; equal requests at the same time are still answered once */
 export function createResponseCache(maxBytes: number): ResponseCache {

@@ -136,21 +136,27 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
       else if (length !== undefined) headers.push('content-length', length)
       return sendStream(response, body.content, status, headers, mayCompress, sending.method === 'HEAD')
     }
-    const plain = plainOf(body, sending.id)
-    const isCompressed = mayCompress && plain.length >= COMPRESSED_FROM
-    const bytes = isCompressed ? gzipBytes(body, plain, sending.id) : plain
+    const [plain, rest] = plainOf(body, sending.id)
+    const isCompressed = mayCompress && plain.length + rest.length >= COMPRESSED_FROM
+    const [bytes, end] = isCompressed ? [gzipBytes(body, plain, sending.id), ''] : [plain, rest]
+    const length = bytes.length + end.length
     const headers = listHeaders(response, sending, answer, isCompressed)
     headers.push('content-type', type)
     if (isCompressed) headers.push('content-encoding', 'gzip')
-    headers.push('content-length', String(bytes.length))
-    if (sending.method !== 'HEAD') closeWhenStalled(response, bytes.length)
-    soon(bytes.length, () =>
+    headers.push('content-length', String(length))
+    if (sending.method !== 'HEAD') closeWhenStalled(response, length)
+    soon(length, () =>
       writeOrEnd(response, () => {
         response.writeHead(status, headers)
         // A byte string goes out with its head in one write.
         if (sending.method === 'HEAD') response.end()
         else if (typeof bytes === 'string') response.end(bytes, 'latin1')
-        else response.end(bytes)
+        else if (end === '') response.end(bytes)
+        else {
+          // Both go out with the head in one write.
+          response.write(bytes)
+          response.end(end, 'latin1')
+        }
       }),
     )
     return undefined
@@ -166,16 +172,17 @@ function writeOrEnd(response: ServerResponse, write: () => void): void {
   }
 }
 
-function plainOf(body: Exclude<Body, { kind: 'none' }>, id: string): ByteString | Buffer {
+/** @returns the bytes of a body, in two parts */
+function plainOf(body: Exclude<Body, { kind: 'none' }>, id: string): [ByteString | Buffer, ByteString] {
   if (body.kind === 'envelope') return fillEnvelope(body.envelope, id)
   const { content } = body
-  return typeof content === 'string' ? toByteString(content) : (content as Buffer)
+  return [typeof content === 'string' ? toByteString(content) : (content as Buffer), '']
 }
 
 function gzipBytes(body: Exclude<Body, { kind: 'none' }>, plain: ByteString | Buffer, id: string): Buffer {
   if (body.kind === 'envelope')
     return endGzip(body.gzip?.() ?? beginGzip(body.envelope.before), id + body.envelope.after)
-  return endGzip(beginGzip(typeof plain === 'string' ? plain : plain.toString('latin1')), '')
+  return endGzip(beginGzip(plain), '')
 }
 
 /** @throws what the stream throws before its first bytes, with nothing sent */
