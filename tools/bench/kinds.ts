@@ -32,8 +32,11 @@ export async function searchTexts({ texts: read }: Direct, count: number): Promi
   return [...new Set(texts)].slice(0, count).map(encodeURIComponent)
 }
 
-/** Limits around 50, so that one address is not asked twice in a run although lists have few pages and filters. */
-const LIMITS = Array.from({ length: 25 }, (_, index) => 38 + ((index * 7) % 25))
+/**
+ * Limits from 1 to 100, so that no address is asked twice in a run although lists have few pages, filters and names: an answer that
+ * is cached says nothing of the first seconds.
+ */
+const LIMITS = Array.from({ length: 100 }, (_, index) => 1 + ((index * 37) % 100))
 const withLimits = (paths: readonly string[]): string[] =>
   LIMITS.flatMap((limit) => paths.map((path) => `${path}&limit=${limit}`))
 
