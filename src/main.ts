@@ -13,8 +13,8 @@ import { engineWith } from './engine/trino/connect.ts'
 import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
-import { rehearse } from './http/rehearse.ts'
 import { createResponseCache } from './http/response-cache.ts'
+import { warmUp } from './http/warm-up.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
@@ -107,17 +107,17 @@ export async function openService(
    * Not at once, because loading takes both cores for some seconds, and the first requests come now.
    */
   let warming: NodeJS.Timeout | undefined
-  let hasRehearsed = false
+  let isWarmedUp = false
   const hold = async (view: ReleaseView, beside: ReleaseView | null): Promise<void> => {
     try {
       await engine.warm(view, beside)
     } catch (error) {
       return logger.warn({ release_id: view.id, err: error }, 'release not held in memory')
     }
-    if (!hasRehearsed) {
-      hasRehearsed = true
-      // A release without beds or population answers nothing of it, and needs nothing of it.
-      await rehearse(local, view).catch(() => undefined)
+    if (!isWarmedUp) {
+      isWarmedUp = true
+      // A release without beds or population refuses the question; then the first clients are the warm-up.
+      await warmUp(local, view).catch(() => undefined)
     }
     logger.info({ release_id: view.id }, 'release held in memory')
   }
@@ -164,7 +164,10 @@ export async function openService(
     for (; view !== null; view = await releases.openNext())
       logger.info({ release_id: view.id }, 'release opened ahead')
     clearTimeout(holdingAhead)
-    holdingAhead = setTimeout(() => void hold(newest, releases.current()), WARM_AFTER_MS).unref()
+    holdingAhead = setTimeout(() => {
+      // It may have been closed since, for others that were requested.
+      if (releases.findOpen(newest.id) === newest) void hold(newest, releases.current())
+    }, WARM_AFTER_MS).unref()
   }
   const lookAhead = (afterMs: number): void => {
     aheadTimer = setTimeout(() => {
@@ -246,9 +249,10 @@ export async function openService(
       lookAhead(AHEAD_AFTER_MS)
     },
     async close() {
-      for (const timer of [warming, holdingAhead, aheadTimer]) clearTimeout(timer)
+      clearTimeout(aheadTimer)
       aheadTimer = undefined
       await opening
+      for (const timer of [warming, holdingAhead]) clearTimeout(timer)
       await app.close()
       await shared?.close()
       releases.close()

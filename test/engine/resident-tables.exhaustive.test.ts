@@ -9,7 +9,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { createResidentTables } from '../../src/engine/duckdb/resident-tables.ts'
 import type { Engine } from '../../src/engine/types.ts'
-import { rehearse } from '../../src/http/rehearse.ts'
+import { warmUp } from '../../src/http/warm-up.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
@@ -169,14 +169,14 @@ t.test('the facts in memory give the same, too', async (t) => {
   t.same(wrong.slice(0, 5), [])
 })
 
-t.test('a release answers the large question that a server asks itself', async (t) => {
+t.test('a release answers the question of the warm-up', async (t) => {
   const answers: number[] = []
   const run: Engine['run'] = async (...parts) => {
     const rows = await warm.engine.run(...parts)
     answers.push(rows.length)
     return rows
   }
-  await rehearse({ ...warm.engine, run }, view)
+  await warmUp({ ...warm.engine, run }, view)
   t.ok(answers.length > 1)
   t.ok(
     answers.every((rows) => rows > 20),

@@ -1,6 +1,6 @@
 /**
- * Large answers, made before anybody asks for one: V8 compiles what decodes and writes rows only after some runs. In: an engine and a
- * release that it holds. Out: nothing but a quicker process. Not here: how statements are planned, which is learned with each.
+ * Warm-up of a new process: V8 compiles what decodes and writes rows only after some runs, so some large answers are made before
+ * anybody asks for one. In: an engine and a release whose tables it holds in memory. Out: nothing; the answers are thrown away.
  */
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
@@ -18,7 +18,7 @@ const QUESTION = {
 }
 
 /** @throws AppError where the release cannot answer the question */
-export async function rehearse(engine: Engine, view: ReleaseView): Promise<void> {
+export async function warmUp(engine: Engine, view: ReleaseView): Promise<void> {
   const parts = { engine, view, capabilities: CAPABILITIES, language: 'pt' } as const
   for (let turn = 0; turn < TIMES; turn += 1) makeEnvelope(await answerQuery(QUESTION, parts), {})
 }
