@@ -178,11 +178,11 @@ export function createStore(options: StoreOptions): ReleaseStore {
     // As it was before it was read: what changes meanwhile is another change.
     const before = await stateOf()
     const wasOpen = views.has(id)
-    const view = await viewOf(id)
+    const opened = await viewOf(id)
+    // What is made beside a release may have been made since it was opened.
+    const view = opened !== null && wasOpen && !(await prepared(opened)) ? null : opened
     refused = view === null ? { id, at: Date.now(), state: before } : null
     if (view === null) return
-    // What is made beside a release may have been made since it was opened.
-    if (wasOpen && !(await prepared(view))) return
     current = view
     options.onCurrent?.(view)
   }
