@@ -209,11 +209,12 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     const response = responseOf(fromRows)
     if (route.kind !== 'list' && !context.gzipWanted) return fromCache(parts, state, response)
     const key = canonicalKeyOf(route, params, view)
-    // Rows that stand together are read quickly, and who walks a list asks for each page once: kept is what comes again.
-    const isDear = route.kind !== 'list' || isFiltered(route, params)
-    const isKept = context.gzipWanted || isDear || parts.cache.knows(requestKey)
+    // Rows that stand together are read quickly, and who walks a list asks for each page once: such a page is cached when it is asked
+    // for again.
+    const isSearched = route.kind === 'list' && isFiltered(route, params)
+    const isWorthCaching = context.gzipWanted || isSearched || parts.cache.knows(requestKey)
     remember(key)
-    return fromCache(parts, state, isKept ? parts.cache.put(key, response) : response)
+    return fromCache(parts, state, isWorthCaching ? parts.cache.put(key, response) : response)
   }
   if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
   const more =

@@ -62,17 +62,17 @@ const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
  */
 const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
-  envelope: { ...response.envelope, before: asBytes(response.envelope.before) },
+  envelope: { ...response.envelope, before: inOnePiece(response.envelope.before) },
 })
 
 /** From here on bytes are held outside of V8's heap; a shorter text goes out quicker in one piece with its head. */
 const BYTES_FROM = 4096
 
 /**
- * V8 holds a text that was put together as a tree of its parts, goes through all of them whenever it is sent, and leaves hundreds of
- * megabytes of replaced ones to its next collection.
+ * What is cached of a text: V8 holds one that was put together as a tree of its parts and goes through all of them whenever it is sent,
+ * and of long ones that were replaced it leaves hundreds of megabytes to its next collection.
  */
-function asBytes(text: ByteString | Buffer): ByteString | Buffer {
+function inOnePiece(text: ByteString | Buffer): ByteString | Buffer {
   if (typeof text !== 'string') return text
   if (text.length < BYTES_FROM) return Buffer.from(text, 'latin1').toString('latin1')
   const bytes = Buffer.allocUnsafeSlow(text.length)
