@@ -91,6 +91,8 @@ async function mixedGroups(bench: Bench, server: Server): Promise<Group[]> {
 async function memoryAfterLoad(bench: Bench): Promise<void> {
   const temporary = join(bench.folder, 'temporary')
   mkdirSync(temporary)
+  // The walk starts a server of its own; the load must meet this one from its first second.
+  await bench.walk()
   const server = await bench.start('memory', { TMPDIR: temporary }, bench.fixture)
   const seconds = bench.quick ? 5 : 60
   const results = await bench.load.run({ groups: await mixedGroups(bench, server), seconds })

@@ -153,7 +153,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     if (resident === undefined || loader === null || resident.bytes === 0 || open.isLeaving) return
     if (open.resident === null) residents += 1
     open.resident ??= createResidentTables(loader, {
-      database: `resident_${residents}`,
+      prefix: `resident_${residents}`,
       bytesMax: bytesOfRelease,
       totalBytesMax: resident.bytes,
     })

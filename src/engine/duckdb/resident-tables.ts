@@ -2,8 +2,9 @@
  * Resident tables: relations of a release, loaded into memory as narrow tables. In: relations as statements, a bound in
  * bytes. Out: the name of each table once it is loaded; statements printed before read the Parquet files.
  *
- * Codes become ENUMs and facility codes integers, so that a grouped sum reads a byte or two a row. The tables of a release are
- * a database of its own, which DuckDB compresses in memory: 41 MB instead of 326 MB for a national month, equally fast. A
+ * Codes become ENUMs and facility codes integers, so that a grouped sum reads a byte or two a row. DuckDB compresses the tables
+ * in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses a database only while no statement
+ * reads it, so each table has a database of its own and is found once it is whole. A
  * relation that does not fit the bound, or cannot be loaded, is left out: answers do not depend on it. A keyed relation has an index, by
  * which records are found where there is no row store: a tenth of the processor time that reading its file takes. Not here: which
  * relations are worth it (query/resident-relations.ts).
@@ -68,24 +69,29 @@ const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export interface ResidentTablesOptions {
-  /** Name of the database that will hold them. */
-  readonly database: string
+  /** What the names of the databases that will hold them begin with. */
+  readonly prefix: string
   /** Memory they may take; a table is estimated before it is loaded, and measured afterwards. */
   readonly bytesMax: number
   /** Memory that the tables of all releases may take. */
   readonly totalBytesMax: number
 }
 
+interface LoadedTable {
+  readonly table: string
+  readonly months: ReadonlySet<number>
+  readonly bytes: number
+}
+
 /** @param loader a connection of its own: loading holds up no statement */
 export function createResidentTables(
   loader: DuckDBConnection,
-  { database, bytesMax, totalBytesMax }: ResidentTablesOptions,
+  { prefix, bytesMax, totalBytesMax }: ResidentTablesOptions,
 ): ResidentTables {
-  const named = (name: string): string => `${quote(database)}.${quote(name)}`
-  const tables = new Map<string, { readonly table: string; readonly months: ReadonlySet<number> }>()
-  const types = new Map<string, string>()
+  const tables = new Map<string, LoadedTable>()
+  const databases: string[] = []
   let held = 0
-  let loaded = 0
+  let attached = 0
   let isStopped = false
   let loading: Promise<void> = Promise.resolve()
   let users = 0
@@ -100,18 +106,37 @@ export function createResidentTables(
     return Number(row?.[0] ?? 0)
   }
 
-  const nameTable = async (): Promise<string> => {
-    if (loaded === 0) await loader.run(`ATTACH ':memory:' AS ${quote(database)} (COMPRESS)`)
-    loaded += 1
-    return named(`table_${loaded}`)
+  /** Gives a relation a database of its own, which is there only if `fill` made a table in it. */
+  const loadOne = async (
+    name: string,
+    fill: (database: string) => Promise<LoadedTable | null>,
+  ): Promise<void> => {
+    attached += 1
+    const database = quote(`${prefix}_${attached}`)
+    await loader.run(`ATTACH ':memory:' AS ${database} (COMPRESS)`)
+    let loaded: LoadedTable | null = null
+    try {
+      loaded = await fill(database)
+    } finally {
+      if (loaded === null || isStopped) await loader.run(`DETACH ${database}`)
+      else {
+        databases.push(database)
+        tables.set(name, loaded)
+        held += loaded.bytes
+      }
+    }
   }
   /**
    * A table of whole rows, found by an index. It is wide, so it is loaded and compressed a group of rows at a time, and given up
    * when it outgrows the bound: how well it compresses is not known before.
    */
-  const loadKeyed = async ({ name, rows, select }: PrintedRelation, key: string): Promise<void> => {
+  const loadKeyed = async (
+    database: string,
+    { rows, select }: PrintedRelation,
+    key: string,
+  ): Promise<LoadedTable | null> => {
     const before = await tableBytes()
-    const table = await nameTable()
+    const table = `${database}.records`
     const columns = 'SELECT * EXCLUDE (file_row_number)'
     await loader.run(`CREATE TABLE ${table} (${await declareColumns(`${columns} FROM (${select})`)})`)
     const grown = async (): Promise<number> => Math.max(0, (await tableBytes()) - before)
@@ -119,22 +144,16 @@ export function createResidentTables(
       const bytes = await grown()
       return held + bytes > bytesMax || before + bytes > totalBytesMax
     }
-    try {
-      for (let first = 0; first < rows; first += GROUP_ROWS) {
-        if (isStopped) return
-        await loader.run(
-          `INSERT INTO ${table} ${columns} FROM (${select}) WHERE file_row_number BETWEEN ${first} AND ${first + GROUP_ROWS - 1}`,
-        )
-        await loader.run(`CHECKPOINT ${quote(database)}`)
-        if (await isTooLarge()) return
-      }
-      await loader.run(`CREATE INDEX index_${loaded} ON ${table} (${quote(key)})`)
-      held += await grown()
-      if (!isStopped) tables.set(name, { table, months: new Set() })
-    } finally {
-      // What is not whole takes no memory.
-      if (!tables.has(name)) await loader.run(`DROP TABLE ${table}`)
+    for (let first = 0; first < rows; first += GROUP_ROWS) {
+      if (isStopped) return null
+      await loader.run(
+        `INSERT INTO ${table} ${columns} FROM (${select}) WHERE file_row_number BETWEEN ${first} AND ${first + GROUP_ROWS - 1}`,
+      )
+      await loader.run(`CHECKPOINT ${database}`)
+      if (await isTooLarge()) return null
     }
+    await loader.run(`CREATE INDEX record_key ON ${table} (${quote(key)})`)
+    return { table, months: new Set(), bytes: await grown() }
   }
   /** Texts that differ from row to row are held as they are: nearly all of a look-up went into decoding the compressed ones. */
   const declareColumns = async (records: string): Promise<string> => {
@@ -148,49 +167,63 @@ export function createResidentTables(
       })
       .join(', ')
   }
-  const loadOne = async ({ name, rows, select, codes, number, months }: PrintedRelation): Promise<void> => {
+  /** Months go into the table one after another, and compressed, until there is no room. */
+  const loadNarrow = async (
+    database: string,
+    { rows, select, codes, number, months }: PrintedRelation,
+  ): Promise<LoadedTable | null> => {
     const described = await rowsOf(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
     const widths = columns.map(({ column, type }) =>
       codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
     )
     const isTooLarge = (bytes: number, before: number): boolean =>
-      held + bytes > bytesMax || before + bytes > totalBytesMax
+      held + taken + bytes > bytesMax || before + bytes > totalBytesMax
+    let taken = 0
+    let isThere = false
     const parts = months ?? [{ period: null, rows, select }]
-    if (isTooLarge(estimateBytes(parts[0]?.rows ?? 0, widths), await tableBytes())) return
-    const table = await nameTable()
+    if (isTooLarge(estimateBytes(parts[0]?.rows ?? 0, widths), await tableBytes())) return null
     const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
     const members = await readMembers(
       select,
       coded.map(({ column }) => column),
       number,
     )
+    const types = new Map<string, string>()
+    if (number !== null && members.areNumbers) types.set(number, 'INTEGER')
     for (const { column } of coded) {
       const own = members.codes.get(column) ?? []
       if (own.length === 0) continue
-      const type = named(`code_${loaded}_${column}`)
-      types.set(`${loaded} ${column}`, type)
+      const type = `${database}.${quote(`code_${column}`)}`
+      types.set(column, type)
       await loader.run(`CREATE TYPE ${type} AS ENUM (${own.map(quoteText).join(', ')})`)
     }
     const casts = columns.map(({ column }) => {
-      const type = column === number && members.areNumbers ? 'INTEGER' : types.get(`${loaded} ${column}`)
+      const type = types.get(column)
       return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
     })
+    const table = `${database}.relation`
     const loadedMonths = new Set<number>()
     for (const part of parts) {
       const bytes = estimateBytes(part.rows, widths)
       const before = await tableBytes()
-      if (isStopped || isTooLarge(bytes, before)) return
-      const into = part === parts[0] ? `CREATE TABLE ${table} AS` : `INSERT INTO ${table} BY NAME`
-      await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${part.select})`)
-      // It compresses what is new; statements go on reading meanwhile.
-      await loader.run(`CHECKPOINT ${quote(database)}`)
+      if (isStopped || isTooLarge(bytes, before)) break
+      const into = isThere ? `INSERT INTO ${table} BY NAME` : `CREATE TABLE ${table} AS`
+      try {
+        await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${part.select})`)
+        await loader.run(`CHECKPOINT ${database}`)
+      } catch (error) {
+        // The months before it are found nevertheless.
+        if (!isThere) throw error
+        break
+      }
+      isThere = true
       // Measured, not estimated, unless tables of another release were dropped meanwhile.
       const grown = (await tableBytes()) - before
-      held += grown > 0 ? Math.min(grown, bytes) : 0
+      taken += grown > 0 ? Math.min(grown, bytes) : 0
       if (part.period !== null) loadedMonths.add(part.period)
-      if (!isStopped) tables.set(name, { table, months: loadedMonths })
     }
+    return isThere ? { table, months: loadedMonths, bytes: taken } : null
   }
   /** The distinct codes of each column, and whether every number has seven digits: only then are equal numbers equal texts. */
   const readMembers = async (
@@ -225,7 +258,7 @@ export function createResidentTables(
       if (!periods.every((period) => months.has(period))) return null
       const [first, last] = [Math.min(...periods), Math.max(...periods)]
       const between = [...months].filter((month) => month >= first && month <= last)
-      // Of a long list DuckDB makes a join. Months that are loaded meanwhile are older than all that are there.
+      // Of a long list DuckDB makes a join.
       const isSpan = between.length === new Set(periods).size
       return `(SELECT * FROM ${table} WHERE reference_period ${isSpan ? `BETWEEN ${first} AND ${last}` : `IN (${periods.join(', ')})`})`
     },
@@ -243,7 +276,11 @@ export function createResidentTables(
           // Those that there was no room for are tried again.
           if (tables.has(relation.name)) continue
           try {
-            await (relation.key === undefined ? loadOne(relation) : loadKeyed(relation, relation.key))
+            await loadOne(relation.name, (database) =>
+              relation.key === undefined
+                ? loadNarrow(database, relation)
+                : loadKeyed(database, relation, relation.key),
+            )
           } catch {
             // Memory is short or a file is broken: the statement that reads the file says so.
           }
@@ -258,8 +295,7 @@ export function createResidentTables(
         await new Promise<void>((resolve) => {
           onIdle = resolve
         })
-      if (loaded > 0) await loader.run(`DETACH ${quote(database)}`)
-      loaded = 0
+      for (const database of databases.splice(0)) await loader.run(`DETACH ${database}`)
       held = 0
     },
     bytes: () => held,
