@@ -42,8 +42,14 @@ const OF_THE_RECORD: Readonly<Partial<Record<FactDataset, DimensionCode>>> = {
   specialized_services: 'specialized_service_classification',
 }
 
-/** Has a facility at most one fact of each key? A key of records holds; facilities are their own records. */
-export function hasFacilityOnce({ dataset, keys }: PreAggregate): boolean {
+/** Has a facility at most one fact of each key in a month? A key of records holds; facilities are their own records. */
+export function hasFacilityOnce({
+  dataset,
+  keys,
+}: {
+  readonly dataset: FactDataset
+  readonly keys: readonly DimensionCode[]
+}): boolean {
   const record = OF_THE_RECORD[dataset]
   return dataset === 'facilities' || (record !== undefined && keys.includes(record))
 }

@@ -14,6 +14,7 @@ import {
 } from '../model/pre-aggregates.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, FewFacilities } from './aggregate.ts'
+import { dimensionsOfOneValue } from './dimensions-used.ts'
 import { mapPlans } from './query-plan.ts'
 import { listFewFacilities } from './resident-relations.ts'
 
@@ -62,10 +63,7 @@ export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseV
   const has = (code: DimensionCode): boolean =>
     code === 'reference_period' || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
   if (!plan.keys.every(has) || !plan.filters.every(({ dimension }) => has(dimension))) return false
-  const fixed = new Set<DimensionCode>([
-    ...plan.keys,
-    ...plan.filters.filter(({ operator }) => operator === 'EQ').map(({ dimension }) => dimension),
-  ])
+  const fixed = new Set(dimensionsOfOneValue(plan))
   const columns = new Set(stored.fields.map((field) => field.name))
   return plan.measures.every((measure) => {
     const source = sourceOf(measure, preAggregate)

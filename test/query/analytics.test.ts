@@ -133,6 +133,64 @@ t.test('beds and equipment by their own dimensions equal naive SQL', async (t) =
   }
 })
 
+t.test('values are told apart only where the key of the records lets one come twice', async (t) => {
+  const type = "category_code || ':' || equipment_code"
+  const [[first] = [], [second] = []] = await rows(
+    `SELECT ${type} FROM ${cnes('equipment_inventory')} WHERE is_active GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2`,
+  )
+  const municipality = (dimension: string, column: string) => ({
+    group_by: ['municipality', dimension],
+    columns: `municipality_ibge_code, ${column}`,
+  })
+  const byBedType = municipality('bed_type', 'bed_type_code')
+  const byType = municipality('equipment_type', type)
+  const byNature = municipality('legal_nature', 'legal_nature_code')
+  const all = { filters: [], where: 'true' }
+  const oneType = {
+    filters: [{ dimension: 'equipment_type', operator: 'EQ', value: first }],
+    where: `${type} = '${first}'`,
+  }
+  const twoTypes = {
+    filters: [{ dimension: 'equipment_type', operator: 'IN', value: [first, second] }],
+    where: `${type} IN ('${first}', '${second}')`,
+  }
+  const withBeds = { metric: 'facilities_with_beds', dataset: 'bed_capacity', counted: 'cnes_code' }
+  const equipped = { metric: 'equipment_facilities', dataset: 'equipment_inventory', counted: 'cnes_code' }
+  const types = { metric: 'equipment_types_present', dataset: 'equipment_inventory', counted: type }
+  for (const { metric, dataset, counted, group_by, columns, filters, where, isDistinct } of [
+    { ...withBeds, ...byBedType, ...all, isDistinct: false },
+    { ...equipped, ...byType, ...all, isDistinct: false },
+    { ...equipped, ...byNature, ...oneType, isDistinct: false },
+    { ...equipped, ...byNature, ...twoTypes, isDistinct: true },
+    { ...types, ...byType, ...all, isDistinct: false },
+    { ...types, ...byNature, ...oneType, isDistinct: false },
+    { ...types, ...byNature, ...all, isDistinct: true },
+  ]) {
+    const name = `${metric} by ${group_by.join(' and ')} where ${where}`
+    const quantity = dataset === 'bed_capacity' ? 'beds_existing' : 'quantity_existing'
+    const expected = await rows(
+      `SELECT ${columns}, CAST(count(DISTINCT ${counted}) AS INTEGER) FROM ${cnes(dataset)}
+       WHERE is_active AND ${quantity} > 0 AND ${where} GROUP BY 1, 2`,
+    )
+    const body = { metrics: [metric], group_by, filters, limit: 10_000 }
+    const answer = await client.query(body)
+    t.same(
+      answer.body.data
+        .filter(({ metrics }: { metrics: Record<string, number> }) => metrics[metric] !== 0)
+        .map(
+          (row: { dimensions: Record<string, { code: string }>; metrics: Record<string, number> }) =>
+            `${group_by.map((code) => row.dimensions[code]?.code).join()} ${row.metrics[metric]}`,
+        )
+        .sort(),
+      expected.map(([place, kind, count]) => `${place},${kind} ${count}`).sort(),
+      name,
+    )
+    t.ok(expected.length > 10, `${expected.length} groups with a value`)
+    const explained = await client.post('/v1/analytics/explain', body)
+    t.equal(/count\(DISTINCT /.test(explained.body.data.sql), isDistinct, `${name}: values are told apart`)
+  }
+})
+
 t.test('rates: sum over sum, once, places without beds in the denominator', async (t) => {
   const beds = new Map(
     (

@@ -12,9 +12,15 @@ import {
   RESIDENCE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../model/metrics.ts'
-import { type PreAggregateName, preAggregateOf, sourceOf } from '../../../model/pre-aggregates.ts'
+import {
+  hasFacilityOnce,
+  type PreAggregateName,
+  preAggregateOf,
+  sourceOf,
+} from '../../../model/pre-aggregates.ts'
 import { EMPTY, type GatheredPart, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
+import { dimensionsOfOneValue } from '../../dimensions-used.ts'
 import { daysIn } from '../../periods.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
@@ -296,11 +302,26 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   const filter = conditions.length === 0 ? EMPTY : sql` FILTER (WHERE ${join(conditions, ' AND ')})`
   if (measure.kind === 'count') return sql`count(*)${filter}`
   const field = sql`facts.${ident(measure.field ?? '')}`
-  if (measure.kind === 'distinct') return sql`count(DISTINCT ${field})${filter}`
+  if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
   // The sum of INTEGER is HUGEINT: it cannot overflow.
   const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
   if (hasUnknowns(plan.dataset)) return unlessUnknown(plan.dataset, field, total)
   return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
+}
+
+/**
+ * How many values the field has in a group. DuckDB holds all values of all groups to tell them apart; where the key of the
+ * records says that none comes twice, rows are counted instead: equipment by municipality and type, with six measures (the
+ * benchmark `heavy`), is added up in 86 ms instead of 438.
+ */
+function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: DatasetPlan): Sql {
+  const fixed = dimensionsOfOneValue(plan)
+  if (fixed.some((code) => dimensionOf(code).column === name))
+    return sql`CASE WHEN count(${field})${filter} > 0 THEN 1 ELSE 0 END`
+  const isOneMonth = plan.periods.length <= 1 || plan.over !== null || plan.keys.includes('reference_period')
+  return name === 'cnes_code' && isOneMonth && hasFacilityOnce({ dataset: plan.dataset, keys: fixed })
+    ? sql`count(${field})${filter}`
+    : sql`count(DISTINCT ${field})${filter}`
 }
 
 /** Days of a month. @param periods those that are read */
