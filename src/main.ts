@@ -19,6 +19,7 @@ import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
+import { lowerOtherThreads } from './machine.ts'
 import { TRINO_DIALECT } from './query/dialect/trino.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
@@ -90,6 +91,7 @@ export async function openService(
     queue: settings.queryQueue,
     resident: { bytes: settings.residentBytes, relations: residentRelations },
   })
+  lowerOtherThreads(settings.queryNice)
   const trino = trinoOf(settings)
   const engine = engineWith(local, trino, TRINO_DIALECT, settings.queryTimeoutMs)
   const keys =

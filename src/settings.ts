@@ -196,6 +196,13 @@ export const SETTINGS = {
     help: 'Queries that may wait; one more is answered with overloaded.',
     ...wholeNumber(0, 100_000),
   }),
+  queryNice: setting({
+    name: 'SUS_QUERY_NICE',
+    default: '10',
+    unit: 'steps of niceness',
+    help: 'How much lower the priority of the threads that run queries is than that of the one that answers requests (Linux).',
+    ...wholeNumber(0, 19),
+  }),
   cacheBytes: setting({
     name: 'SUS_CACHE_BYTES',
     default: '134217728',

@@ -29,6 +29,7 @@ t.test('nothing set: every default', async (t) => {
     queryTimeoutMs: 30_000,
     queryConcurrency: 16,
     queryQueue: 512,
+    queryNice: 10,
     cacheBytes: 134_217_728,
     reportMemory: '384MiB',
     reportQueue: 16,
@@ -93,6 +94,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ['SUS_QUERY_TIMEOUT_MS', '30s'],
   ['SUS_QUERY_CONCURRENCY', '0'],
   ['SUS_QUERY_QUEUE', 'many'],
+  ['SUS_QUERY_NICE', '20'],
   ['SUS_RATE_LIMIT', '0'],
 ]
 t.test('a bad setting is one sentence naming it, its value and what is allowed', async (t) => {

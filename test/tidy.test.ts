@@ -110,6 +110,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
     'settings.ts',
     'trino-settings.ts',
+    'machine.ts',
   ],
 }
 
