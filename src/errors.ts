@@ -1,5 +1,5 @@
 /**
- * Every error a client can meet, once: code → status class is decided by http/, text and hint here.
+ * Every error a client can meet, once: its code, status, titles and hints.
  *
  * In: a code and public details. Out: an `AppError` that http/ turns into RFC 9457 problem+json.
  * Absent on purpose: SQL, paths, stacks, keys. The cause travels beside the error, for the log only.
@@ -81,8 +81,8 @@ export const ERRORS = {
   },
   too_many_rows: {
     status: 400,
-    title: 'Linhas demais para um relatório',
-    title_en: 'Too many rows for a report',
+    title: 'Linhas demais',
+    title_en: 'Too many rows',
     hint: 'Filtre a consulta ou agrupe por menos dimensões.',
     hint_en: 'Filter the query, or group by fewer dimensions.',
   },
