@@ -18,8 +18,7 @@ interface Api {
 const golden = fileURLToPath(new URL('openapi.json', import.meta.url))
 const api = JSON.parse(JSON.stringify(describeApi(ROUTES))) as Api
 
-t.test('golden file', async (t) => {
-  // To accept a change: node --import tsx test/http/openapi.test.ts --update-golden
+t.test('the document is the golden file: npm run api writes it anew', async (t) => {
   if (process.argv.includes('--update-golden')) writeFileSync(golden, `${JSON.stringify(api, null, 1)}\n`)
   t.same(api, JSON.parse(readFileSync(golden, 'utf8')))
 })

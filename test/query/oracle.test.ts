@@ -1,7 +1,7 @@
 /**
  * Every metric × every valid set of up to two dimensions (and a seeded sample of three), without filter, with EQ, with IN,
  * against test/fixtures/oracle.ts: other code, another engine. Groups, values and order must be the same. The first ring takes
- * every tenth set of dimensions.
+ * every 25th set of dimensions.
  */
 import t from 'tap'
 import type { ReleaseView } from '../../src/release/view.ts'
