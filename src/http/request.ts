@@ -87,7 +87,7 @@ interface Context {
 
 const NOT_MODIFIED: ApiResponse = { status: 304, body: { kind: 'none' } }
 
-/** @throws AppError: 403, then 400, then 409, then 404 */
+/** @throws AppError: 403, then 400 of the address, then 409, then 400 of what a body asks, then 404 */
 export function respond(
   mounted: MountedRoute,
   request: ApiRequest,

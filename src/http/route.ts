@@ -1,5 +1,5 @@
 /**
- * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; handlers.ts knows the kinds, and nothing else does.
+ * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; handlers.ts answers the kinds, openapi.ts describes them.
  *
  * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
  * totals), provenance (one record's values back to their files), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
