@@ -132,6 +132,10 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bworld\.ts\b|\b(open|make)World\b/, 'fixture'],
   [/\bhot(Bytes|Tables|Relations|\.ts)\b|[a-z]Hot\b/, 'resident tables'],
   [/\bdoorOf\b|[a-z]Door\b/, 'handler'],
+  [
+    /\b(const|let) (told|said)\b|\b(type|interface) (Told|Said)\b|[a-z](Told|Said)\b/,
+    'what it is: an answer, a line of a log, an expected value',
+  ],
 ]
 /** Where a banned word is meant: by path, the words. */
 const MEANT: Readonly<Record<string, readonly RegExp[]>> = {

@@ -1,13 +1,13 @@
 /**
  * How a long command shows its progress: a bar on a terminal, one line a step elsewhere, nothing with --json.
  *
- * In: steps as they begin, and how far each one is, where that can be told. Out: text on standard error, so that standard
+ * In: steps as they begin, and how far each one is, where that is known. Out: text on standard error, so that standard
  * output stays the command's answer.
  */
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Begins a step and ends the one before. @param total its size, where it can be told */
+  /** Begins a step and ends the one before. @param total its size, where it is known */
   step(name: string, total?: number): void
   /** Says how much of the step is done. */
   advance(done: number): void
@@ -18,7 +18,7 @@ export interface Progress {
 export interface ProgressOptions {
   /** True with --json: nothing is shown. */
   readonly silent: boolean
-  /** How many steps there will be, where it can be told: the bar then counts steps. */
+  /** How many steps there will be, where it is known: the bar then counts steps. */
   readonly steps?: number
   readonly stream?: NodeJS.WriteStream
 }

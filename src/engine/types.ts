@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly other?: ReleaseView
   /** A keyed relation that the statement reads: it goes into memory, in the background, when some statements have wanted it. */
   readonly wanted?: ResidentRelation
-  /** Told which engine added up a statement's facts, where there are two: once it has run. */
+  /** Is called with the engine that added up a statement's facts, where there are two: once it has run. */
   readonly onEngine?: (engine: EngineName) => void
 }
 

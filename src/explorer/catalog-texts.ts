@@ -11,8 +11,8 @@ export function unitBeside(metric: Metric | undefined, language: Language): stri
   const unit = unitText(metric?.unit, language)
   const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
   const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []
-  const isSaid = label.toLowerCase().includes(unit.toLowerCase()) || (base !== '' && label.endsWith(base))
-  return unit !== '%' && isSaid ? '' : unit
+  const isInLabel = label.toLowerCase().includes(unit.toLowerCase()) || (base !== '' && label.endsWith(base))
+  return unit !== '%' && isInLabel ? '' : unit
 }
 
 const FIELDS: Readonly<Record<string, string>> = {

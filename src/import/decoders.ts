@@ -129,7 +129,7 @@ export async function* readInOrder<Kind extends FileKind>(
   const settle = new Map<DecodeJob<Kind>, (read: Promise<ReadOf<Kind>>) => void>()
   for (const job of months.flat()) {
     const result = new Promise<ReadOf<Kind>>((resolve) => settle.set(job, resolve))
-    // A file that fails is told when its turn comes.
+    // A file that fails is reported when its turn comes.
     result.catch(() => undefined)
     results.set(job, result)
   }

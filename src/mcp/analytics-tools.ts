@@ -120,7 +120,7 @@ const cellsOf = (row: QueryRow, groups: readonly string[], values: readonly stri
   ...values.map((code) => row.metrics[code] ?? null),
 ]
 
-/** What each value is called and measured in, as the catalog says it of the metric; parts beside it are told by their suffix. */
+/** What each value is called and measured in, as the catalog says it of the metric; parts beside it are recognised by their suffix. */
 async function columnsOf(api: Api, groups: readonly string[], values: readonly string[]) {
   const { data } = await api.get<{ readonly data: Catalog }>(`${PATH}/catalog`)
   const labels = new Map(data.dimensions.map(({ code, label }) => [code, label]))

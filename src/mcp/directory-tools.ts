@@ -5,7 +5,7 @@ import type { Context } from './tools.ts'
 
 const CATALOG = '/v1/analytics/catalog'
 const METRICS_SHOWN = 40
-/** So few metrics are told with what they mean and what they can be grouped by, which spares the next call. */
+/** So few metrics are described with what they mean and what they can be grouped by, which spares the next call. */
 const METRICS_IN_FULL = 6
 
 type TieredCatalog = Omit<Catalog, 'metrics'> & {

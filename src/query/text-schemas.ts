@@ -45,8 +45,8 @@ export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'):
       if (usual !== undefined && io === 'input') {
         delete jsonSchema.default
         const { description } = jsonSchema
-        const said = description === undefined ? '' : `${description} `
-        jsonSchema.description = `${said}Without it: ${JSON.stringify(usual)}.`
+        const ownText = description === undefined ? '' : `${description} `
+        jsonSchema.description = `${ownText}Without it: ${JSON.stringify(usual)}.`
       }
       if (documented === undefined) return
       for (const name of Object.keys(jsonSchema)) delete jsonSchema[name as keyof typeof jsonSchema]

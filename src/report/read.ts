@@ -207,8 +207,10 @@ function readJsonStat({ id = [], size = [], dimension = {}, value = [], extensio
       if (code === undefined || member === TOTAL_CATEGORY) return null
       const part = column.name.slice(code.length + 1)
       if (part === 'code' || part === '') return member === UNKNOWN_CATEGORY ? null : member
-      const said = dimension[code]
-      return (part === 'name' ? said?.category.label : said?.extension?.[column.name])?.[member] ?? null
+      const described = dimension[code]
+      return (
+        (part === 'name' ? described?.category.label : described?.extension?.[column.name])?.[member] ?? null
+      )
     })
   })
   return recordReport(

@@ -119,8 +119,8 @@ export function readAttestations(releasesDir: string, id: string, known: readonl
         const note = readNote(text, known)
         const [kind, of, rebuild = '', ...more] = note.text.split('\n')
         if (kind !== ATTESTATION_LINE || of !== id || more.join() !== '') return []
-        const said = rebuildSchema.parse(JSON.parse(rebuild))
-        return signaturesOf(note).map((signature) => ({ ...signature, ...said, note: text }))
+        const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
+        return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
       } catch {
         return []
       }

@@ -60,7 +60,7 @@ t.test('the Python client does what its tests say', { skip: withoutPython('urlli
       SUS_DATA_OLDER_RELEASE: older.analytics,
     },
   })
-  for (const line of stdout.split('\n').filter((said) => said.startsWith('skipped'))) t.comment(line)
+  for (const line of stdout.split('\n').filter((text) => text.startsWith('skipped'))) t.comment(line)
   t.equal(status, 0, stderr)
   t.match(stderr, /Ran 1[0-9] tests/)
 })

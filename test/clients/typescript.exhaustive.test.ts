@@ -181,11 +181,11 @@ t.test('the example of its page', async (t) => {
   const script = join(temporaryFolder('typescript-example'), 'example.mjs')
   writeFileSync(script, outputFiles[0]?.text ?? '')
   const { data } = await client.get('/.well-known/sus-data-signing-key', {})
-  const said = execFileSync(process.execPath, [script], {
+  const printed = execFileSync(process.execPath, [script], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH, API_URL: baseUrl, API_KEY: key, PUBLIC_KEY: data.public_key },
   })
-  t.match(said, /Boa Vista[\s\S]*rlEstabComplementar\d+\.csv \d+\n[\s\S]*SUS-DATA\. /)
+  t.match(printed, /Boa Vista[\s\S]*rlEstabComplementar\d+\.csv \d+\n[\s\S]*SUS-DATA\. /)
 })
 
 t.test('who signed a release, and where the log names it', async (t) => {

@@ -57,11 +57,11 @@ for (const { connections, requests, rate, limit } of CASES)
     })
     await wait(5000)
     clearInterval(watch)
-    const told = new Promise<number[]>((resolve) =>
+    const measured = new Promise<number[]>((resolve) =>
       probe.once('message', (list) => resolve(list as number[])),
     )
     probe.send('end')
-    const taken = (await told).sort((left, right) => left - right)
+    const taken = (await measured).sort((left, right) => left - right)
     const at = (share: number): number => taken[Math.floor(taken.length * share)] ?? Number.POSITIVE_INFINITY
     t.comment(
       `memory +${(peak - before).toFixed(0)} MB; /health p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms of ${taken.length}`,

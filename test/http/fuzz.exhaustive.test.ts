@@ -278,7 +278,7 @@ t.test(`${REQUESTS} requests`, async (t) => {
     const headers = drawHeaders(body !== undefined)
     const {
       status,
-      headers: told,
+      headers: received,
       text,
       bytes,
     } = await send({
@@ -301,7 +301,7 @@ t.test(`${REQUESTS} requests`, async (t) => {
     const isComparable =
       !DIFFER.test(url) && ![status, expected.status].some((code) => code === 503 || code === 504)
     if (isComparable) {
-      const [left, right] = [plainText(told, bytes), plainText(expected.headers, expected.bytes)]
+      const [left, right] = [plainText(received, bytes), plainText(expected.headers, expected.bytes)]
       if (status !== expected.status || withoutId(left) !== withoutId(right))
         wrong.push(
           `differs: ${status} ${expected.status} ${left.slice(0, 150)} | ${right.slice(0, 150)} ${asked}`,
@@ -311,12 +311,13 @@ t.test(`${REQUESTS} requests`, async (t) => {
     if (status === 200) answered.push({ method, url, body })
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     if (status >= 400 && method !== 'HEAD') {
-      const isProblem = told['content-type'] === 'application/problem+json; charset=utf-8'
+      const isProblem = received['content-type'] === 'application/problem+json; charset=utf-8'
       if (!isProblem) {
-        wrong.push(`${status} ${told['content-type']} ${asked}`)
+        wrong.push(`${status} ${received['content-type']} ${asked}`)
         continue
       }
-      const isPlain = told['content-encoding'] === undefined || told['content-encoding'] === 'identity'
+      const isPlain =
+        received['content-encoding'] === undefined || received['content-encoding'] === 'identity'
       if (isPlain && !DOCUMENTED.has(JSON.parse(text).code)) wrong.push(`${text.slice(0, 100)} ${asked}`)
     }
     if (status >= 500 && status !== 503 && status !== 504)

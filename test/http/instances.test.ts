@@ -175,13 +175,13 @@ t.test('instances limit together, and alone while they must', { skip }, async (t
   // Lines go out within a tenth of a second.
   await new Promise((resolve) => setTimeout(resolve, 500))
   for (const { lines, output } of both) {
-    const told = lines()
-    t.ok(told.length >= 4 && told.length % 2 === 0, `${told.length} lines`)
-    told.forEach(({ level, store, msg }, index) => {
+    const logged = lines()
+    t.ok(logged.length >= 4 && logged.length % 2 === 0, `${logged.length} lines`)
+    logged.forEach(({ level, store, msg }, index) => {
       const begins = index % 2 === 0
       t.same([level, store, /again/.test(msg)], begins ? ['warn', address, false] : ['info', address, true])
     })
-    t.equal(told.at(-2)?.reason, 'no answer in time')
+    t.equal(logged.at(-2)?.reason, 'no answer in time')
     t.notMatch(output(), PASSWORD)
   }
 

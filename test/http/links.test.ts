@@ -266,11 +266,11 @@ t.test('the token is in no log, and in nothing that an answer says', async (t) =
   const log = lines.join('')
   t.match(log, /"route":"\/v1\/facilities"/)
   t.notMatch(log, /access_token|susl_[0-9a-z]{8}_[0-9a-z]{3}/)
-  const said: string[] = []
-  const logger = createLogger('info', { write: (line: string) => said.push(line) })
+  const logged: string[] = []
+  const logger = createLogger('info', { write: (line: string) => logged.push(line) })
   logger.info({ url, err: new Error(`failed at ${url}`, { cause: new Error(token) }) }, `see ${url}`)
-  t.notOk(said.join('').includes(token.slice(20)), 'nor where a message or a cause holds it')
-  t.match(said.join(''), /susl_[0-9a-z]{8}_\[redacted\]/)
+  t.notOk(logged.join('').includes(token.slice(20)), 'nor where a message or a cause holds it')
+  t.match(logged.join(''), /susl_[0-9a-z]{8}_\[redacted\]/)
 })
 
 t.test('pandas, polars and R read a link in one line', secondRing, async (t) => {

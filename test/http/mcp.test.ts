@@ -26,10 +26,10 @@ const QUESTION = {
 
 /** What tools answer, as an agent reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
-type Said = any
+type Json = any
 interface Agent {
   readonly client: Client
-  call(name: string, args?: Record<string, unknown>): Promise<Said>
+  call(name: string, args?: Record<string, unknown>): Promise<Json>
   refused(name: string, args: Record<string, unknown>): Promise<string>
 }
 
@@ -100,7 +100,7 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
   const expected = (await client.query({ ...QUESTION, totals: [[]] })).body
   t.same(
     answer.rows,
-    expected.data.map((row: Said) => [
+    expected.data.map((row: Json) => [
       row.dimensions.state.code,
       row.dimensions.state.name,
       row.metrics.bed_capacity_existing,
@@ -236,7 +236,7 @@ t.test('ten calls over standard input, with a server elsewhere', secondRing, asy
 })
 
 t.test('codes are looked up in the release that a question names', async (t) => {
-  const get = async (path: string): Promise<Said> => {
+  const get = async (path: string): Promise<Json> => {
     const { status, body } = await client.get(path)
     if (status !== 200) throw new Error(`${path} is ${status}`)
     return body
@@ -308,9 +308,9 @@ t.test(
     t.equal((await post(CALL, { origin: 'https://evil.example' })).status, 403)
     t.equal((await post(CALL, { origin: 'http://dados.example.br', host: 'dados.example.br' })).status, 200)
     const answer = await post(CALL, { host: 'dados.example.br', 'accept-language': 'en' })
-    const said = JSON.parse(answer.body.result.content[0].text)
-    t.match(said.link, /^http:\/\/dados\.example\.br\/v1\/analytics\/query\?q=/)
-    t.match(said.columns[2].label, /beds/i, 'labels follow Accept-Language')
+    const answered = JSON.parse(answer.body.result.content[0].text)
+    t.match(answered.link, /^http:\/\/dados\.example\.br\/v1\/analytics\/query\?q=/)
+    t.match(answered.columns[2].label, /beds/i, 'labels follow Accept-Language')
     t.equal(answer.headers['cache-control'], 'no-store')
   },
 )

@@ -229,11 +229,11 @@ t.test('what is wrong with a file is said without its cells', async (t) => {
     const folder = join(scratch, `bad-${index}`)
     mkdirSync(folder)
     writeFileSync(join(folder, name), bytes)
-    const said: string[] = []
+    const steps: string[] = []
     const thrown = await importPaths([...ibge, folder], {
       releasesDir: join(folder, 'releases'),
       maxRejected: 0,
-      onProgress: (step) => said.push(step),
+      onProgress: (step) => steps.push(step),
     }).then(
       () => null,
       (error: unknown) => error,
@@ -243,7 +243,7 @@ t.test('what is wrong with a file is said without its cells', async (t) => {
       t.ok(thrown instanceof ImportError, `${index} ${name}: ${String(thrown)}`)
     }
     const text = thrown instanceof Error ? `${thrown.message} ${thrown.stack ?? ''}` : ''
-    t.same(numbersIn(`${text} ${said.join(' ')}`, persons), [], `${index} ${name}: ${text.slice(0, 90)}`)
+    t.same(numbersIn(`${text} ${steps.join(' ')}`, persons), [], `${index} ${name}: ${text.slice(0, 90)}`)
   }
   t.ok(refused >= cases.length - 2, `${refused} of ${cases.length} are refused`)
 })

@@ -63,9 +63,9 @@ function checkEntry(
   at: string,
 ): void {
   if (source === null) {
-    const isSaid =
+    const needsNoCell =
       value === null || value === false || attribute === 'reference_period' || /own list|added up/.test(rule)
-    if (!isSaid || raw_value !== null)
+    if (!needsNoCell || raw_value !== null)
       t.fail(`${at} ${attribute}: ${JSON.stringify(value)} comes from nowhere (${rule})`)
     return
   }

@@ -15,13 +15,13 @@ const UNITS = 60_000_000
 /** More than a request should ever wait; what is measured runs on machines that do other things too. */
 const SLACK_MS = 400
 
-interface Told {
+interface SharedLimiter {
   readonly events: string[]
   readonly limiter: SharedRateLimiter
 }
 
 /** @param timeoutMs so long that a machine that does other things too makes no outage */
-async function open(t: Test, url: string, perMinute: number, timeoutMs = 5000): Promise<Told> {
+async function open(t: Test, url: string, perMinute: number, timeoutMs = 5000): Promise<SharedLimiter> {
   const events: string[] = []
   const limiter = createSharedRateLimiter({
     url,
@@ -254,10 +254,10 @@ t.test('close ends the connection and what is tried', { skip: withoutRedis }, as
   t.same(events, [], 'an end is no outage')
   t.ok((await limiter.take('a')).allowed, 'what still comes is limited here')
   await server.kill()
-  const { limiter: alone, events: told } = await open(t, server.url, 2)
+  const { limiter: alone, events: notices } = await open(t, server.url, 2)
   await alone.close()
   await server.start()
   await sleep(RETRY_MS * 1.5)
   t.notOk(alone.isUp(), 'nothing is tried after the end')
-  t.equal(told.length, 1)
+  t.equal(notices.length, 1)
 })

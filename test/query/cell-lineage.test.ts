@@ -60,8 +60,8 @@ t.test(`${CELLS} cells`, async (t) => {
     const cell = await drawCell(code)
     if (cell === null) continue
     cells += 1
-    const said = await disagreement(client, code, cell)
-    if (said !== null) wrong.push(said)
+    const difference = await disagreement(client, code, cell)
+    if (difference !== null) wrong.push(difference)
   }
   t.same(wrong.slice(0, 5), [])
 })

@@ -62,8 +62,8 @@ t.test('the bound holds', async (t) => {
   ])
     for (const filters of [[], [{ dimension: 'state', operator: 'EQ', value: 'RR' }]]) {
       const body = { metrics: ['bed_capacity_existing'], group_by, filters }
-      const [told, found] = [await explain(body), await client.query(body)]
-      const { estimated_rows } = told.body.data
+      const [explained, found] = [await explain(body), await client.query(body)]
+      const { estimated_rows } = explained.body.data
       t.ok(estimated_rows >= found.body.pagination.total_rows, `${group_by} ${estimated_rows}`)
     }
 })
@@ -78,10 +78,10 @@ t.test('what a query is refused for, its explanation is', async (t) => {
     [],
     null,
   ]) {
-    const [told, refused] = [await explain(body), await client.query(body)]
-    t.equal(told.status, refused.status)
-    t.equal(told.status, 400)
-    t.equal(told.body.code, refused.body.code)
+    const [explained, refused] = [await explain(body), await client.query(body)]
+    t.equal(explained.status, refused.status)
+    t.equal(explained.status, 400)
+    t.equal(explained.body.code, refused.body.code)
   }
 })
 
@@ -141,7 +141,7 @@ for (const dimension of REGISTRY_DIMENSIONS.filter((code) => !OF_RESIDENTS.some(
     }
   })
 
-t.test('counts of what the key may not read are not told; wrong filters are refused', async (t) => {
+t.test('counts of what the key may not read are not shown; wrong filters are refused', async (t) => {
   const url = '/v1/analytics/dimensions/state/values?counts=true'
   const lacking = { authorization: `Bearer ${client.keyWithout('bed_capacity.read')}` }
   const { facts } = (await client.get(url, lacking)).body.data[0]

@@ -103,13 +103,13 @@ async function differences(question: Question, of: (typeof SIDES)[number]): Prom
     rows += body.data.length
     for (const { dimensions, metrics } of body.data) {
       const key = JSON.stringify(question.group_by.map((group) => dimensions[group].code))
-      const told = expected.get(key)
-      if (told === undefined) {
+      const wanted = expected.get(key)
+      if (wanted === undefined) {
         found.push(`${key} is no group`)
         continue
       }
       for (const metric of question.metrics) {
-        const want = told[metric] ?? null
+        const want = wanted[metric] ?? null
         cells += 1
         if (want === null) nulls += 1
         if (metrics[metric] === null && !isPerPeople(metric) && metricOf(metric as never).kind !== 'ratio')
@@ -375,10 +375,10 @@ t.test('records behind cells add up to them; behind what is unknown there are no
     const key = Object.fromEntries(Object.entries(dimensions).map(([name, member]) => [name, member.code]))
     made += 1
     if (values[code] === null) unknown += 1
-    const said = await disagreement(client, code, { query, key, value: values[code] ?? null }).catch(
+    const difference = await disagreement(client, code, { query, key, value: values[code] ?? null }).catch(
       (error: unknown) => `${JSON.stringify({ ...query, key })}: ${String(error)}`,
     )
-    if (said !== null) wrong.push(said)
+    if (difference !== null) wrong.push(difference)
   }
   t.same(wrong.slice(0, 5), [])
   t.ok(unknown > wanted / 10 && unknown < wanted, `${unknown} of ${wanted} are null`)
@@ -414,19 +414,19 @@ t.test('totals, changes and shares against the oracle', async (t) => {
     }
     const expected = expect(question, own)
     const levels = [
-      { groups: group_by, rows: body.data as AnswerRow[], told: expected.rows },
+      { groups: group_by, rows: body.data as AnswerRow[], wanted: expected.rows },
       ...question.totals.map((groups, index) => ({
         groups,
         rows: body.totals[index].data as AnswerRow[],
-        told: expected.totals[index] as typeof expected.rows,
+        wanted: expected.totals[index] as typeof expected.rows,
       })),
     ]
-    for (const { groups, rows, told } of levels) {
-      if (rows.length !== told.size)
-        wrong.push(`${JSON.stringify(question)}: ${rows.length} for ${told.size}`)
+    for (const { groups, rows, wanted } of levels) {
+      if (rows.length !== wanted.size)
+        wrong.push(`${JSON.stringify(question)}: ${rows.length} for ${wanted.size}`)
       for (const { dimensions, metrics } of rows) {
         const key = JSON.stringify(groups.map((group) => dimensions[group]?.code))
-        for (const [name, value] of Object.entries(told.get(key)?.values ?? {}))
+        for (const [name, value] of Object.entries(wanted.get(key)?.values ?? {}))
           if (metrics[name] !== (value === null ? null : Number(value)))
             wrong.push(`${JSON.stringify(question)} ${key} ${name}: ${metrics[name]} for ${value}`)
       }

@@ -95,8 +95,8 @@ async function hold(share: number, law: (dataset: Dataset) => Promise<string | n
   const broken: string[] = []
   const end = asked + QUERIES * share
   for (let turn = 0; asked < end; turn += 1) {
-    const said = await law(DATASETS[turn % DATASETS.length] as Dataset)
-    if (said !== null) broken.push(said)
+    const difference = await law(DATASETS[turn % DATASETS.length] as Dataset)
+    if (difference !== null) broken.push(difference)
   }
   return broken.slice(0, 5)
 }

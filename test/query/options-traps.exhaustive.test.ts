@@ -220,7 +220,7 @@ const refused = async (
   t: Test,
   body: Record<string, unknown>,
   pointer: string,
-  said: RegExp,
+  message: RegExp,
   code = 'invalid_request',
 ) => {
   const { status, body: answer } = await client.query(
@@ -230,7 +230,7 @@ const refused = async (
   t.equal(status, 400)
   t.equal(answer.code, code)
   t.equal(answer.errors[0]?.pointer, pointer)
-  t.match(answer.errors[0]?.message, said)
+  t.match(answer.errors[0]?.message, message)
 }
 t.test('what the options cannot mean is refused', async (t) => {
   await refused(t, { totals: [['state']] }, '/totals/0/0', /not a grouped dimension/)

@@ -38,17 +38,17 @@ function compareRows(
   const found: string[] = []
   for (const { dimensions, metrics, rank } of rows) {
     const key = JSON.stringify(groups.map((group) => dimensions[group]?.code))
-    const told = expected.get(key)
-    if (told === undefined) {
+    const wanted = expected.get(key)
+    if (wanted === undefined) {
       found.push(`${key} is no group`)
       continue
     }
-    if (Object.keys(metrics).sort().join() !== Object.keys(told.values).sort().join())
-      found.push(`${key} has ${Object.keys(metrics)} for ${Object.keys(told.values)}`)
-    for (const [name, text] of Object.entries(told.values))
+    if (Object.keys(metrics).sort().join() !== Object.keys(wanted.values).sort().join())
+      found.push(`${key} has ${Object.keys(metrics)} for ${Object.keys(wanted.values)}`)
+    for (const [name, text] of Object.entries(wanted.values))
       if (metrics[name] !== (text === null ? null : Number(text)))
         found.push(`${key} ${name}: ${metrics[name]} for ${text}`)
-    if ((rank ?? null) !== told.rank) found.push(`${key} rank: ${rank} for ${told.rank}`)
+    if ((rank ?? null) !== wanted.rank) found.push(`${key} rank: ${rank} for ${wanted.rank}`)
   }
   if (rows.length !== expected.size) found.push(`${rows.length} rows for ${expected.size}`)
   return found
@@ -73,7 +73,7 @@ t.test('drawn questions against the oracle', async (t) => {
         const total = body.totals[index]
         if (total.group_by.join() !== level.join()) return [`level ${total.group_by} for ${level}`]
         return compareRows(total.data, expected.totals[index] ?? new Map(), level).map(
-          (said) => `[${level}] ${said}`,
+          (difference) => `[${level}] ${difference}`,
         )
       }),
     ]

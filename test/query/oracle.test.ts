@@ -110,14 +110,14 @@ async function differences(question: Question): Promise<string[]> {
     for (const { dimensions, metrics } of body.data) {
       const key = question.group_by.map((group) => dimensions[group].code)
       keys.push(key)
-      const told = expected.get(JSON.stringify(key))
-      if (told === undefined) {
+      const wanted = expected.get(JSON.stringify(key))
+      if (wanted === undefined) {
         found.push(`${JSON.stringify(key)} is no group`)
         continue
       }
       for (const metric of question.metrics) {
         cells += 1
-        const want = told[metric] ?? null
+        const want = wanted[metric] ?? null
         if (metrics[metric] !== (want === null ? null : Number(want)))
           found.push(`${JSON.stringify(key)} ${metric}: ${metrics[metric]} for ${want}`)
       }

@@ -164,18 +164,18 @@ t.test('of drawn questions, a difference is between what either release answers'
       )
     }
     const [older, newer] = [await answerOf(before), await answerOf(imported.analytics)]
-    const told = new Map(
+    const answered = new Map(
       (await compare(question)).map(({ dimensions, metrics: of }) => [
         JSON.stringify(group_by.map((code) => dimensions[code]?.code ?? null)),
         of,
       ]),
     )
     for (const key of new Set([...older.keys(), ...newer.keys()])) {
-      const [was, is, row] = [older.get(key), newer.get(key), told.get(key)]
+      const [was, is, row] = [older.get(key), newer.get(key), answered.get(key)]
       // A group of one release alone has nothing in the other.
       const differs = metrics.some((code) => (was?.[code] ?? 0) !== (is?.[code] ?? 0))
       if (differs !== (row !== undefined))
-        t.fail(`${JSON.stringify(question)} ${key}: told ${row !== undefined}`)
+        t.fail(`${JSON.stringify(question)} ${key}: answered ${row !== undefined}`)
       for (const code of row === undefined ? [] : metrics) {
         differences += 1
         if ((row?.[code]?.old ?? 0) !== (was?.[code] ?? 0) || (row?.[code]?.new ?? 0) !== (is?.[code] ?? 0))

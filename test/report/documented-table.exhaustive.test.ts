@@ -20,7 +20,7 @@ const page = readFileSync(pathOf('docs/analytics.md'), 'utf8')
 const section = page.slice(page.indexOf('### A table for a report, in one request')).split('\n## ')[0] ?? ''
 const request = JSON.parse(/ -d '([^']+)'/.exec(section)?.[1] ?? '')
 const [, states = '', periods = ''] = /sus-data demo --states (\w+) --periods (\d+)/.exec(section) ?? []
-const zerosSaid = Number(/(\d+) health regions there are no such beds/.exec(section)?.[1])
+const documentedZeros = Number(/(\d+) health regions there are no such beds/.exec(section)?.[1])
 
 const folder = temporaryFolder('documented')
 const snapshots = join(folder, 'data')
@@ -83,7 +83,7 @@ t.test('the page shows the answer', async (t) => {
     written.filter((cells) => !isZero(cells)),
   )
   const zeros = written.filter(isZero)
-  t.equal(zeros.length, zerosSaid)
+  t.equal(zeros.length, documentedZeros)
   for (const cells of zeros) t.same(cells.slice(2), ['0.00', '0.00', '0.00', ''])
   t.match(section, `each of the ${rows.length - 2} health regions`)
 })

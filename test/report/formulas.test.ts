@@ -83,8 +83,8 @@ t.test('workbook', async (t) => {
   for (const sheet of Object.values(book.Sheets))
     for (const row of (sheet['!data'] ?? []) as (CellObject | undefined)[][])
       for (const cell of row ?? []) if (cell?.f !== undefined) t.fail('a formula')
-  const told = (book.Sheets.Manifesto?.['!data'] ?? []) as CellObject[][]
-  const notes = told.filter(([field]) => field?.v === 'notes').map(([, value]) => String(value?.v))
+  const sheet = (book.Sheets.Manifesto?.['!data'] ?? []) as CellObject[][]
+  const notes = sheet.filter(([field]) => field?.v === 'notes').map(([, value]) => String(value?.v))
   t.ok(notes.every((text) => text.length <= 32_767))
   t.same(JSON.parse(notes.join('')), manifest.notes, 'a long value goes on in the next rows')
 })

@@ -43,7 +43,7 @@ function save(name: string, bytes: Buffer): string {
   writeFileSync(path, bytes)
   return path
 }
-interface Said {
+interface Verdict {
   readonly code: number
   readonly stderr: string
   readonly verdict?: string
@@ -51,7 +51,7 @@ interface Said {
   readonly signed_by?: string | null
 }
 /** The command, in a process of its own and without a server. */
-async function runCommand(file: string): Promise<Said> {
+async function runCommand(file: string): Promise<Verdict> {
   const args = [bin, 'verify-report', file, '--releases', small.releasesDir, '--json']
   const { stdout, stderr, code } = await run(process.execPath, args).then(
     (done) => ({ ...done, code: 0 }),
@@ -64,7 +64,7 @@ async function verify(
   file: string,
   releasesDir = small.releasesDir,
   key: string | null = null,
-): Promise<Said> {
+): Promise<Verdict> {
   try {
     const verdict = await verifyReport(file, releasesDir, key, readSettings({}))
     return { code: verdict.verdict === 'differs' ? 1 : 0, stderr: '', ...verdict }

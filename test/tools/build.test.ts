@@ -71,9 +71,9 @@ t.test('without esbuild an installation goes on, and a build that was asked for 
     ['build', 1],
   ] as const) {
     // The name under which npm runs it.
-    const told = node([join(folder, 'tools/build.js')], { npm_lifecycle_event: script })
-    t.equal(told.status, status, script)
-    t.match(told.stderr, /dist\/ was not built: esbuild is not installed\. Run "npm ci"/)
+    const built = node([join(folder, 'tools/build.js')], { npm_lifecycle_event: script })
+    t.equal(built.status, status, script)
+    t.match(built.stderr, /dist\/ was not built: esbuild is not installed\. Run "npm ci"/)
   }
   t.ok(existsSync(join(folder, 'dist/cli.js')), 'what was built before stays')
 })

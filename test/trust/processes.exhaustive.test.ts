@@ -123,11 +123,11 @@ t.test(
         verifier.verifierKey,
         ...files,
       ])
-    const said = JSON.parse((await ask(...kept)).stdout)
+    const listed = JSON.parse((await ask(...kept)).stdout)
     const verdict = await verify(place)
-    t.match(said, { origin: verifier.name, size: 300, root: verdict.root })
+    t.match(listed, { origin: verifier.name, size: 300, root: verdict.root })
     t.same(
-      said.entries,
+      listed.entries,
       entries.map((entry) => encodeEntry(entry).toString()),
     )
 

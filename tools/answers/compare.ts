@@ -23,7 +23,7 @@ const PRESENT = new Set(['x-request-id', 'ratelimit', 'server-timing', 'etag'])
 /** Digests of bytes: a note where the cells are equal, nothing where the release ids differ. */
 const DIGESTS = new Set(['x-artifact-sha256', 'repr-digest'])
 
-/** @returns differences that matter, and those that are only told */
+/** @returns differences that matter, and those that are only noted */
 export async function compareAnswers(
   entry: Entry,
   left: Side,
@@ -62,11 +62,11 @@ export async function compareAnswers(
     differences.push(`body: equal values written otherwise: ${firstTextDifference(before, after)}`)
   const lenient = entry.lenient === undefined ? null : new RegExp(entry.lenient)
   const serious = found.filter(({ path }) => lenient?.test(path) !== true)
-  const told = found.filter(({ path }) => lenient?.test(path) === true)
+  const harmless = found.filter(({ path }) => lenient?.test(path) === true)
   differences.push(...serious.slice(0, 5).map(({ text }) => text))
   if (serious.length > 5) differences.push(`and ${serious.length - 5} more`)
-  notes.push(...told.slice(0, 3).map(({ text }) => text))
-  if (told.length > 3) notes.push(`and ${told.length - 3} more`)
+  notes.push(...harmless.slice(0, 3).map(({ text }) => text))
+  if (harmless.length > 3) notes.push(`and ${harmless.length - 3} more`)
   return { differences, notes }
 }
 

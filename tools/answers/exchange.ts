@@ -18,7 +18,7 @@ export interface Entry {
   readonly body?: string
   /** Entry whose answer the cursor or the ETag is taken from. */
   readonly from?: string
-  /** JSON paths (a regular expression) whose differences are told but are no failure. */
+  /** JSON paths (a regular expression) whose differences are noted but are no failure. */
   readonly lenient?: string
 }
 

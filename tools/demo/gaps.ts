@@ -228,15 +228,15 @@ const serviceCells =
   (cell: Cell): Cells => {
     const flag = (column: string): string => (cell(column) === '1' ? '1' : '0')
     const provider = cell('CO_CNPJCPF')
-    const isSaid = period < PROVIDERS_UNTIL
+    const hasProviders = period < PROVIDERS_UNTIL
     return {
       SERV_ESP: cell('CO_SERVICO'),
       CLASS_SR: cell('CO_CLASSIFICACAO'),
-      CARACTER: isSaid ? cell('TP_CARACTERISTICA') : '1',
+      CARACTER: hasProviders ? cell('TP_CARACTERISTICA') : '1',
       AMB_NSUS: flag('CO_AMBULATORIAL'),
       AMB_SUS: flag('CO_AMBULATORIAL_SUS'),
       HOSP_NSUS: flag('CO_HOSPITALAR'),
       HOSP_SUS: flag('CO_HOSPITALAR_SUS'),
-      CNESTERC: isSaid && /^\d{7}$/.test(provider) ? provider : '',
+      CNESTERC: hasProviders && /^\d{7}$/.test(provider) ? provider : '',
     }
   }

@@ -1,6 +1,6 @@
 /**
  * What is known of Trino, for /ready and /metrics: does it take statements, has it the tables of a release? It is asked again after
- * some seconds, while what was known is told. Not here: whether a query may be sent, which is tried and seen.
+ * some seconds, while what was known is answered. Not here: whether a query may be sent, which is tried and seen.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ReleaseView } from '../../release/view.ts'
@@ -12,7 +12,7 @@ type Status = Awaited<ReturnType<Distributed['status']>>
 
 /** It is asked anew after so long. */
 const FRESH_MS = 5000
-/** Whoever asks is told after so long, whatever is known by then. */
+/** Whoever asks is answered after so long, with what is known by then. */
 const PATIENCE_MS = 3000
 /** A coordinator without workers has statements wait for minutes: it takes none. */
 const ASK_MS = 20_000
@@ -24,7 +24,7 @@ export function createStatus(
   catalog: string,
   patienceMs = PATIENCE_MS,
 ): Distributed['status'] {
-  let told: { readonly id: string | null; readonly status: Status } = { id: null, status: DOWN }
+  let latest: { readonly id: string | null; readonly status: Status } = { id: null, status: DOWN }
   let asking: { readonly id: string | null; readonly answer: Promise<Status> } | null = null
   let freshUntil = 0
 
@@ -42,18 +42,18 @@ export function createStatus(
   }
   return async (release) => {
     const id = release?.id ?? null
-    if (told.id === id && Date.now() < freshUntil) return told.status
+    if (latest.id === id && Date.now() < freshUntil) return latest.status
     if (asking?.id !== id) {
       const own = { id, answer: ask(release) }
       asking = own
       void own.answer.then((status) => {
         if (asking !== own) return
-        told = { id, status }
+        latest = { id, status }
         freshUntil = Date.now() + FRESH_MS
         asking = null
       })
     }
-    const known = told.id === id ? told.status : DOWN
+    const known = latest.id === id ? latest.status : DOWN
     return Promise.race([asking.answer, wait(patienceMs, known, { ref: false })])
   }
 }

@@ -39,7 +39,7 @@ const fold = (name: string): string =>
 /** @param column as published, with or without accents */
 export const isFnsColumn = (column: string): boolean => FNS_COLUMNS.some((name) => name === fold(column))
 
-/** A header is told by what no other file has: a block, a municipality, a gross value. */
+/** A header is recognised by what no other file has: a block, a municipality, a gross value. */
 const isHeader = (columns: readonly string[]): boolean => {
   const folded = columns.map(fold)
   return (['BLOCO', 'CO_MUNICIPIO_IBGE', 'VL_BRUTO'] as const).every((name) => folded.includes(name))
