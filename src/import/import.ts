@@ -33,6 +33,7 @@ import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
 import { SIA } from './sia/importer.ts'
 import { SIH } from './sih/importer.ts'
+import { countUndecoded } from './undecoded.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
 /** Each after those it needs. */
@@ -140,6 +141,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           threads: options.threads ?? availableParallelism(),
         })
         checkArea(area, built, options.maxRejected)
+        const undecoded = await countUndecoded(session, staging, built)
         return prepareRelease(
           staging,
           {
@@ -153,7 +155,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             snapshots: [...built.snapshots].sort((left, right) => (left.file < right.file ? -1 : 1)),
             coverage: built.coverage,
             ...(built.headers === undefined ? {} : { headers: built.headers }),
-            counts: built.counts,
+            counts: { ...built.counts, ...undecoded },
             set_aside: [...built.setAside],
             components: idsOf(needed),
             census_year: built.censusYear,

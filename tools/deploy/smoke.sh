@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
 # The installed command on every Node.js that is supported: demonstration, import, promote, serve, a few requests, a workbook
 # that is verified, SIGTERM. What runs is what the image holds (Containerfile): dist/, tools/sus-data.js, package.json and the
-# packages of production. One line a version. Release ids and the workbook's SHA-256 must be the same on all.
+# packages of production. One line a version. Release ids and the workbook's SHA-256 must be the same on all, and so must the ids of
+# real published files where they are beside the checkout (../shared/data): their text has bytes that versions decode differently.
 #
-#   tools/deploy/smoke.sh [VERSION…]       20.19.0 22 24 when none is given; after npm ci
+#   tools/deploy/smoke.sh [VERSION…]       20.19.0 22.12.0 22 24 when none is given; after npm ci
 #
 # A version that is not the one on the PATH is fetched from the package registry (packages node-<platform>-<arch>).
 # Ends with 0 when every version passed, 1 when one failed, 77 when none failed and one could not be fetched.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 versions=("$@")
-# The first is the oldest that package.json takes.
-[ $# -gt 0 ] || versions=(20.19.0 22 24)
+# The first is the oldest that package.json takes. 22.12 decodes Windows-1252 as no version before or after it does.
+[ $# -gt 0 ] || versions=(20.19.0 22.12.0 22 24)
+# IBGE's list and census, names of procedures, admissions, beds, services, outpatient production.
+real=()
+for path in ibge/RELATORIO_DTB_BRASIL_MUNICIPIO_2022.csv ibge/tabela9514.csv sigtap/202510 sih/RDAC2203.dbc cnes/dbc/LTRR0610.dbc \
+  cnes/dbc/SRES0609.dbc sia/PAAC2310.dbc; do
+  [ ! -e "../shared/data/$path" ] || real+=("$PWD/../shared/data/$path")
+done
 # Folders of the system are made by mktemp: TMPDIR says where.
 work=$(mktemp -d)
 server=
@@ -67,6 +74,8 @@ assemble() {
     cp -R dist "$app/dist" &&
     cp tools/sus-data.js "$app/tools" &&
     { cp -al node_modules "$app/node_modules" 2>/dev/null || cp -R node_modules "$app/node_modules"; } &&
+    # npm writes its list of packages in place: a link would change that of the checkout.
+    cp --remove-destination node_modules/.package-lock.json "$app/node_modules/.package-lock.json" &&
     (cd "$app" && npm prune --omit=dev --ignore-scripts --no-audit --no-fund) >"$work/prune.log" 2>&1
 }
 
@@ -108,7 +117,12 @@ smoke() {
   status=$?
   server=
   [ "$status" -eq 0 ] || { echo "serve ended with code $status after SIGTERM" >&2; return 1; }
-  echo "$ids $sha256" >"$home/same"
+  local published=
+  if [ ${#real[@]} -gt 0 ]; then
+    published=$("${run[@]}" import "${real[@]}" --releases "$home/real" --json) || return 1
+    published=$("$node" -p 'const { demography, cnes, sih, sia, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${sih} ${sia} ${analytics}`' "$published") || return 1
+  fi
+  echo "$ids $published $sha256" >"$home/same"
 }
 
 if ! assemble; then

@@ -14,6 +14,7 @@ import { ImportError } from '../import-error.ts'
 import { decodeDbc, isDbc } from '../readers/dbc.ts'
 import { type DbfColumn, isWholeDbf, openDbf } from '../readers/dbf.ts'
 import { isDbase } from '../readers/looks-like.ts'
+import { decodeText } from '../readers/windows-1252.ts'
 
 export type StateGroup = 'ST' | 'LT' | 'EQ' | 'SR' | 'CADGER'
 
@@ -216,12 +217,9 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   }
 }
 
-/** CADGER as text: `;` separated UTF-8, one record a line, no quotes. The last line may lack its line break. */
+/** CADGER as text: `;` separated, UTF-8 or Windows-1252, one record a line, no quotes. The last line may lack its line break. */
 function openCsv(fileName: string, bytes: Buffer): RawTable {
-  const lines = bytes
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
+  const lines = decodeText(bytes).split(/\r?\n/)
   const columns = (lines[0] ?? '').split(';')
   const last = lines.at(-1) === '' ? lines.length - 1 : lines.length
   const cells = (lines[last - 1] ?? '').split(';').length

@@ -7,13 +7,13 @@
  * the health regions and disagree. So a table is read by sets of names, and two files that say the same thing are refused: a
  * release has one edition, and which one only the operator can say.
  */
-import { isUtf8 } from 'node:buffer'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { decodeText } from '../readers/windows-1252.ts'
 import { quoteText, type Session } from '../session.ts'
 
 /** What a file of an edition says. */
@@ -144,7 +144,7 @@ export async function readTable(
   columns: readonly ColumnNames[],
   required: number,
 ): Promise<TerritoryRow[]> {
-  const text = new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes)
+  const text = decodeText(bytes)
   const head = (text.split('\n', 1)[0] ?? '').replace(/\r$/, '')
   const [delimiter = ''] = [';', ',', '\t']
     .filter((mark) => head.includes(mark))

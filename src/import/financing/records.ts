@@ -12,6 +12,7 @@ import { digestFile } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { decodeWindows1252 } from '../readers/windows-1252.ts'
 import { quoteText, type Session } from '../session.ts'
 
 export interface PublishedRecord {
@@ -101,13 +102,14 @@ async function openCsv(
   found: FoundFile,
   isHeader: (columns: readonly string[]) => boolean,
 ): Promise<PublishedTable> {
-  const encoding = (await isUtf8File(found.path)) ? 'utf-8' : 'windows-1252'
-  const first = (await readHead(found.path, encoding)).split(/\r?\n/)[0] ?? ''
+  const isUtf8 = await isUtf8File(found.path)
+  const head = await readFirstBytes(found.path)
+  const first = (isUtf8 ? head.toString('utf8') : decodeWindows1252(head)).split(/\r?\n/)[0] ?? ''
   const separator = separatorOf(first)
   const columns = splitLine(first, separator)
   if (!isHeader(columns))
     throw new ImportError(found.shown, 'lacks columns that are needed', 'Import the file as it is published')
-  return { columns, records: csvRecords(session, found, encoding, separator, columns.length) }
+  return { columns, records: csvRecords(session, found, isUtf8, separator, columns.length) }
 }
 
 /** @returns which of both separators a line has more of */
@@ -124,12 +126,12 @@ export const splitLine = (line: string, separator: string): string[] =>
 async function* csvRecords(
   session: Session,
   found: FoundFile,
-  encoding: string,
+  isUtf8: boolean,
   separator: string,
   width: number,
 ): AsyncGenerator<PublishedRecord> {
   const path = join(session.scratch, `financing-${found.name.replaceAll(/\W/g, '_')}.csv`)
-  await transcode(found.path, path, encoding)
+  await writeUtf8(found.path, path, isUtf8)
   const names = Array.from({ length: width }, (_, index) => `'c${index}': 'VARCHAR'`)
   // Rows keep the order of the file, so the position of a record is its row.
   try {
@@ -163,13 +165,13 @@ async function* csvRecords(
 }
 
 /** Text in UTF-8 without a mark, lines as they are. */
-async function transcode(path: string, destination: string, encoding: string): Promise<void> {
-  const decoder = new TextDecoder(encoding)
+async function writeUtf8(path: string, destination: string, isUtf8: boolean): Promise<void> {
+  const utf8 = new TextDecoder('utf-8')
   const target = await open(destination, 'w')
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>)
-      await writeFile(target, decoder.decode(chunk, { stream: true }))
-    await writeFile(target, decoder.decode())
+      await writeFile(target, isUtf8 ? utf8.decode(chunk, { stream: true }) : decodeWindows1252(chunk))
+    if (isUtf8) await writeFile(target, utf8.decode())
   } finally {
     await target.close()
   }
@@ -187,9 +189,6 @@ export async function isUtf8File(path: string): Promise<boolean> {
     return false
   }
 }
-
-const readHead = async (path: string, encoding: string): Promise<string> =>
-  new TextDecoder(encoding).decode(await readFirstBytes(path))
 
 export async function readFirstBytes(path: string): Promise<Buffer> {
   const handle = await open(path, 'r')

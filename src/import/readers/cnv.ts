@@ -5,8 +5,8 @@
  * it disagree in everything but those places. What a label means (a municipality, a health region, a legal nature) only
  * the caller knows. Files of this kind carry no date.
  */
-import { isUtf8 } from 'node:buffer'
 import { ImportError } from '../import-error.ts'
+import { decodeText } from './windows-1252.ts'
 
 /** Places of a line, 0-based and end excluded: number of the line it is a part of, its own number, label, codes. */
 const SUBTOTAL = [0, 3] as const
@@ -53,7 +53,7 @@ export const looksLikeCnv = (head: Buffer): boolean =>
  * @throws ImportError where the first line does not say how many categories there are and how wide a code is
  */
 export function readCnv(bytes: Buffer, file: string): CnvTable {
-  const text = new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes)
+  const text = decodeText(bytes)
   // Old tools end a text with 0x1A.
   const [header = '', ...published] = text.split('\u001a', 1).join('').split('\n')
   const width = /^ *\d+ +(\d{1,2})\b/.exec(header)?.[1]

@@ -5,6 +5,7 @@
  * shows the cell as it was published. Nothing is trimmed or converted here; text is Windows-1252.
  */
 import { ImportError } from '../import-error.ts'
+import { decodeWindows1252 } from './windows-1252.ts'
 
 export interface DbfColumn {
   readonly name: string
@@ -25,8 +26,6 @@ export interface DbfTable {
 }
 
 const REMEDY = 'Fetch the file again'
-/** Windows-1252 is Latin-1 but for 0x80–0x9F, where published files have nothing; TextDecoder knows both. */
-const decoder = new TextDecoder('windows-1252')
 
 /** Do the bytes hold all records that the header counts? @param bytes of the whole file */
 export const isWholeDbf = (bytes: Buffer): boolean =>
@@ -53,8 +52,7 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
     isDeleted: (record) => bytes[headerLength + record * recordLength] === 0x2a,
     text(record, column) {
       const start = headerLength + record * recordLength + column.offset
-      const cell = bytes.subarray(start, start + column.length)
-      return cell.every((byte) => byte < 0x80) ? cell.toString('latin1') : decoder.decode(cell)
+      return decodeWindows1252(bytes.subarray(start, start + column.length))
     },
   }
 }

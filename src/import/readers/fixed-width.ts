@@ -4,8 +4,8 @@
  * In: the bytes of both. Out: the cells with the blanks that fill them, and the line of each record; the first line of the
  * table is 1, because such a table has no header.
  */
-import { isUtf8 } from 'node:buffer'
 import { ImportError } from '../import-error.ts'
+import { decodeText } from './windows-1252.ts'
 
 export interface LayoutColumn {
   readonly name: string
@@ -20,12 +20,9 @@ export interface FixedWidthTable {
   readonly unread: readonly number[]
 }
 
-const textOf = (bytes: Buffer): string =>
-  new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes)
-
 /** @param bytes `Coluna,Tamanho,Inicio,Fim,Tipo` and a line a column; @throws ImportError where it is not */
 export function readLayout(bytes: Buffer, file: string): LayoutColumn[] {
-  const [header = '', ...lines] = textOf(bytes).split(/\r?\n/)
+  const [header = '', ...lines] = decodeText(bytes).split(/\r?\n/)
   const titles = header.split(',').map((title) => title.trim().toLowerCase())
   const [name, from, to] = ['coluna', 'inicio', 'fim'].map((title) => titles.indexOf(title))
   const columns = lines
@@ -67,7 +64,7 @@ export function readFixedWidth(
   })
   const lines: { row: number; cells: Record<string, string> }[] = []
   const unread: number[] = []
-  for (const [index, line] of textOf(bytes).split('\n').entries()) {
+  for (const [index, line] of decodeText(bytes).split('\n').entries()) {
     const text = line.replace(/\r$/, '')
     if (text.trim() === '') continue
     if (columns.some(({ from }) => text.length < from)) unread.push(index + 1)

@@ -1,18 +1,18 @@
 /**
- * ISO-8859-1 → UTF-8, once, while a file is read for its digest. In: a stream of published bytes. Out: UTF-8 on disk, and
+ * Windows-1252 → UTF-8, once, while a file is read for its digest. In: a stream of published bytes. Out: UTF-8 on disk, and
  * whether the bytes were UTF-8 already.
  *
  * A text that begins with the mark of UTF-8 (EF BB BF) says what it is: the mark is taken away and the text kept, unless it is
- * not UTF-8 after all. Real exports hold a few bytes of 0x80–0x9F, which ISO-8859-1 leaves to control characters and Windows-1252 gives to
- * dashes and quotes: they are read as Windows-1252. DuckDB's own reader would refuse the whole file for one of them.
+ * not UTF-8 after all. Real exports hold a few bytes of 0x80–0x9F, the dashes and quotes of Windows-1252. DuckDB's reader, which gets
+ * UTF-8 alone and decodes nothing, would refuse a file of ISO-8859-1 for one of them.
  */
-import { isAscii, isUtf8, transcode } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { decodeWindows1252 } from './windows-1252.ts'
 
-const WINDOWS_1252 = new TextDecoder('windows-1252')
 /** A character of UTF-8 may be cut at either end of a chunk. */
 const CUT_BYTES = 3
 
@@ -45,29 +45,10 @@ export function createTranscoder(): Transcoder {
       if (isValid) valid += 1
       if (isMarked) marked ??= isValid ? 'utf8' : 'latin1'
       if (marked === 'utf8') return done(null, chunk)
-      done(
-        null,
-        hasHighControls(chunk)
-          ? Buffer.from(WINDOWS_1252.decode(chunk), 'utf8')
-          : transcode(chunk, 'latin1', 'utf8'),
-      )
+      done(null, Buffer.from(decodeWindows1252(chunk), 'utf8'))
     },
   })
   return { stream, wasUtf8: () => !isMarked && accented > 0 && accented === valid }
-}
-
-/** Is there a byte of 0x80–0x9F? Four bytes are looked at together: bit 7 set, bits 6 and 5 not. */
-function hasHighControls(chunk: Buffer): boolean {
-  const aligned = chunk.byteOffset % 4 === 0 ? chunk : Buffer.from(chunk)
-  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, chunk.length >> 2)
-  let found = 0
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? 0
-    found |= word & ~(word << 1) & ~(word << 2) & 0x80808080
-  }
-  for (let index = words.length * 4; index < chunk.length; index += 1)
-    found |= ((chunk[index] ?? 0) & 0xe0) === 0x80 ? 1 : 0
-  return found !== 0
 }
 
 /** Without the part of a character that may have been cut off at the ends. */

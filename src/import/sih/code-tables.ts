@@ -11,6 +11,7 @@ import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { readFixedWidth, readLayout } from '../readers/fixed-width.ts'
+import { decodeWindows1252 } from '../readers/windows-1252.ts'
 
 const PUBLISHER = 'DATASUS'
 
@@ -132,8 +133,7 @@ async function readSigtap(
 
 /** Semicolons, no quotes, Windows-1252. */
 function readCid(file: FoundFile, bytes: Buffer, add: Add): number {
-  const lines = new TextDecoder('windows-1252')
-    .decode(bytes)
+  const lines = decodeWindows1252(bytes)
     .split(/\r?\n/)
     .map((line) => line.split(';'))
   const header = (lines[0] ?? []).map((title) => title.trim().toUpperCase())
