@@ -47,6 +47,7 @@ await build({
     cli: 'tools/cli.ts',
     'workers/report': 'src/workers/report.ts',
     'workers/release-check': 'src/workers/release-check.ts',
+    'workers/report-check': 'src/workers/report-check.ts',
     'workers/rows': 'src/workers/rows.ts',
     'workers/decoder': 'src/workers/decoder.ts',
   },

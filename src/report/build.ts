@@ -24,9 +24,9 @@ import { createArrowWriter } from './arrow.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportFormat } from './formats.ts'
 import { createJsonStatWriter } from './json-stat.ts'
-import { describeReport, type Sign } from './manifest.ts'
+import { describeReport, type ReportManifest, type Sign } from './manifest.ts'
 import { createParquetWriter } from './parquet.ts'
-import { type Column, cellsOf, columnsOf, type Language } from './table.ts'
+import { type Cell, type Column, cellsOf, columnsOf, type Language } from './table.ts'
 import { createCsvWriter, createJsonWriter } from './text-writers.ts'
 import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
 import { createXlsxWriter } from './xlsx.ts'
@@ -35,6 +35,8 @@ export interface ReportParts extends Omit<AnswerParts, 'owner'>, Pick<RunOptions
   readonly sign: Sign | null
   /** Proof that the release is in the log; made with the release, so that a report's bytes repeat however the log grows. */
   readonly logProof?: string | null
+  /** The manifest of the report that is made again, by `verify-report`. */
+  readonly repeated?: ReportManifest
 }
 
 export interface BuiltReport {
@@ -79,7 +81,7 @@ async function writeTable(
   title: string | null,
   format: ReportFormat,
   file: string,
-  { view, language, sign, logProof }: ReportParts,
+  { view, language, sign, logProof, repeated }: ReportParts,
 ): Promise<Omit<BuiltReport, 'engine'>> {
   const sink = await FileSink.create(file)
   try {
@@ -96,6 +98,7 @@ async function writeTable(
         tableSha256,
         sign,
         logProof: logProof ?? null,
+        repeated: repeated ?? null,
       })
     await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
     for await (const batch of batches) {
@@ -130,6 +133,18 @@ function createWriter(
   switch (format) {
     case 'json':
       return createJsonWriter(sink, plan, language)
+    case 'json-stat':
+      return createJsonStatWriter(sink, plan, columns, language)
+    default:
+      return createCellWriter(format, sink, columns)
+  }
+}
+
+/** Formats that hold the cells of the table and the manifest, and nothing else. */
+export type CellFormat = Exclude<ReportFormat, 'json' | 'json-stat'>
+
+function createCellWriter(format: CellFormat, sink: FileSink, columns: readonly Column[]): TableWriter {
+  switch (format) {
     case 'csv':
       return createCsvWriter(sink, columns)
     case 'arrow':
@@ -138,8 +153,25 @@ function createWriter(
       return createParquetWriter(sink, columns)
     case 'xlsx':
       return createXlsxWriter(sink, columns)
-    case 'json-stat':
-      return createJsonStatWriter(sink, plan, columns, language)
+  }
+}
+
+/** Writes a report again from what a file of it says. @param file must not exist */
+export async function writeCells(
+  format: CellFormat,
+  file: string,
+  manifest: ReportManifest,
+  rows: readonly (readonly Cell[])[],
+): Promise<void> {
+  const sink = await FileSink.create(file)
+  try {
+    const writer = createCellWriter(format, sink, manifest.columns)
+    await writer.begin(manifest)
+    for (let from = 0; from < rows.length; from += BATCH_ROWS)
+      await writer.rows({ rows: [], cells: rows.slice(from, from + BATCH_ROWS) })
+    await writer.end(manifest)
+  } finally {
+    await sink.close()
   }
 }
 

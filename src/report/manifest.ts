@@ -72,11 +72,15 @@ interface ManifestInput {
   readonly tableSha256: string
   readonly sign: Sign | null
   readonly logProof: string | null
+  /** The manifest of a file that is made again: signature and proof are repeated, and what it lacks as an older one. */
+  readonly repeated?: ReportManifest | null
 }
 
 export function describeReport(input: ManifestInput): ReportManifest {
-  const { prepared, summary, view, columns, title, language, tableSha256, sign, logProof } = input
-  const signature = sign?.(summary.fingerprint) ?? null
+  const { prepared, summary, view, columns, title, language, tableSha256, sign, repeated = null } = input
+  const signature = repeated === null ? (sign?.(summary.fingerprint) ?? null) : repeated.signature
+  const logProof = repeated === null ? input.logProof : (repeated.log_proof ?? null)
+  const hasCitation = repeated === null || repeated.citation !== undefined
   return sealManifest({
     format: 'sus-data-report-1',
     title,
@@ -93,8 +97,8 @@ export function describeReport(input: ManifestInput): ReportManifest {
     table_sha256: tableSha256,
     fingerprint: summary.fingerprint,
     notes: [...summary.notes],
-    citation: { ...summary.citation },
-    signature: signature === null ? null : { algorithm: 'Ed25519', ...signature },
+    ...(hasCitation ? { citation: { ...summary.citation } } : {}),
+    signature: signature === null ? null : { ...signature, algorithm: 'Ed25519' },
     ...(logProof === null ? {} : { log_proof: logProof }),
     how_to_verify: 'sus-data verify-report FILE',
   })

@@ -1,56 +1,70 @@
 /**
  * A report's file, in any of its formats → manifest, header and cells, as they stand in the file. Reads by other libraries
- * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why.
+ * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why. What a file
+ * inflates to is bounded; `src/workers/report-check.ts` bounds time and memory of the rest.
  */
-import { readFile } from 'node:fs/promises'
-import { type CellObject, read as readWorkbook, utils, type WorkBook, type WorkSheet } from '@e965/xlsx'
-import { type Table, tableFromIPC } from 'apache-arrow'
+import { lstat, readFile } from 'node:fs/promises'
+import { RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
-import { TOTAL_LABEL } from '../query/result.ts'
+import { REPORT_ROWS_MAX } from '../query/request.ts'
 import { sha256Hex } from '../release/digest.ts'
 import { MANIFEST_KEY } from './arrow.ts'
 import type { ReportFormat } from './formats.ts'
-import { TOTAL_CATEGORY, UNKNOWN_CATEGORY } from './json-stat.ts'
 import type { ReportManifest } from './manifest.ts'
-import { parseManifest, readManifestRows } from './manifest-sheet.ts'
-import { type Cell, type Column, TOTAL_COLUMN } from './table.ts'
+import { parseManifest } from './manifest-sheet.ts'
+import { jsonHead, readJson } from './read-json.ts'
+import { cellOf, type ReadReport, type ReportHead, recordReport } from './read-report.ts'
+import { readWorkbook, readWorkbookManifest } from './read-workbook.ts'
+import type { Cell } from './table.ts'
 import { CSV_MANIFEST_MARK } from './text-writers.ts'
-import { describeColumns, SHEETS } from './xlsx.ts'
+import { ReportUnreadable } from './unreadable.ts'
 
-/** What keeps a file from being read as a report. The message is for the auditor. */
-export class ReportUnreadable extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'ReportUnreadable'
-  }
-}
-
-export interface ReadReport {
-  readonly format: ReportFormat
-  readonly manifest: ReportManifest
-  readonly header: readonly string[]
-  readonly rows: readonly (readonly Cell[])[]
-  /** Where a cell of the table is, as a reader would say it: row and column count from 0. */
-  readonly placeOf: (row: number, column: number) => string
-  /** SHA-256 of the table as it stands in a CSV file; null for the other formats. */
-  readonly tableSha256: string | null
-  /** What is wrong around the table: formulas, a dictionary that is not that of the manifest. */
-  readonly problems: readonly string[]
-}
+/** A report of a million rows and a few columns is smaller. */
+const FILE_BYTES_MAX = 512 * 2 ** 20
 
 /** @throws ReportUnreadable */
-export async function readReport(path: string): Promise<ReadReport> {
-  const bytes = await readFile(path).catch(() => {
-    throw new ReportUnreadable(`${path} cannot be read`)
+export const readReport = (path: string): Promise<ReadReport> =>
+  readByFormat(path, {
+    xlsx: readWorkbook,
+    parquet: readParquet,
+    csv: readCsv,
+    json: readJson,
+    arrow: readArrow,
   })
+
+/**
+ * @returns what a report says of itself, without reading its rows; null where another program saved a JSON so that only reading
+ * all of it shows its manifest
+ * @throws ReportUnreadable
+ */
+export const readHead = (path: string): Promise<ReportHead | null> => {
+  const headOf = (format: ReportFormat, manifest: ReportManifest): ReportHead => ({ format, manifest })
+  return readByFormat<ReportHead | null>(path, {
+    xlsx: async (bytes) => headOf('xlsx', await readWorkbookManifest(bytes)),
+    parquet: (bytes) => headOf('parquet', parquetManifest(parquetMetadata(arrayBufferOf(bytes)))),
+    csv: (bytes) => headOf('csv', csvManifest(bytes)),
+    json: jsonHead,
+    arrow: (bytes) => headOf('arrow', arrowManifest(RecordBatchReader.from(bytes).open().schema)),
+  })
+}
+
+type Readers<Result> = Readonly<
+  Record<Exclude<ReportFormat, 'json-stat'>, (bytes: Buffer) => Result | Promise<Result>>
+>
+
+async function readByFormat<Result>(path: string, readers: Readers<Result>): Promise<Result> {
+  const bytes = await readBytes(path)
   try {
-    if (bytes.subarray(0, 2).toString('latin1') === 'PK') return readXlsx(bytes)
-    if (bytes.subarray(0, 4).toString('latin1') === 'PAR1') return await readParquet(bytes)
-    if (bytes.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK) return readCsv(bytes)
-    if (bytes[0] === 0x7b) return readJson(bytes)
-    if (bytes.subarray(0, 4).every((byte) => byte === 0xff)) return readArrow(bytes)
+    if (bytes.subarray(0, 2).toString('latin1') === 'PK') return await readers.xlsx(bytes)
+    if (bytes.subarray(0, 4).toString('latin1') === 'PAR1') return await readers.parquet(bytes)
+    if (bytes.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK)
+      return await readers.csv(bytes)
+    if (bytes[0] === 0x7b) return await readers.json(bytes)
+    if (bytes.subarray(0, 4).every((byte) => byte === 0xff)) return await readers.arrow(bytes)
   } catch (error) {
     if (error instanceof ReportUnreadable) throw error
+    // The stack is full: a RangeError of V8.
+    if (error instanceof RangeError) throw new ReportUnreadable('is nested deeper than a report')
     throw new ReportUnreadable(error instanceof Error ? error.message : String(error))
   }
   throw new ReportUnreadable(
@@ -58,205 +72,106 @@ export async function readReport(path: string): Promise<ReadReport> {
   )
 }
 
-/** A value as text: a number with the decimals its column has. */
-const cellOf = (value: unknown, { decimals }: Column): Cell =>
-  value === null || value === undefined
-    ? null
-    : typeof value === 'number'
-      ? value.toFixed(decimals)
-      : String(value)
-
-function readXlsx(bytes: Buffer): ReadReport {
-  const book = readWorkbook(bytes, { type: 'buffer', dense: true, cellFormula: true })
-  const manifest = readManifestRows(textGrid(book, SHEETS.manifest))
-  const problems: string[] = []
-  const grid = gridOf(book, SHEETS.data)
-  for (const [r, row] of grid.entries())
-    for (const [c, cell] of row.entries())
-      if (cell?.f !== undefined) problems.push(`${SHEETS.data}!${utils.encode_cell({ r, c })} is a formula`)
-  const dictionary = textGrid(book, SHEETS.dictionary)
-  const expected = describeColumns(manifest.columns, manifest.language)
-  for (let row = 0; row < Math.max(dictionary.length, expected.length); row += 1)
-    for (let column = 0; column < 5; column += 1)
-      if ((dictionary[row]?.[column] ?? '') !== (expected[row]?.[column] ?? ''))
-        problems.push(
-          `${SHEETS.dictionary}!${utils.encode_cell({ r: row, c: column })} is not what the manifest says of the column`,
-        )
-  return {
-    format: 'xlsx',
-    manifest,
-    header: (grid[0] ?? []).map((cell) => String(cell?.v ?? '')),
-    rows: grid.slice(1).map((row) => manifest.columns.map((column, index) => cellOf(row[index]?.v, column))),
-    placeOf: (row, column) => `${SHEETS.data}!${utils.encode_cell({ r: row + 1, c: column })}`,
-    tableSha256: null,
-    problems,
-  }
+async function readBytes(path: string): Promise<Buffer> {
+  const stats = await lstat(path).catch(() => null)
+  if (stats === null) throw new ReportUnreadable(`${path} cannot be read`)
+  if (!stats.isFile()) throw new ReportUnreadable('is no regular file')
+  if (stats.size > FILE_BYTES_MAX)
+    throw new ReportUnreadable(`is larger than ${FILE_BYTES_MAX / 2 ** 20} MiB`)
+  return readFile(path)
 }
 
-function gridOf(book: WorkBook, name: string): (CellObject | undefined)[][] {
-  const sheet = book.Sheets[name]
-  if (sheet === undefined) throw new ReportUnreadable(`the workbook has no sheet ${name}`)
-  return cellsOf(sheet)
-}
+const csvManifest = (bytes: Buffer): ReportManifest =>
+  parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, csvManifestEnd(bytes)).toString()))
 
-const cellsOf = (sheet: WorkSheet | undefined): (CellObject | undefined)[][] =>
-  Array.from((sheet?.['!data'] ?? []) as (CellObject[] | undefined)[], (row) => Array.from(row ?? []))
-
-const textGrid = (book: WorkBook, name: string): string[][] =>
-  gridOf(book, name).map((row) => row.map((cell) => String(cell?.v ?? '')))
-
-function readCsv(bytes: Buffer): ReadReport {
+function csvManifestEnd(bytes: Buffer): number {
   const end = bytes.indexOf('\r\n')
-  const manifest = parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, end).toString()))
-  const table = bytes.subarray(end + 2)
-  // raw keeps every cell as the text it is.
-  const sheet = readWorkbook(table.toString(), { type: 'string', raw: true, dense: true }).Sheets.Sheet1
-  const [header = [], ...rows] = cellsOf(sheet).map((row) =>
-    row.map((cell): Cell => (cell?.v === undefined || cell.v === '' ? null : String(cell.v))),
-  )
+  if (end < 0) throw new ReportUnreadable('the line of the manifest does not end with CR LF')
+  return end
+}
+
+/** A cell and what ends it; quotes are doubled inside quotes. */
+const CSV_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
+
+/** Reads exactly what the writer writes: RFC 4180 with CR LF. */
+function readCsv(bytes: Buffer): ReadReport {
+  const manifest = csvManifest(bytes)
+  const table = bytes.subarray(csvManifestEnd(bytes) + 2)
+  const text = table.toString()
+  const lines: Cell[][] = [[]]
+  CSV_CELL.lastIndex = 0
+  while (CSV_CELL.lastIndex < text.length) {
+    const found = CSV_CELL.exec(text)
+    if (found === null) throw new ReportUnreadable(`line ${lines.length + 1} is no CSV as reports have it`)
+    const cell = (found[1]?.replaceAll('""', '"') ?? found[2]) || null
+    lines.at(-1)?.push(cell)
+    if (found[3] === '\r\n') lines.push([])
+  }
+  const [header = [], ...rows] = lines.slice(0, -1)
+  const odd = rows.findIndex((row) => row.length !== manifest.columns.length)
   return {
     format: 'csv',
     manifest,
     header: header.map((cell) => cell ?? ''),
-    rows: rows.map((row) => manifest.columns.map((_, index) => row[index] ?? null)),
+    rows,
     // The manifest and the header are the first two lines.
     placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
     tableSha256: sha256Hex(table),
-    problems: [],
+    problems: odd < 0 ? [] : [`line ${odd + 3} has ${rows[odd]?.length} cells`],
+    others: [],
   }
 }
 
-interface JsonRow {
-  readonly label?: unknown
-  readonly rank?: unknown
-  readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  readonly metrics?: Readonly<Record<string, unknown>>
-}
+const arrayBufferOf = (bytes: Buffer): ArrayBuffer =>
+  bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 
-function readJson(bytes: Buffer): ReadReport {
-  const report = JSON.parse(bytes.toString()) as JsonStat & {
-    data?: JsonRow[]
-    totals?: { group_by: string[]; data: JsonRow[] }[]
-    manifest?: unknown
-  }
-  if (report.class === 'dataset') return readJsonStat(report)
-  if (report.manifest === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
-  const manifest = parseManifest(report.manifest)
-  if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
-  const levels = [{ mark: null, data: report.data }, ...(report.totals ?? []).map(readTotal)]
-  const rows = levels.flatMap(({ mark, data }) =>
-    data.map((row) =>
-      manifest.columns.map((column) =>
-        column.name === TOTAL_COLUMN ? mark : cellOf(memberOf(row, column.name), column),
-      ),
-    ),
-  )
-  const names = manifest.columns.map(({ name }) => name)
-  return recordReport('json', manifest, names, rows)
-}
-
-/** Of a cube, what its rows are made of again. */
-interface JsonStat {
-  readonly class?: string
-  readonly id?: readonly string[]
-  readonly size?: readonly number[]
-  readonly dimension?: Readonly<
-    Record<
-      string,
-      {
-        readonly category: {
-          readonly index: readonly string[]
-          readonly label: Readonly<Record<string, string>>
-        }
-        readonly extension?: Readonly<Record<string, Readonly<Record<string, Cell>>>>
-      }
-    >
-  >
-  readonly value?: readonly (number | null)[] | Readonly<Record<string, number>>
-  readonly extension?: { readonly rows?: readonly number[] | null; readonly manifest?: unknown }
-}
-
-function readJsonStat({ id = [], size = [], dimension = {}, value = [], extension }: JsonStat): ReadReport {
-  if (extension?.manifest === undefined)
-    throw new ReportUnreadable('the JSON-stat carries no manifest of sus-data')
-  const manifest = parseManifest(extension.manifest)
-  const groups = id.slice(0, -1)
-  const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
-  const values = value as Readonly<Record<number, number | null>>
-  const places = extension.rows ?? Array.from({ length: manifest.row_count }, (_, place) => place)
-  const rows = places.map((place) => {
-    const members = new Map<string, string>()
-    let rest = place
-    for (let index = groups.length - 1; index >= 0; index -= 1) {
-      const width = size[index] ?? 1
-      members.set(groups[index] ?? '', dimension[groups[index] ?? '']?.category.index[rest % width] ?? '')
-      rest = Math.floor(rest / width)
-    }
-    const isTotal = [...members.values()].includes(TOTAL_CATEGORY) || (groups.length === 0 && place > 0)
-    const level = groups.filter((code) => members.get(code) !== TOTAL_CATEGORY)
-    return manifest.columns.map((column) => {
-      if (column.name === TOTAL_COLUMN)
-        return isTotal ? (level.length === 0 ? 'Total' : `Total: ${level.join(', ')}`) : null
-      if (column.name === 'label') return TOTAL_LABEL
-      const metric = metrics.indexOf(column.name)
-      if (metric >= 0) return cellOf(values[place * metrics.length + metric], column)
-      const code = groups
-        .filter((group) => column.name === group || column.name.startsWith(`${group}_`))
-        .sort((left, right) => right.length - left.length)[0]
-      const member = members.get(code ?? '') ?? ''
-      if (code === undefined || member === TOTAL_CATEGORY) return null
-      const part = column.name.slice(code.length + 1)
-      if (part === 'code' || part === '') return member === UNKNOWN_CATEGORY ? null : member
-      const described = dimension[code]
-      return (
-        (part === 'name' ? described?.category.label : described?.extension?.[column.name])?.[member] ?? null
-      )
-    })
-  })
-  return recordReport(
-    'json-stat',
-    manifest,
-    manifest.columns.map(({ name }) => name),
-    rows,
-  )
-}
-
-function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }): {
-  mark: string
-  data: JsonRow[]
-} {
-  if (!Array.isArray(group_by) || !Array.isArray(data))
-    throw new ReportUnreadable('the totals of the report have no rows')
-  return { mark: group_by.length === 0 ? 'Total' : `Total: ${group_by.join(', ')}`, data }
-}
-
-/** municipality_uf → dimensions.municipality.uf */
-function memberOf({ label, rank, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
-  if (name === 'label') return label
-  if (name === 'rank') return rank
-  if (name in metrics) return metrics[name]
-  if (name in dimensions) return dimensions[name]?.code
-  const dimension = Object.keys(dimensions)
-    .filter((code) => name.startsWith(`${code}_`))
-    .sort((left, right) => right.length - left.length)[0]
-  return dimension === undefined ? null : dimensions[dimension]?.[name.slice(dimension.length + 1)]
-}
+const parquetManifest = ({ key_value_metadata }: FileMetaData): ReportManifest =>
+  manifestIn(key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value, 'the Parquet file')
 
 async function readParquet(bytes: Buffer): Promise<ReadReport> {
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  const metadata: FileMetaData = parquetMetadata(file)
-  const text = metadata.key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value
-  const manifest = manifestIn(text, 'the Parquet file')
+  const file = arrayBufferOf(bytes)
+  const metadata = parquetMetadata(file)
+  const manifest = parquetManifest(metadata)
+  if (Number(metadata.num_rows) > REPORT_ROWS_MAX)
+    throw new ReportUnreadable(
+      `says that it has ${metadata.num_rows} rows; a report has ${REPORT_ROWS_MAX} at most`,
+    )
+  const fields = metadata.schema.slice(1)
+  const isDecimal = new Set(
+    fields.flatMap(({ name, converted_type }) => (converted_type === 'DECIMAL' ? [name] : [])),
+  )
   const records = await parquetReadObjects({ file, metadata })
-  const header = metadata.schema.slice(1).map(({ name }) => name)
-  const rows = records.map((record) => manifest.columns.map((column) => cellOf(record[column.name], column)))
-  return recordReport('parquet', manifest, header, rows)
+  const rows = records.map((record) =>
+    manifest.columns.map((column): Cell => {
+      const value: unknown = record[column.name]
+      // A decimal is handed out as the nearest double of its digits.
+      return typeof value === 'number' && isDecimal.has(column.name)
+        ? value.toFixed(column.decimals)
+        : cellOf(value, column)
+    }),
+  )
+  const types = fields.map(
+    ({ name, type, converted_type, scale }) => `${name} ${type} ${converted_type} ${scale}`,
+  )
+  return {
+    ...recordReport(
+      'parquet',
+      manifest,
+      fields.map(({ name }) => name),
+      rows,
+    ),
+    others: [['types', types.join(', ')]],
+  }
 }
+
+const arrowManifest = ({ metadata }: Schema): ReportManifest =>
+  manifestIn(metadata.get(MANIFEST_KEY), 'the Arrow stream')
 
 function readArrow(bytes: Buffer): ReadReport {
   const table: Table = tableFromIPC(bytes)
-  const manifest = manifestIn(table.schema.metadata.get(MANIFEST_KEY), 'the Arrow stream')
-  const header = table.schema.fields.map(({ name }) => name)
+  const manifest = arrowManifest(table.schema)
+  const { fields } = table.schema
+  const header = fields.map(({ name }) => name)
   const columns = header.map((_, index) => table.getChildAt(index))
   const rows = Array.from({ length: table.numRows }, (_, row) =>
     columns.map((column, index): Cell => {
@@ -266,7 +181,10 @@ function readArrow(bytes: Buffer): ReadReport {
       return type === 'decimal' ? decimalText(value as Uint32Array, decimals) : String(value)
     }),
   )
-  return recordReport('arrow', manifest, header, rows)
+  return {
+    ...recordReport('arrow', manifest, header, rows),
+    others: [['types', fields.map(({ type }) => String(type)).join(', ')]],
+  }
 }
 
 /** 128 bits, little-endian → '298.42'. */
@@ -281,19 +199,3 @@ function manifestIn(text: string | undefined, where: string): ReportManifest {
   if (text === undefined) throw new ReportUnreadable(`${where} carries no manifest of sus-data`)
   return parseManifest(JSON.parse(text))
 }
-
-/** A report of a format that holds nothing but the table and the manifest. */
-const recordReport = (
-  format: ReportFormat,
-  manifest: ReportManifest,
-  header: readonly string[],
-  rows: readonly (readonly Cell[])[],
-): ReadReport => ({
-  format,
-  manifest,
-  header,
-  rows,
-  placeOf: (row, column) => `row ${row + 1}, ${header[column] ?? column}`,
-  tableSha256: null,
-  problems: [],
-})

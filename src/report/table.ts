@@ -183,6 +183,12 @@ export const planOfRow = (row: Row, rows: AggregatePlan): AggregatePlan =>
 
 const textOf = (value: unknown): Cell => (value === null || value === undefined ? null : String(value))
 
+/** @returns the number with the decimals of its column where it has no more, otherwise all its digits */
+export function exactText(value: number, decimals: number): string {
+  const text = value.toFixed(decimals)
+  return Number(text) === value ? text : String(value)
+}
+
 /** A line of rows_sha256: codes and values, joined by a tab; nothing where there is no value. */
 export const digestLine = (cells: readonly Cell[], columns: readonly Column[]): string =>
   cells.filter((_, index) => columns[index]?.digested === true).join('\t')

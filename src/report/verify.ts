@@ -1,35 +1,46 @@
 /**
- * Is a report what it says it is? Its digests are computed from its content, its signature is checked, its query is run again.
+ * Is a report what it says it is? A report's bytes repeat, so it is made again and its bytes are compared; a file that another program
+ * saved is compared with the one that was made, cell by cell. Without the release, the content is held against the manifest.
  *
- * In: a report as read, and the release it names where it is here. Out: what differs, first things first; nothing when the
- * report is whole. Offline the content is checked against the manifest, the manifest against itself; with the release the
- * query runs again and every cell is compared.
+ * In: a report's manifest or a report as read. Out: what differs, first things first; nothing where nothing does.
  */
-import { isDeepStrictEqual } from 'node:util'
-import type { Engine } from '../engine/types.ts'
-import { CAPABILITIES } from '../model/capabilities.ts'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fingerprintOf } from '../query/fingerprint.ts'
 import { sha256Hex } from '../release/digest.ts'
-import type { ReleaseView } from '../release/view.ts'
 import { checkProof, parseProof } from '../trust/checkpoint.ts'
 import { decodeEntry } from '../trust/log-entry.ts'
 import { NoteError, type Verifier } from '../trust/note.ts'
-import { openTable, type ReportTable } from './build.ts'
-import { csvHeader, csvLine, csvText } from './csv.ts'
-import { digestManifest } from './manifest.ts'
-import type { ReadReport } from './read.ts'
+import { writeCells } from './build.ts'
+import { csvHeader, csvLine } from './csv.ts'
+import { digestManifest, type ReportManifest } from './manifest.ts'
+import { readReport } from './read.ts'
+import type { ReadReport } from './read-report.ts'
 import { type Cell, digestLine } from './table.ts'
 
 /** Checks a signature over a fingerprint. */
 export type CheckSignature = (publicKey: string, fingerprint: string, value: string) => boolean
 
-/** @returns what is wrong with the content by itself, without any release */
-export function checkContent(report: ReadReport, isSigned: CheckSignature): string[] {
+/** @returns what is wrong with a manifest by itself */
+export function checkManifest(manifest: ReportManifest, isSigned: CheckSignature): string[] {
+  const found: string[] = []
+  if (digestManifest(manifest) !== manifest.manifest_sha256)
+    found.push('the manifest was changed: its own digest (manifest_sha256) is another')
+  const { release_id, query, rows_sha256, catalog_version, fingerprint, signature } = manifest
+  if (fingerprintOf(release_id, query, rows_sha256, catalog_version) !== fingerprint)
+    found.push('the fingerprint does not follow from release, catalog version, query and rows_sha256')
+  if (signature !== null && !isSigned(signature.public_key, fingerprint, signature.value))
+    found.push('the signature was not made by the key it names over this fingerprint')
+  return found
+}
+
+/** @returns what of the table is not as its manifest says */
+function checkTable(report: ReadReport): string[] {
   const { manifest, header, rows, problems } = report
   const { columns } = manifest
   const found = [...problems]
-  if (digestManifest(manifest) !== manifest.manifest_sha256)
-    found.push('the manifest was changed: its own digest (manifest_sha256) is another')
   const names = columns.map(({ name }) => name)
   if (header.join() !== names.join())
     found.push(`the columns are ${header.join(', ')}; the manifest says ${names.join(', ')}`)
@@ -43,13 +54,93 @@ export function checkContent(report: ReadReport, isSigned: CheckSignature): stri
     sha256Hex(csvHeader(columns) + rows.map((cells) => csvLine(cells, columns)).join(''))
   if (table !== manifest.table_sha256)
     found.push('the table is not the one the manifest was made of (table_sha256)')
-  const { release_id, query, rows_sha256, catalog_version, fingerprint, signature } = manifest
-  if (fingerprintOf(release_id, query, rows_sha256, catalog_version) !== fingerprint)
-    found.push('the fingerprint does not follow from release, catalog version, query and rows_sha256')
-  if (signature !== null && !isSigned(signature.public_key, fingerprint, signature.value))
-    found.push('the signature was not made by the key it names over this fingerprint')
   return found
 }
+
+/** What a file says where its release is not at hand. */
+export interface AloneVerdict {
+  readonly differences: readonly string[]
+  /** The file is the one that is written of its manifest and its cells; null for JSON, which holds more than those. */
+  readonly isFileMade: boolean | null
+}
+
+/** @throws ReportUnreadable */
+export async function checkAlone(file: string): Promise<AloneVerdict> {
+  const report = await readReport(file)
+  const { format, manifest, rows } = report
+  const differences = checkTable(report)
+  if (differences.length > 0 || format === 'json' || format === 'json-stat')
+    return { differences, isFileMade: null }
+  const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
+  try {
+    const again = join(folder, 'again')
+    await writeCells(format, again, manifest, rows)
+    return { differences, isFileMade: await isSameFile(file, again) }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Compares a file that another program saved with the one that was made.
+ * @returns the first difference, and what else a reader of the file would see otherwise; none where the cells agree
+ * @throws ReportUnreadable
+ */
+export async function compareReports(file: string, made: string): Promise<string[]> {
+  const [report, expected] = [await readReport(file), await readReport(made)]
+  const difference =
+    differentCell(report, expected) ?? differentText(new Map(report.others), new Map(expected.others))
+  return [...(difference === null ? [] : [difference]), ...report.problems]
+}
+
+function differentCell({ manifest, header, rows, placeOf }: ReadReport, expected: ReadReport): string | null {
+  if (header.join() !== expected.header.join())
+    return `the query gives the columns ${expected.header.join(', ')}; the report has ${header.join(', ')}`
+  for (const [row, cells] of expected.rows.entries()) {
+    const reported = rows[row]
+    if (reported === undefined) return `the report ends at row ${row}; the release has more`
+    for (const [column, cell] of cells.entries())
+      if ((reported[column] ?? null) !== cell)
+        return `${placeOf(row, column)} (${header[column]}) is ${show(reported[column])}; the release says ${show(cell)}`
+  }
+  if (rows.length > expected.rows.length)
+    return `the report has ${rows.length} rows; the release gives ${expected.rows.length}`
+  const names = Object.keys({ ...manifest, ...expected.manifest }) as (keyof ReportManifest)[]
+  const other = names.find(
+    (name) =>
+      JSON.stringify(manifest[name]) !== JSON.stringify(expected.manifest[name]) && !DIGESTS.has(name),
+  )
+  return other === undefined
+    ? null
+    : `${other} of the manifest is not what this version makes of the query and the release`
+}
+
+/** Follow from the other fields. */
+const DIGESTS = new Set(['manifest_sha256'])
+
+function differentText(
+  report: ReadonlyMap<string, string>,
+  expected: ReadonlyMap<string, string>,
+): string | null {
+  for (const [position, text] of expected)
+    if (report.get(position) !== text)
+      return `${position} is ${report.get(position) ?? 'missing'}; the release says ${text}`
+  for (const position of report.keys())
+    if (!expected.has(position)) return `${position} is no part of the report that was made`
+  return null
+}
+
+/** @returns whether two files have the same bytes */
+export async function isSameFile(left: string, right: string): Promise<boolean> {
+  if ((await stat(left)).size !== (await stat(right)).size) return false
+  const others = createReadStream(right, { highWaterMark: COMPARED_BYTES })[Symbol.asyncIterator]()
+  for await (const chunk of createReadStream(left, { highWaterMark: COMPARED_BYTES })) {
+    const other = await others.next()
+    if (other.done === true || !(other.value as Buffer).equals(chunk as Buffer)) return false
+  }
+  return true
+}
+const COMPARED_BYTES = 1 << 20
 
 /** Where the log names the release of a report. */
 export interface LogPlace {
@@ -66,7 +157,7 @@ export interface LogPlace {
  * @returns the place, or null where the report has no proof and needs none; @throws NoteError that says what is wrong
  */
 export function checkLogProof(
-  { release_id, log_proof }: ReadReport['manifest'],
+  { release_id, log_proof }: ReportManifest,
   known: readonly Verifier[],
   isDemanded: boolean,
 ): LogPlace | null {
@@ -88,55 +179,6 @@ const sortByBytes = (lines: readonly string[]): string[] =>
     .map((line) => Buffer.from(line))
     .sort(Buffer.compare)
     .map(String)
-
-/** Runs the query of the report again. @returns the first difference, or null; @throws AppError as the query */
-export async function replay(
-  report: ReadReport,
-  parts: { readonly engine: Engine; readonly view: ReleaseView },
-): Promise<string | null> {
-  const { manifest } = report
-  const { table } = await openTable(
-    { ...manifest.query, title: manifest.title },
-    { ...parts, capabilities: CAPABILITIES, language: manifest.language, sign: null },
-  )
-  try {
-    return await firstDifference(report, table)
-  } finally {
-    await table.close()
-  }
-}
-
-async function firstDifference(report: ReadReport, table: ReportTable): Promise<string | null> {
-  const { manifest, rows, placeOf, format } = report
-  const { columns, summary } = table
-  const names = columns.map(({ name }) => name)
-  const reported = manifest.columns.map(({ name }) => name)
-  if (names.join() !== reported.join())
-    return `the query gives the columns ${names.join(', ')}; the report has ${reported.join(', ')}`
-  let row = 0
-  for await (const { cells } of table.batches)
-    for (const expected of cells) {
-      const reportRow = rows[row]
-      if (reportRow === undefined) return `the report ends at row ${row}; the release has more`
-      for (const [column, cell] of expected.entries()) {
-        const isText = columns[column]?.type === 'text'
-        const shown = format === 'csv' && isText ? csvText(cell) : cell
-        if ((reportRow[column] ?? null) !== shown)
-          return `${placeOf(row, column)} (${names[column]}) is ${show(reportRow[column])}; the release says ${show(shown)}`
-      }
-      row += 1
-    }
-  if (row < rows.length) return `the report has ${rows.length} rows; the release gives ${row}`
-  if (summary.fingerprint !== manifest.fingerprint)
-    return `the fingerprint is ${manifest.fingerprint}; the release gives ${summary.fingerprint}`
-  if (JSON.stringify(columns) !== JSON.stringify(manifest.columns))
-    return 'the manifest describes the columns otherwise than this version does'
-  // Reports made before it was there have no citation.
-  const { citation } = manifest
-  if (citation !== undefined && !isDeepStrictEqual(citation, summary.citation))
-    return 'the manifest cites the rows otherwise than this version does'
-  return null
-}
 
 const show = (cell: Cell | undefined): string =>
   cell === null || cell === undefined ? 'empty' : JSON.stringify(cell)

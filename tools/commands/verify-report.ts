@@ -1,24 +1,42 @@
 /**
- * `sus-data verify-report`: recomputes a report's digests from its cells, checks its signature and its proof, runs its query again.
+ * `sus-data verify-report`: makes a report again and compares its bytes; checks its digests, its signature and its proof.
  *
- * Needs no server. Prints `reproduced` and exits 0, or prints the first difference and exits 1. Where the release is not
- * in the folder, the content is checked and the answer is `whole, not replayed`.
+ * Needs no server. Prints `reproduced` and exits 0 for the file that was made; prints what was compared and exits 3 for one that another
+ * program saved with the same cells; prints the first difference and exits 1. Where the release is not in the folder, the content
+ * is checked and the answer is `whole, not replayed`.
  */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { engineWith } from '../../src/engine/trino/connect.ts'
+import { AppError } from '../../src/errors.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
 import { createTrust } from '../../src/keys/trust.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
 import { openStore } from '../../src/release/store.ts'
-import { readReport } from '../../src/report/read.ts'
-import { checkContent, checkLogProof, type LogPlace, replay } from '../../src/report/verify.ts'
+import { buildReport } from '../../src/report/build.ts'
+import { createReportCheck, type ReportCheck } from '../../src/report/check.ts'
+import { readHead } from '../../src/report/read.ts'
+import type { ReportHead } from '../../src/report/read-report.ts'
+import { checkLogProof, checkManifest, isSameFile, type LogPlace } from '../../src/report/verify.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { trinoOf } from '../../src/trino-settings.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
+/** What a file is found to be, and the exit code that says so. */
+const EXIT_CODES = {
+  reproduced: 0,
+  'whole, not replayed': 0,
+  differs: 1,
+  'cells agree; not the file that was made': 3,
+  'whole, not replayed; not the file that was made': 3,
+} as const
+
 interface Verdict {
-  readonly verdict: 'reproduced' | 'whole, not replayed' | 'differs'
+  readonly verdict: keyof typeof EXIT_CODES
   readonly release_id: string
   readonly fingerprint: string
   readonly rows: number
@@ -62,7 +80,7 @@ export const command: Command = {
     const key = textOption(args, 'key') ?? null
     const verdict = await verifyReport(file, releasesDir, key, settings, logKey)
     process.stdout.write(args.values.json === true ? `${JSON.stringify(verdict)}\n` : describe(file, verdict))
-    return verdict.verdict === 'differs' ? 1 : 0
+    return EXIT_CODES[verdict.verdict]
   },
 }
 
@@ -78,21 +96,56 @@ export async function verifyReport(
   settings: Settings,
   logKey: Verifier | null = null,
 ): Promise<Verdict> {
-  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = settings
-  const report = await readReport(file)
-  const { manifest } = report
-  const content = checkContent(report, isSignedBy)
-  if (key !== null && manifest.signature?.public_key !== key)
-    content.push(
-      manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
-    )
-  let log: LogPlace | null = null
+  const check = createReportCheck()
   try {
-    log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
-  } catch (error) {
-    if (!(error instanceof NoteError)) throw error
-    content.push(`the proof that the release is in the log (log_proof) ${error.message}`)
+    const head = (await readHead(file)) ?? (await check.readHead(file))
+    const { manifest } = head
+    const wrong = checkManifest(manifest, isSignedBy)
+    if (key !== null && manifest.signature?.public_key !== key)
+      wrong.push(
+        manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
+      )
+    let log: LogPlace | null = null
+    try {
+      log = checkLogProof(
+        manifest,
+        logKey === null ? createTrust(settings).known() : [logKey],
+        logKey !== null,
+      )
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error
+      wrong.push(`the proof that the release is in the log (log_proof) ${error.message}`)
+    }
+    const { verdict, differences } = await compareWithRelease(file, head, releasesDir, settings, check)
+    return {
+      verdict: differences.length + wrong.length > 0 ? 'differs' : verdict,
+      release_id: manifest.release_id,
+      fingerprint: manifest.fingerprint,
+      rows: manifest.row_count,
+      signed_by: manifest.signature?.public_key ?? null,
+      log,
+      // The cell that differs says more than the digest that does.
+      differences: [...differences, ...wrong],
+    }
+  } finally {
+    check.end()
   }
+}
+
+interface Comparison {
+  readonly verdict: Verdict['verdict']
+  readonly differences: readonly string[]
+}
+
+/** Makes the report again on its release where that is here; otherwise checks the file by itself. */
+async function compareWithRelease(
+  file: string,
+  { format, manifest }: ReportHead,
+  releasesDir: string,
+  settings: Settings,
+  check: ReportCheck,
+): Promise<Comparison> {
+  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = settings
   const local = await createEngine({
     releasesDir,
     memory: duckdbMemory,
@@ -104,26 +157,43 @@ export async function verifyReport(
   // SUS_ENGINE says which engine replays: both must find the same.
   const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
   const store = await openStore({ releasesDir, prepare: (view) => engine.open(view) })
+  const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
   try {
     const view = await store.pin(manifest.release_id)
-    const named = [manifest.release_id, ...Object.values(manifest.components)]
-    const refused = store.problems().filter(({ release_id }) => named.includes(release_id))
-    const replayed =
-      view === null
-        ? refused.map(({ release_id, reason }) => `${release_id} is refused: ${reason}`)
-        : [await replay(report, { engine, view })].filter((difference) => difference !== null)
-    // The cell that differs says more than the digest that does.
-    const differences = [...replayed, ...content]
+    if (view === null) {
+      const named = [manifest.release_id, ...Object.values(manifest.components)]
+      const refused = store.problems().filter(({ release_id }) => named.includes(release_id))
+      const { differences, isFileMade } = await check.checkAlone(file)
+      return {
+        verdict:
+          isFileMade === false ? 'whole, not replayed; not the file that was made' : 'whole, not replayed',
+        differences: [
+          ...refused.map(({ release_id, reason }) => `${release_id} is refused: ${reason}`),
+          ...differences,
+        ],
+      }
+    }
+    const made = join(folder, 'made')
+    try {
+      await buildReport({ ...manifest.query, title: manifest.title }, format, made, {
+        engine,
+        view,
+        capabilities: CAPABILITIES,
+        language: manifest.language,
+        sign: null,
+        repeated: manifest,
+      })
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'internal') throw error
+      return { verdict: 'differs', differences: [`the query of the manifest is refused: ${error.message}`] }
+    }
+    if (await isSameFile(file, made)) return { verdict: 'reproduced', differences: [] }
     return {
-      verdict: differences.length > 0 ? 'differs' : view === null ? 'whole, not replayed' : 'reproduced',
-      release_id: manifest.release_id,
-      fingerprint: manifest.fingerprint,
-      rows: report.rows.length,
-      signed_by: manifest.signature?.public_key ?? null,
-      log,
-      differences,
+      verdict: 'cells agree; not the file that was made',
+      differences: await check.compare(file, made),
     }
   } finally {
+    await rm(folder, { recursive: true, force: true })
     store.close()
     await engine.close()
   }
@@ -131,14 +201,25 @@ export async function verifyReport(
 
 function describe(file: string, verdict: Verdict): string {
   const { release_id, fingerprint, rows, signed_by, log, differences } = verdict
+  const subject = `${file}: ${rows} rows of ${release_id}, fingerprint ${fingerprint}`
+  const notMade =
+    'Compared were the cells, the columns and the manifest, and that no sheet, row, column or format hides or changes them. Not compared were the bytes of the file, its layout and what its program added.'
   const lines = {
-    reproduced: [
-      'reproduced',
-      `${file}: ${rows} rows of ${release_id}, fingerprint ${fingerprint}: digests, query and every cell agree.`,
+    reproduced: ['reproduced: identical file', `${subject}: the report made again has the same bytes.`],
+    'cells agree; not the file that was made': [
+      verdict.verdict,
+      `${subject}: another program has saved this file; its cells are those of the report.`,
+      notMade,
     ],
     'whole, not replayed': [
-      'whole, not replayed',
+      verdict.verdict,
       `${file}: ${rows} rows, fingerprint ${fingerprint}: the content is what its manifest says.`,
+      `The release ${release_id} is not here, so its query was not run again.`,
+    ],
+    'whole, not replayed; not the file that was made': [
+      verdict.verdict,
+      `${file}: ${rows} rows, fingerprint ${fingerprint}: the cells are what the manifest says.`,
+      notMade,
       `The release ${release_id} is not here, so its query was not run again.`,
     ],
     differs: ['differs', ...differences.map((difference) => `${file}: ${difference}`)],

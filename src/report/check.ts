@@ -1,0 +1,56 @@
+/**
+ * Reads reports that nobody vouches for in a process of its own, within bounds of memory and time: a small file that inflates to
+ * gigabytes ends that process, and the answer is a refusal. In: paths. Out: what `verify.ts` finds.
+ */
+import { createJobWorker, type JobLimits, WorkerEnded } from '../workers/entry.ts'
+import type { ReportHead } from './read-report.ts'
+import { ReportUnreadable } from './unreadable.ts'
+import type { AloneVerdict } from './verify.ts'
+
+export type ReportJob =
+  | { readonly kind: 'head'; readonly file: string }
+  | { readonly kind: 'alone'; readonly file: string }
+  | { readonly kind: 'compare'; readonly file: string; readonly made: string }
+
+/** `unreadable` is why the file is no report; `failure` is anything else that went wrong. */
+export type ReportReply =
+  | { readonly result: unknown }
+  | { readonly unreadable: string }
+  | { readonly failure: string }
+
+/** Enough for the cells of some hundred thousand rows. */
+const LIMITS: JobLimits = { memoryBytes: 380 * 2 ** 20, timeMs: 15_000 }
+
+export interface ReportCheck {
+  /** @throws ReportUnreadable, as the others */
+  readHead(file: string): Promise<ReportHead>
+  checkAlone(file: string): Promise<AloneVerdict>
+  /** @returns what differs, the first cell first */
+  compare(file: string, made: string): Promise<string[]>
+  end(): void
+}
+
+/** @param limits of reading one file */
+export function createReportCheck(limits = LIMITS): ReportCheck {
+  const worker = createJobWorker<ReportJob, ReportReply>('report-check', [], limits)
+  const run = async (job: ReportJob): Promise<unknown> => {
+    let reply: ReportReply
+    try {
+      reply = await worker.run(job)
+    } catch (error) {
+      if (!(error instanceof WorkerEnded)) throw error
+      throw new ReportUnreadable(
+        `its cells cannot be read within ${limits.memoryBytes / 2 ** 20} MiB and ${limits.timeMs / 1000} s: the process that read them ${error.message.split('\n')[0]}`,
+      )
+    }
+    if ('unreadable' in reply) throw new ReportUnreadable(reply.unreadable)
+    if ('failure' in reply) throw new Error(reply.failure)
+    return reply.result
+  }
+  return {
+    readHead: async (file) => (await run({ kind: 'head', file })) as ReportHead,
+    checkAlone: async (file) => (await run({ kind: 'alone', file })) as AloneVerdict,
+    compare: async (file, made) => (await run({ kind: 'compare', file, made })) as string[],
+    end: () => worker.end(),
+  }
+}

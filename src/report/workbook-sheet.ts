@@ -1,0 +1,142 @@
+/**
+ * A worksheet as a person sees it: texts and numbers of its cells, and everything that could make a usual program show something else
+ * (hidden rows, merged cells, formulas, pictures, conditional formats …). In: the sheet's part. Out: cells and oddities.
+ */
+import { utils } from '@e965/xlsx'
+import type { Package } from './package-parts.ts'
+import { ReportUnreadable } from './unreadable.ts'
+import { type Attributes, readXml } from './workbook-xml.ts'
+
+const SHEET_BYTES_MAX = 400 * 2 ** 20
+const STRINGS_BYTES_MAX = 64 * 2 ** 20
+const STRINGS_PART = 'xl/sharedStrings.xml'
+/** Elements that change nothing of what the cells show; all others are oddities. What a drawing shows is in a part of its own. */
+const PLAIN_ELEMENTS = new Set(
+  'sheetPr dimension sheetViews sheetFormatPr cols sheetData autoFilter printOptions pageMargins pageSetup headerFooter sheetCalcPr phoneticPr ignoredErrors drawing'.split(
+    ' ',
+  ),
+)
+const COLUMN_WIDTH_MIN = 3
+const ROW_POINTS_MIN = 6
+const ODDITIES_MAX = 20
+/** A worksheet has no more (Excel's limits). */
+const ROWS_MAX = 1_048_576
+const COLUMNS_MAX = 16_384
+
+export interface SheetCell {
+  /** A text, or a number as it is written. */
+  readonly text: string
+  readonly isNumber: boolean
+  readonly style: number
+}
+
+export interface Sheet {
+  readonly rows: readonly (readonly (SheetCell | undefined)[])[]
+  readonly oddities: readonly string[]
+}
+
+const isOn = (value: string | undefined): boolean => value === '1' || value === 'true'
+/** A number may be written in any way that a double has. */
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+/** @returns the texts that cells name by their number; @throws ReportUnreadable */
+export async function readStrings(book: Package): Promise<string[]> {
+  if (!book.names.includes(STRINGS_PART)) return []
+  const strings: string[] = []
+  let current = ''
+  await readXml(STRINGS_PART, await book.readPart(STRINGS_PART, STRINGS_BYTES_MAX), {
+    open(path) {
+      if (path === 'sst/si') current = ''
+      // Runs have fonts of their own, which could hide some of the text.
+      else if (path.startsWith('sst/si/') && path !== 'sst/si/t') current += '\u0000formatted'
+    },
+    text(path, text) {
+      if (path === 'sst/si/t') current += text
+    },
+    close(path) {
+      if (path === 'sst/si') strings.push(decodeText(current))
+    },
+  })
+  return strings
+}
+
+/** @throws ReportUnreadable */
+export async function readSheet(book: Package, part: string, strings: readonly string[]): Promise<Sheet> {
+  const rows: (SheetCell | undefined)[][] = []
+  const oddities: string[] = []
+  const odd = (text: string): void => {
+    if (oddities.length < ODDITIES_MAX) oddities.push(text)
+  }
+  let cell: { address: string; column: number; type: string; style: number; text: string } | null = null
+  let row = 0
+  let cellParts = 0
+  const closeCell = (): void => {
+    if (cell === null) return
+    const { address, column, type, style, text } = cell
+    const line = rows[row - 1] as (SheetCell | undefined)[]
+    if (column < line.length) odd(`${address} stands out of order or twice`)
+    else if (type === 'n' && cellParts === 0) return
+    else if (type === 'n' && NUMBER.test(text)) line[column] = { text, isNumber: true, style }
+    else if (type === 's' || type === 'inlineStr' || type === 'str') {
+      const content = type === 's' ? strings[Number(text)] : decodeText(text)
+      if (content === undefined) odd(`${address} names a text that is not there`)
+      else if (content !== '') line[column] = { text: content, isNumber: false, style }
+    } else odd(`${address} is neither a number nor a text`)
+  }
+  const openRow = (attributes: Attributes): void => {
+    const number = Number(attributes.r ?? row + 1)
+    if (!Number.isInteger(number) || number < 1 || number > ROWS_MAX)
+      throw new ReportUnreadable(`${part} has a row that no workbook has`)
+    if (number <= row) odd(`row ${attributes.r} stands out of order or twice`)
+    while (rows.length < number) rows.push([])
+    row = Math.max(number, row)
+    if (isOn(attributes.hidden)) odd(`row ${number} is hidden`)
+    else if (Number(attributes.ht ?? ROW_POINTS_MIN) < ROW_POINTS_MIN)
+      odd(`row ${number} is too low to be seen`)
+  }
+  const openCell = (attributes: Attributes): void => {
+    const address = attributes.r ?? ''
+    const { r, c } = utils.decode_cell(address)
+    if (!(c >= 0 && c < COLUMNS_MAX)) throw new ReportUnreadable(`${part} has a cell that no workbook has`)
+    if (utils.encode_cell({ r, c }) !== address || r !== row - 1) odd(`${address} stands in row ${row}`)
+    cell = { address, column: c, type: attributes.t ?? 'n', style: Number(attributes.s ?? 0), text: '' }
+    cellParts = 0
+  }
+  await readXml(part, await book.readPart(part, SHEET_BYTES_MAX), {
+    open(path, attributes) {
+      const [, section = '', ...inner] = path.split('/')
+      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section)) odd(`has ${section}`)
+      else if (path === 'worksheet/sheetData/row') openRow(attributes)
+      else if (path === 'worksheet/sheetData/row/c') openCell(attributes)
+      else if (section === 'sheetData' && inner.length > 2) {
+        cellParts += 1
+        const content = inner.slice(2).join('/')
+        if (content === 'f') odd(`${cell?.address} is a formula`)
+        else if (content !== 'v' && content !== 'is' && content !== 'is/t')
+          odd(`${cell?.address} has ${content}`)
+        else if (content !== 'is/t' && cellParts > 1) odd(`${cell?.address} has two values`)
+      } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) odd('has a hidden column')
+      else if (path === 'worksheet/sheetFormatPr' && isOn(attributes.zeroHeight)) odd('hides its rows')
+      else if (path === 'worksheet/sheetViews/sheetView') {
+        if (attributes.showZeros !== undefined && !isOn(attributes.showZeros)) odd('shows no zeros')
+        if (isOn(attributes.showFormulas) || isOn(attributes.rightToLeft)) odd('is shown in another way')
+      }
+    },
+    text(path, text) {
+      if (cell !== null && /\/c\/(v|is\/t)$/.test(path)) cell.text += text
+    },
+    close(path) {
+      if (path !== 'worksheet/sheetData/row/c') return
+      closeCell()
+      cell = null
+    },
+  })
+  return { rows, oddities }
+}
+
+const isHiddenColumn = ({ hidden, width }: Attributes): boolean =>
+  isOn(hidden) || Number(width ?? COLUMN_WIDTH_MIN) < COLUMN_WIDTH_MIN
+
+/** Characters that XML cannot hold are written as _x001F_ (ECMA-376, 22.9.2.19). */
+const decodeText = (text: string): string =>
+  text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

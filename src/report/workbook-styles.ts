@@ -1,0 +1,97 @@
+/**
+ * Styles of a workbook: how a cell of each style is shown. In: styles.xml. Out: for each style its number format, and what about it
+ * could hide or change what a reader sees (a color, a tiny font, text that is repeated or turned).
+ */
+import type { Package } from './package-parts.ts'
+import { type Attributes, readXml } from './workbook-xml.ts'
+
+const STYLES_PART = 'xl/styles.xml'
+const STYLES_BYTES_MAX = 4 * 2 ** 20
+/** Formats that a style names by their number alone (ECMA-376, 18.8.30), as far as reports use them. */
+const BUILT_IN: Readonly<Record<string, string>> = { '0': 'General', '1': '0', '2': '0.00', '49': '@' }
+/** Black, as programs write it. */
+const BLACK = new Set(['rgb FF000000', 'rgb 00000000', 'theme 1', 'indexed 8', 'indexed 64', 'auto 1'])
+/** Fonts that show digits as something else. */
+const SYMBOLS = /wing|webd|symbol|dingbat/i
+const POINTS_MIN = 6
+const POINTS_MAX = 24
+const ALIGNMENTS = new Set(['general', 'left', 'right', 'center'])
+/** Attributes of an alignment that change no content, or must be off. */
+const HARMLESS_ALIGNMENT = new Set([
+  'vertical',
+  'wrapText',
+  'readingOrder',
+  'justifyLastLine',
+  'relativeIndent',
+])
+
+export interface CellStyle {
+  readonly format: string
+  /** Says what could hide or change a cell's content; null for an ordinary style. */
+  readonly oddity: string | null
+}
+
+/** @throws ReportUnreadable */
+export async function readStyles(book: Package): Promise<CellStyle[]> {
+  const formats = new Map(Object.entries(BUILT_IN))
+  const fonts: string[] = []
+  const fills: string[] = []
+  const styles: { format: string; oddities: string[] }[] = []
+  let hasPalette = false
+  const part = await book.readPart(STYLES_PART, STYLES_BYTES_MAX)
+  const addTo = (list: string[], text: string): void => void list.push(text)
+  const mark = (list: string[], text: string | null): void => {
+    if (text !== null && list.length > 0) list[list.length - 1] = text
+  }
+  await readXml(STYLES_PART, part, {
+    open(path, attributes) {
+      if (path === 'styleSheet/numFmts/numFmt')
+        formats.set(attributes.numFmtId ?? '', attributes.formatCode ?? '')
+      else if (path === 'styleSheet/fonts/font') addTo(fonts, '')
+      else if (path.startsWith('styleSheet/fonts/font/')) mark(fonts, oddFont(path, attributes))
+      else if (path === 'styleSheet/fills/fill') addTo(fills, '')
+      else if (path.startsWith('styleSheet/fills/fill/')) mark(fills, oddFill(path, attributes))
+      else if (path === 'styleSheet/colors/indexedColors') hasPalette = true
+      else if (path === 'styleSheet/cellXfs/xf')
+        styles.push({
+          format: formats.get(attributes.numFmtId ?? '0') ?? `number ${attributes.numFmtId}`,
+          oddities: [
+            fonts[Number(attributes.fontId ?? 0)] ?? '',
+            fills[Number(attributes.fillId ?? 0)] ?? '',
+          ],
+        })
+      else if (path === 'styleSheet/cellXfs/xf/alignment')
+        styles.at(-1)?.oddities.push(oddAlignment(attributes))
+    },
+  })
+  return styles.map(({ format, oddities }) => ({
+    format,
+    oddity: hasPalette ? 'has colors of another palette' : (oddities.find((text) => text !== '') ?? null),
+  }))
+}
+
+function oddFont(path: string, attributes: Attributes): string | null {
+  const element = path.slice('styleSheet/fonts/font/'.length)
+  if (element === 'sz') {
+    const points = Number(attributes.val)
+    return points >= POINTS_MIN && points <= POINTS_MAX ? null : `has a font of ${attributes.val} points`
+  }
+  if (element === 'name') return SYMBOLS.test(attributes.val ?? '') ? `has the font ${attributes.val}` : null
+  if (element !== 'color') return null
+  const colors = Object.entries(attributes).map(([name, value]) => `${name} ${value}`)
+  return colors.every((color) => BLACK.has(color)) ? null : 'has a colored font'
+}
+
+function oddFill(path: string, { patternType }: Attributes): string | null {
+  const isEmpty = patternType === undefined || patternType === 'none' || patternType === 'gray125'
+  return path === 'styleSheet/fills/fill/patternFill' && isEmpty ? null : 'has a colored background'
+}
+
+function oddAlignment(attributes: Attributes): string {
+  const isOrdinary = Object.entries(attributes).every(([name, value]) =>
+    name === 'horizontal'
+      ? ALIGNMENTS.has(value)
+      : HARMLESS_ALIGNMENT.has(name) || value === '0' || value === 'false',
+  )
+  return isOrdinary ? '' : 'is turned, shrunk or repeated by its alignment'
+}

@@ -1,0 +1,67 @@
+/**
+ * XML of a workbook's part, read as a conforming reader does: comments are not content, entities are decoded, and what is not
+ * well formed is refused. In: a stream of bytes. Out: calls for elements and text, with the path of the element.
+ */
+import { SaxesParser } from 'saxes'
+import { ReportUnreadable } from './unreadable.ts'
+
+/** Namespaces of the elements that are named without a prefix in paths: workbooks, relationships of packages. */
+const PLAIN = new Set([
+  'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+  'http://purl.oclc.org/ooxml/spreadsheetml/main',
+  'http://schemas.openxmlformats.org/package/2006/relationships',
+])
+/** Characters without any tag: a cell holds 32,767. */
+const TEXT_MAX = 1 << 20
+
+export type Attributes = Readonly<Record<string, string>>
+
+export interface XmlReader {
+  /** @param path local names from the root, such as `worksheet/sheetData/row`; elements of other namespaces as `{uri}name` */
+  open(path: string, attributes: Attributes): void
+  text?(path: string, text: string): void
+  close?(path: string): void
+}
+
+/** @throws ReportUnreadable where the part is not well formed, declares a document type or is not UTF-8 */
+export async function readXml(name: string, part: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
+  const parser = new SaxesParser({ xmlns: true })
+  const paths: string[] = []
+  const here = (): string => paths.at(-1) ?? ''
+  parser.on('error', (error) => {
+    throw new ReportUnreadable(`${name} is not well-formed XML: ${error.message}`)
+  })
+  parser.on('doctype', () => {
+    throw new ReportUnreadable(`${name} declares a document type`)
+  })
+  parser.on('opentag', ({ local, uri, attributes }) => {
+    const element = PLAIN.has(uri) ? local : `{${uri}}${local}`
+    paths.push(paths.length === 0 ? element : `${here()}/${element}`)
+    const values: Record<string, string> = Object.create(null)
+    for (const { name: attribute, value } of Object.values(attributes)) values[attribute] = value
+    reader.open(here(), values)
+  })
+  const takeText = (text: string): void => reader.text?.(here(), text)
+  parser.on('text', takeText)
+  parser.on('cdata', takeText)
+  parser.on('closetag', () => {
+    reader.close?.(here())
+    paths.pop()
+  })
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let sinceTag = 0
+  const write = (text: string): void => {
+    const lastTag = Math.max(text.lastIndexOf('<'), text.lastIndexOf('>'))
+    sinceTag = lastTag < 0 ? sinceTag + text.length : text.length - lastTag
+    if (sinceTag > TEXT_MAX) throw new ReportUnreadable(`${name} holds a text that no cell can hold`)
+    parser.write(text)
+  }
+  try {
+    for await (const chunk of part) write(decoder.decode(chunk, { stream: true }))
+    write(decoder.decode())
+    parser.close()
+  } catch (error) {
+    if (error instanceof ReportUnreadable) throw error
+    throw new ReportUnreadable(`${name} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}

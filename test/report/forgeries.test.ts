@@ -1,0 +1,439 @@
+/**
+ * Reports that somebody edited, each with its verdict: what a usual program would show otherwise than the report that was made is
+ * `differs`, and nothing but the file that was made is `reproduced`. In the first ring a few of them, in the second all.
+ */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
+import { strFromU8, strToU8, unzipSync, type Zippable, zipSync } from 'fflate'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { parquetWriteBuffer } from 'hyparquet-writer'
+import t from 'tap'
+import { MANIFEST_KEY } from '../../src/report/arrow.ts'
+import { ReportUnreadable } from '../../src/report/unreadable.ts'
+import { readSettings } from '../../src/settings.ts'
+import { verifyReport } from '../../tools/commands/verify-report.ts'
+import { openClient } from '../fixtures/client.ts'
+import { cases } from '../fixtures/rings.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const small = await makeSmallRelease(2)
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+const folder = temporaryFolder('forgeries')
+const nowhere = join(folder, 'no-releases')
+const QUERY = {
+  metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
+  group_by: ['municipality'],
+  filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
+  totals: [[]],
+  title: 'Leitos',
+}
+const reports = new Map<string, Buffer>()
+for (const format of ['xlsx', 'csv', 'json', 'json-stat', 'arrow', 'parquet']) {
+  const { status, bytes } = await client.post(`/v1/analytics/export?format=${format}`, QUERY)
+  if (status !== 200) throw new Error(`${format}: ${status}`)
+  reports.set(format, bytes)
+}
+const report = (format: string): Buffer => reports.get(format) as Buffer
+
+let files = 0
+const save = (bytes: Buffer | string): string => {
+  files += 1
+  const path = join(folder, `report-${files}`)
+  writeFileSync(path, bytes)
+  return path
+}
+
+type Forgery = readonly [name: string, make: () => Buffer | string, says: RegExp | null, verdict?: string]
+const AGREE = 'cells agree; not the file that was made'
+
+type Parts = Record<string, string>
+const partsOf = (bytes: Buffer): Parts =>
+  Object.fromEntries(Object.entries(unzipSync(bytes)).map(([name, part]) => [name, strFromU8(part)]))
+const packed = (parts: Parts): Buffer =>
+  Buffer.from(
+    zipSync(
+      Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)])) as Zippable,
+    ),
+  )
+const DATA = 'xl/worksheets/sheet1.xml'
+const BOOK = 'xl/workbook.xml'
+const STYLES = 'xl/styles.xml'
+/** The workbook with one part changed. */
+const edited = (part: string, change: (text: string) => string) => (): Buffer => {
+  const parts = partsOf(report('xlsx'))
+  const text = change(parts[part] ?? '')
+  if (text === parts[part]) throw new Error('nothing was changed')
+  return packed({ ...parts, [part]: text })
+}
+const replaced = (part: string, from: string | RegExp, to: string) =>
+  edited(part, (text) => text.replace(from, to))
+/** First number of the table. */
+const NUMBER = /(<c r="E3" s="\d+">)<v>([\d.]+)<\/v>/
+
+/** Two parts of one name: the true one, then another, as fflate packs them under names of one length. */
+function doubled(): Buffer {
+  const parts = partsOf(report('xlsx'))
+  const other = 'xl/worksheets/sheetX.xml'
+  const bytes = packed({ ...parts, [other]: (parts[DATA] ?? '').replace(NUMBER, '$1<v>1</v>') })
+  for (let at = bytes.indexOf(other); at >= 0; at = bytes.indexOf(other, at + 1)) bytes.write(DATA, at)
+  return bytes
+}
+
+/** The local header of a part names another one than the directory of the package. */
+function renamedInside(): Buffer {
+  const bytes = packed(partsOf(report('xlsx')))
+  bytes.write('xl/worksheets/sheet9.xml', bytes.indexOf(DATA))
+  return bytes
+}
+
+const WORKBOOKS: Forgery[] = [
+  ['packed anew', () => packed(partsOf(report('xlsx'))), null, AGREE],
+  [
+    'a true value in an XML comment',
+    replaced(DATA, NUMBER, '$1<!--<v>$2</v>--><v>1</v>'),
+    /^Dados!E3 .* is "1"/,
+  ],
+  ['a false value in an XML comment', replaced(DATA, NUMBER, '$1<!--<v>1</v>--><v>$2</v>'), null, AGREE],
+  ['a digit', replaced(DATA, NUMBER, '$1<v>9$2</v>'), /^Dados!E3 /],
+  ['a billionth', replaced(DATA, NUMBER, '$1<v>$20000001</v>'), /^Dados!E3 /],
+  ['two values in a cell', replaced(DATA, NUMBER, '$1<v>$2</v><v>1</v>'), /E3/],
+  ['a value as an entity', replaced(DATA, NUMBER, '$1<v>&#49;</v>'), /^Dados!E3 /],
+  ['a value in CDATA', replaced(DATA, NUMBER, '$1<v><![CDATA[1]]></v>'), /^Dados!E3 /],
+  ['a formula', replaced(DATA, NUMBER, '$1<f>1+0</f><v>$2</v>'), /E3 is a formula/],
+  [
+    'a number as a text',
+    replaced(DATA, NUMBER, '$1<v>$2</v>'.replace('$1', '<c r="E3" t="str">')),
+    /E3 is a text/,
+  ],
+  ['a cell twice', replaced(DATA, /(<c r="E3" s="(\d+)">)/, '$1<v>7</v></c><c r="E3" s="$2">'), /E3/],
+  ['a row twice', replaced(DATA, /(<row r="3">.*?<\/row>)/, '$1$1'), /row 3 stands out of order/],
+  ['a hidden row', replaced(DATA, '<row r="3">', '<row r="3" hidden="1">'), /row 3 is hidden/],
+  ['a low row', replaced(DATA, '<row r="3">', '<row r="3" ht="0.5" customHeight="1">'), /row 3 is too low/],
+  ['a hidden column', replaced(DATA, /<col ([^>]*?)\/>/, '<col $1 hidden="1"/>'), /hidden column/],
+  [
+    'a merged cell',
+    replaced(DATA, /<autoFilter/, '<mergeCells count="1"><mergeCell ref="D3:E3"/></mergeCells><autoFilter'),
+    /mergeCells/,
+  ],
+  [
+    'a conditional format',
+    replaced(
+      DATA,
+      '</worksheet>',
+      '<conditionalFormatting sqref="E3"><cfRule type="expression" dxfId="0" priority="1"><formula>TRUE</formula></cfRule></conditionalFormatting></worksheet>',
+    ),
+    /conditionalFormatting/,
+  ],
+  ['no zeros shown', replaced(DATA, '<sheetView ', '<sheetView showZeros="0" '), /zeros/],
+  [
+    'a value in a column without a header',
+    replaced(DATA, /(<row r="3">.*?)<\/row>/, '$1<c r="H3"><v>5</v></c></row>'),
+    /H3 stands in a column without a header/,
+  ],
+  [
+    'a row below the table',
+    edited(DATA, (text) =>
+      text.replace('</sheetData>', '<row r="900"><c r="A900" t="str"><v>Total</v></c></row></sheetData>'),
+    ),
+    /rows|row/,
+  ],
+  ['a row removed', replaced(DATA, /<row r="3">.*?<\/row>/, ''), /Dados!/],
+  ['a header', replaced(DATA, 'beds_existing_per_100k', 'beds_existing_per_100'), /columns/],
+  ['a name', replaced(DATA, 'Boa Vista', 'Boa Visto'), /Boa Visto/],
+  ['a part twice', doubled, /twice/, 'unreadable'],
+  ['another name inside', renamedInside, /another name/, 'unreadable'],
+  ['bytes in front', () => Buffer.concat([Buffer.from('PK'), report('xlsx')]), /./, 'unreadable'],
+  ['a hidden Dados', replaced(BOOK, 'name="Dados"', 'state="hidden" name="Dados"'), /Dados is hidden/],
+  [
+    'another sheet in front',
+    edited(BOOK, (text) => text.replace(/(<sheet [^>]*>)(<sheet [^>]*>)/, '$2$1')),
+    /the sheets are/,
+  ],
+  [
+    'a sheet more',
+    replaced(BOOK, '</sheets>', '<sheet name="Resumo" sheetId="99" r:id="rId2"/></sheets>'),
+    /the sheets are/,
+  ],
+  [
+    'a format that prints a constant',
+    edited(STYLES, (text) => text.replaceAll(/formatCode="0\.00"/g, 'formatCode="&quot;1&quot;"')),
+    /format|Dados!/,
+  ],
+  [
+    'white letters',
+    edited(STYLES, (text) => text.replaceAll('<font>', '<font><color rgb="FFFFFFFF"/>')),
+    /colored font/,
+  ],
+  [
+    'white letters by the theme',
+    () =>
+      packed({
+        ...partsOf(report('xlsx')),
+        'xl/theme/theme1.xml':
+          '<a:theme xmlns:a="x"><a:clrScheme><a:dk1><a:srgbClr val="FFFFFF"/></a:dk1></a:clrScheme></a:theme>',
+      }),
+    /letters of the theme/,
+  ],
+  [
+    'a picture',
+    () => packed({ ...partsOf(report('xlsx')), 'xl/media/image1.png': 'x' }),
+    /xl\/media\/image1.png/,
+  ],
+  [
+    'a document type',
+    replaced(DATA, /^(<\?xml[^>]*\?>)?/, '<!DOCTYPE worksheet [<!ENTITY a "1">]>'),
+    /document type/,
+    'unreadable',
+  ],
+  ['the title', replaced('xl/sharedStrings.xml', 'Leitos</t>', 'Leitas</t>'), /manifest/],
+  [
+    'the dictionary',
+    replaced('xl/sharedStrings.xml', 'Leitos existentes', 'Leitos existente'),
+    /Dicionário|manifest/,
+  ],
+]
+
+const textOf = (format: string): string => report(format).toString()
+const changed = (format: string, from: string | RegExp, to: string) => (): string => {
+  const text = textOf(format).replace(from, to)
+  if (text === textOf(format)) throw new Error('nothing was changed')
+  return text
+}
+const TEXTS: Forgery[] = [
+  ['CSV: a digit', changed('csv', /(\r\n,1200013,[^,]*,AC,)(\d)/, '$19$2'), /^line \d+/],
+  ['CSV: a cell more', changed('csv', /(\r\n,1200013[^\r]*)/, '$1,7'), /cells/],
+  ['CSV: a line more', () => `${textOf('csv')}\r\n`, /./],
+  ['CSV: a name', changed('csv', 'Boa Vista', 'Boa Visto'), /Boa Visto/],
+  ['JSON: indented', () => JSON.stringify(JSON.parse(textOf('json')), null, 2), null, AGREE],
+  [
+    'JSON: a digit',
+    changed('json', /"bed_capacity_existing":(\d)/, '"bed_capacity_existing":9$1'),
+    /bed_capacity_existing/,
+  ],
+  [
+    'JSON: more digits than a number has',
+    changed('json', /("beds_existing_per_100k":\d+\.\d+)/, '$100000000000000000001'),
+    /beds_existing_per_100k/,
+  ],
+  ['JSON: a member more', changed('json', '"metrics":{', '"metrics":{"bed_capacity":1,'), /bed_capacity/],
+  ['JSON: a member beside', changed('json', '{"data":[', '{"warning":"changed","data":['), /warning/],
+  [
+    'JSON: a member twice',
+    changed('json', /"metrics":\{("bed_capacity_existing":)/, '"metrics":{$11,$1'),
+    /./,
+    'unreadable',
+  ],
+  ['JSON: a label', changed('json', '"label":"Boa Vista"', '"label":"Manaus"'), /Manaus/],
+  ['JSON: the manifest', changed('json', '"title":"Leitos"', '"title":"Leitas"'), /manifest/],
+  ['JSON-stat: a digit', changed('json-stat', /"value":\[(\d)/, '"value":[9$1'), /./],
+  ['JSON-stat: a label of a place', changed('json-stat', '"Boa Vista"', '"Manaus"'), /Manaus/],
+  [
+    'JSON-stat: a label of a metric',
+    changed('json-stat', /("label":\{"bed_capacity_existing":")/, '$1Não '),
+    /Não/,
+  ],
+  ['JSON-stat: a note', changed('json-stat', '"note":[', '"note":["x",'), /note/],
+  ['JSON-stat: a status', changed('json-stat', ',"note":', ',"status":"e","note":'), /status/],
+]
+
+function arrowWith(value: bigint | null, metadata?: string): Buffer {
+  const table: Table = tableFromIPC(report('arrow'))
+  const column = [...(table.getChild('bed_capacity_existing') ?? [])] as (bigint | null)[]
+  if (value !== null) column[1] = value
+  const type = table.schema.fields.find(({ name }) => name === 'bed_capacity_existing')?.type
+  const again = table.setChild('bed_capacity_existing', vectorFromArray(column, type as never))
+  for (const [key, text] of table.schema.metadata) again.schema.metadata.set(key, text)
+  if (metadata !== undefined) again.schema.metadata.set(metadata, '{}')
+  return Buffer.from(tableToIPC(again, 'stream'))
+}
+
+async function parquetWith(value: bigint | null): Promise<Buffer> {
+  const bytes = report('parquet')
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  const metadata = parquetMetadata(file)
+  const records = await parquetReadObjects({ file, metadata })
+  const names = metadata.schema.slice(1).map(({ name }) => name)
+  const columnData = names.map((name) => ({ name, data: records.map((record) => record[name]) }))
+  const beds = columnData.find(({ name }) => name === 'bed_capacity_existing')
+  if (value !== null && beds !== undefined) beds.data[1] = value
+  const kvMetadata = metadata.key_value_metadata?.filter(({ key }) => key === MANIFEST_KEY) ?? []
+  return Buffer.from(
+    parquetWriteBuffer({ columnData, schema: metadata.schema, kvMetadata, codec: 'UNCOMPRESSED' }),
+  )
+}
+const parquets = { same: await parquetWith(null), other: await parquetWith(1n) }
+const BINARIES: Forgery[] = [
+  ['Arrow: with metadata of another program', () => arrowWith(null, 'pandas'), null, AGREE],
+  ['Arrow: a number', () => arrowWith(1n), /bed_capacity_existing/],
+  [
+    'Arrow: a second stream behind the first',
+    () => Buffer.concat([report('arrow'), arrowWith(1n)]),
+    null,
+    AGREE,
+  ],
+  ['Parquet: written by another program', () => parquets.same, null, AGREE],
+  ['Parquet: a number', () => parquets.other, /bed_capacity_existing/],
+]
+
+async function verdictOf(path: string, releasesDir: string): Promise<{ verdict: string; text: string }> {
+  try {
+    const { verdict, differences } = await verifyReport(path, releasesDir, null, readSettings({}))
+    return { verdict, text: differences.join('\n') }
+  } catch (error) {
+    if (!(error instanceof ReportUnreadable)) throw error
+    return { verdict: 'unreadable', text: error.message }
+  }
+}
+
+t.test('the files that were made', async (t) => {
+  for (const [format, bytes] of reports) {
+    const path = save(bytes)
+    t.equal((await verdictOf(path, small.releasesDir)).verdict, 'reproduced', format)
+    t.equal((await verdictOf(path, nowhere)).verdict, 'whole, not replayed', format)
+  }
+})
+
+const ALL = [...WORKBOOKS, ...TEXTS, ...BINARIES]
+const FEW = ALL.filter(([name]) => /true value in an XML comment|a part twice|label of a place/.test(name))
+for (const [index, [name, make, says, verdict = 'differs']] of cases(ALL, FEW).entries())
+  t.test(name, async (t) => {
+    const path = save(make())
+    const found = await verdictOf(path, small.releasesDir)
+    t.equal(found.verdict, verdict, found.text)
+    if (says !== null) t.match(found.text, says)
+    // Workbooks are read in the same way with and without their release.
+    if (index < WORKBOOKS.length && index % 5 > 0) return
+    const alone = await verdictOf(path, nowhere)
+    const isAgreed = verdict === AGREE
+    t.match(alone.verdict, isAgreed ? /^whole, not replayed/ : /^(differs|unreadable)$/, alone.text)
+  })
+
+const hasOffice = spawnSync('soffice', ['--version']).status === 0
+t.test(
+  'a workbook that LibreOffice saved',
+  { skip: hasOffice ? false : 'soffice is not installed (Debian: apt-get install libreoffice-calc)' },
+  async (t) => {
+    const path = join(folder, 'office.xlsx')
+    writeFileSync(path, report('xlsx'))
+    const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
+    const out = join(folder, 'saved')
+    execFileSync('soffice', [profile, '--headless', '--convert-to', 'xlsx', '--outdir', out, path], {
+      stdio: 'ignore',
+    })
+    const found = await verdictOf(join(out, 'office.xlsx'), small.releasesDir)
+    t.equal(found.verdict, AGREE, found.text)
+    t.equal(
+      (await verdictOf(join(out, 'office.xlsx'), nowhere)).verdict,
+      'whole, not replayed; not the file that was made',
+    )
+  },
+)
+
+/** A workbook with one part replaced by bytes that inflate to many times their size. */
+function inflating(part: string, mebibytes: number, before: string, after: string): Buffer {
+  const parts: Zippable = { ...unzipSync(report('xlsx')) }
+  const filler = Buffer.alloc(mebibytes * 2 ** 20, ' ')
+  parts[part] = [Buffer.concat([Buffer.from(before), filler, Buffer.from(after)]), { level: 9 }]
+  return Buffer.from(zipSync(parts))
+}
+const SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+/** Bytes of a part whose directory entry states another size. */
+function understated(): Buffer {
+  const bytes = inflating(DATA, 64, SHEET, '</sheetData></worksheet>')
+  const entry = bytes.lastIndexOf(DATA) - 46
+  bytes.writeUInt32LE(100, entry + 24)
+  return bytes
+}
+const manyRows = (): Buffer => {
+  const row = '<row r="1"><c r="A1"><v>1</v></c></row>'
+  const parts = partsOf(report('xlsx'))
+  return packed({ ...parts, [DATA]: `${SHEET}${row.repeat(3_000_000)}</sheetData></worksheet>` })
+}
+const BOMBS: readonly (readonly [name: string, make: () => Buffer])[] = [
+  ['spaces in Dados, 1 GiB', () => inflating(DATA, 1024, SHEET, '</sheetData></worksheet>')],
+  ['spaces in Dados, 300 MiB', () => inflating(DATA, 300, SHEET, '</sheetData></worksheet>')],
+  ['a text of 100 MiB', () => inflating('xl/sharedStrings.xml', 100, '<sst><si><t>', '</t></si></sst>')],
+  ['a text of 50 MiB', () => inflating('xl/sharedStrings.xml', 50, '<sst><si><t>', '</t></si></sst>')],
+  ['the workbook itself, 200 MiB', () => inflating(BOOK, 200, '<workbook>', '</workbook>')],
+  ['a part that is larger than it says', understated],
+  ['three million cells', manyRows],
+  [
+    'a thousand parts',
+    () =>
+      packed({
+        ...partsOf(report('xlsx')),
+        ...Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`xl/${index}.xml`, 'x'])),
+      }),
+  ],
+  [
+    'JSON: 100 million brackets',
+    () => Buffer.concat([Buffer.from('{"data":'), Buffer.alloc(100_000_000, '[')]),
+  ],
+  [
+    'JSON: 30 million empty objects',
+    () =>
+      Buffer.concat([Buffer.from('{"data":['), Buffer.from('{},'.repeat(30_000_000)), Buffer.from('{}]}')]),
+  ],
+]
+/** Bounds that the command promises for any file. */
+const BOMB_BYTES = 600 * 2 ** 20
+const BOMB_SECONDS = 20
+for (const [name, make] of cases(BOMBS, BOMBS.slice(3, 4)))
+  t.test(
+    `bomb: ${name}`,
+    { skip: process.platform === 'linux' ? false : '/usr/bin/time is needed' },
+    async (t) => {
+      const path = save(make())
+      const began = performance.now()
+      const args = [bin, 'verify-report', path, '--releases', small.releasesDir]
+      const { status, stderr, stdout, peak } = await runMeasured(args)
+      const seconds = (performance.now() - began) / 1000
+      t.equal(status, 1, stderr || stdout)
+      t.ok(peak < BOMB_BYTES, `${Math.round(peak / 2 ** 20)} MiB`)
+      t.ok(seconds < BOMB_SECONDS, `${seconds.toFixed(1)} s`)
+      t.comment(
+        `${name}: ${Math.round(peak / 2 ** 20)} MiB, ${seconds.toFixed(1)} s: ${(stderr || stdout).trim().slice(0, 200)}`,
+      )
+    },
+  )
+
+/** Runs the command. @returns its end and the most memory that it and its children held together, looked at 50 times a second */
+async function runMeasured(args: readonly string[]) {
+  const child = spawn(process.execPath, args)
+  let [stdout, stderr, peak] = ['', '', 0]
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const look = setInterval(() => {
+    peak = Math.max(peak, residentOf(child.pid ?? 0))
+  }, 20)
+  const [status] = (await once(child, 'close')) as [number]
+  clearInterval(look)
+  return { status, stdout, stderr, peak }
+}
+
+function residentOf(pid: number): number {
+  try {
+    const alone = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    return children.filter(Boolean).reduce((sum, each) => sum + residentOf(Number(each)), alone)
+  } catch {
+    return 0
+  }
+}
+
+t.test('what is no regular file is refused', async (t) => {
+  const fifo = join(folder, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  for (const path of [fifo, '/dev/zero', folder])
+    t.match(await verdictOf(path, nowhere), { verdict: 'unreadable', text: /no regular file/ }, path)
+})
