@@ -103,6 +103,9 @@ export async function openService(
   const rows = createRowStore({
     releasesDir: settings.releasesDir,
     setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
+    onProblem: (release_id, { dataset, reason }) =>
+      logger.warn({ release_id, dataset, reason }, 'no row file: the engine answers'),
+    onMended: (release_id, dataset) => logger.info({ release_id, dataset }, 'row file is there again'),
   })
   /**
    * Loads what aggregations read of the release in service, in the background: until it is there, statements read the files.
@@ -141,8 +144,6 @@ export async function openService(
       checks.delete(view.id)
       await engine.open(view)
       await Promise.all([rows.open(view), askBoxes(view, engine)])
-      for (const { dataset, reason } of rows.problems(view))
-        logger.warn({ release_id: view.id, dataset, reason }, 'no row file: the engine answers')
     },
     keepOpen: settings.releasesOpen,
     onClosed: async (id) => {

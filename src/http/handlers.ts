@@ -126,7 +126,10 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   const columns = route.dataset.key
   if (!columns.every((column) => keys[0]?.[column] !== undefined)) return null
   let position: ReturnType<typeof table.find> = null
-  for (const key of keys) position ??= table.find(columns.map((column) => key[column] ?? ''))
+  for (const key of keys) {
+    if (position === null) position = table.find(columns.map((column) => key[column] ?? ''))
+  }
+  if (position === undefined) return null
   if (position === null) throw notFound()
   const json = table.record(position)
   const boxes = route.marksCoordinates === true ? knownBoxes(view) : null

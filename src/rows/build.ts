@@ -26,14 +26,9 @@ import { chooseKinds, jsonBytes, type Part, planParts, quoteName, requestFor } f
 import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteString } from './phrases.ts'
 import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
 import { packLists } from './row-lists.ts'
-import { type SectionWriter, writeSections } from './sections.ts'
+import { type SectionDigests, type SectionWriter, writeSections } from './sections.ts'
 import { writeCoordinates, writeSortIndexes } from './sort-index.ts'
 import { collectWords } from './text-index.ts'
-
-export interface BuiltFile {
-  readonly bytes: number
-  readonly sha256: string
-}
 
 /** Stands between the JSON texts of a row where DuckDB writes them. */
 const SEPARATOR = 31
@@ -49,7 +44,7 @@ export async function buildRowFile(
   file: string,
   rows: number,
   out: string,
-): Promise<BuiltFile> {
+): Promise<SectionDigests> {
   const stored = `read_parquet(${quoteText(file)}, file_row_number = true, ${
     dataset.periodic
       ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}"
@@ -88,13 +83,12 @@ export async function buildRowFile(
     const headParts = dataset.key.length > 1 ? partsBefore(headEnd) : 0
     const encode = phraseEncoder(phrases)
     const addText = words?.add ?? null
-    const { blockEnds, odd } = await writeRows(source, parts, texts, headParts, encode, writer, addText)
+    const odd = await writeRows(source, parts, texts, headParts, encode, writer, addText)
     const keyFields = dataset.key.map((field) => fields.indexOf(field))
     const head: RowFileHead = {
       rows,
       widths,
       odd,
-      blockEnds: writer.put(blockEnds),
       firstKeys: writer.put(Buffer.from(firstKeys, 'latin1')),
       phrases: putStrings(writer, phrases),
       parts: parts.map((part): PartHead => {
@@ -190,7 +184,7 @@ const splitJson = (value: unknown): ByteString[] => {
 const asJavaScript = (json: ByteString): ByteString =>
   json.includes('\\u') ? jsonBytes(JSON.parse(fromByteString(json)) as JsonValue) : json
 
-/** @returns where each block ends, and rows whose record only the engine writes */
+/** @returns rows whose record only the engine writes */
 async function writeRows(
   { connection, from, rows }: RowFileSource,
   parts: readonly Part[],
@@ -199,8 +193,7 @@ async function writeRows(
   encode: (text: ByteString) => ByteString,
   out: SectionWriter,
   addText: ((text: ByteString) => void) | null,
-): Promise<{ blockEnds: Uint32Array; odd: number[] }> {
-  const blockEnds = new Uint32Array(Math.ceil(rows / BLOCK_ROWS))
+): Promise<number[]> {
   const odd: number[] = []
   const pieces = parts.map((part) =>
     part.kind === 'code'
@@ -264,13 +257,12 @@ async function writeRows(
     if (addText !== null) addText(textOf(json.at(-1) ?? 'null'))
     if (block.length === BLOCK_ROWS || row === rows - 1) {
       writeBlock(out, block)
-      blockEnds[Math.floor(row / BLOCK_ROWS)] = out.size()
       block = []
     }
   }
   if (source !== null && ((await source.fetchChunk())?.rowCount ?? 0) > 0)
     throw new RangeError('more rows than the manifest says')
-  return { blockEnds, odd }
+  return odd
 }
 
 /** A number as the engine gives it; of one that is not finite the row is the engine's. */
@@ -294,7 +286,7 @@ function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {
     at += body.length
   }
   if (at >= 1 << 24) throw new RangeError('rows of more than 16 MiB')
-  out.write(Buffer.from(places + block.join(''), 'latin1'))
+  out.addBlock(Buffer.from(places + block.join(''), 'latin1'))
 }
 
 function writeFilters(

@@ -28,12 +28,15 @@ export const ROW_DATASETS: readonly DatasetName[] = [
 
 const DERIVED = '.derived'
 const INDEX = 'index.json'
+const NO_INDEX = 'has no row files'
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 const entrySchema = z.strictObject({
   path: z.string().regex(/^[a-z_]+(-\d{6})?\.rows$/),
   bytes: z.number().int().positive(),
   sha256,
+  /** SHA-256 of the checksums at its end, by which a server checks what it reads. */
+  sums_sha256: sha256,
   rows: z.number().int().nonnegative(),
   /** The Parquet file it was made of. */
   source: z.string(),
@@ -64,10 +67,19 @@ export interface RowProblem {
   readonly reason: string
 }
 
+export interface ListedRowFile {
+  readonly source: RowSource
+  readonly entry: RowEntry
+}
+
 export interface RowFiles {
   readonly folder: string
-  readonly good: readonly { readonly source: RowSource; readonly entry: RowEntry }[]
+  /** Those that the index has, made of the Parquet that is there; some of them may be damaged. */
+  readonly listed: readonly ListedRowFile[]
+  readonly good: readonly ListedRowFile[]
   readonly problems: readonly RowProblem[]
+  /** Those of the problems that are no absence: a file is there, or the index says that it is, but it is no good. */
+  readonly damaged: readonly RowProblem[]
 }
 
 export const derivedFolder = (releasesDir: string): string => join(releasesDir, DERIVED)
@@ -109,7 +121,7 @@ export function indexText(id: string, files: readonly RowEntry[]): string {
 /** @returns the entries of an index file, or why it is refused */
 export async function readIndex(releasesDir: string, id: string): Promise<RowEntry[] | string> {
   const text = await readFile(join(rowFolder(releasesDir, id), INDEX), 'utf8').catch(() => null)
-  if (text === null) return 'has no row files'
+  if (text === null) return NO_INDEX
   try {
     const { digest, ...body } = indexSchema.parse(JSON.parse(text))
     if (digest !== digestJson(body)) return 'the index of its row files does not have its digest'
@@ -131,35 +143,50 @@ export async function checkRowFiles(
   const folder = rowFolder(releasesDir, manifest.release_id)
   const sources = rowSources(manifest)
   const entries = await readIndex(releasesDir, manifest.release_id)
-  const good: { source: RowSource; entry: RowEntry }[] = []
+  const listed: ListedRowFile[] = []
+  const good: ListedRowFile[] = []
   const problems: RowProblem[] = []
-  if (typeof entries === 'string')
-    return { folder, good, problems: sources.length === 0 ? [] : [{ dataset: 'all', reason: entries }] }
-  for (const source of sources) {
-    const entry = entries.find(({ path }) => path === source.path)
-    const reason = await problemOf(folder, source, entry, whole)
-    if (entry !== undefined && reason === null) good.push({ source, entry })
-    else problems.push({ dataset: source.path.replace(/\.rows$/, ''), reason: reason ?? 'has no row file' })
+  const damaged: RowProblem[] = []
+  const found = { folder, listed, good, problems, damaged }
+  const refuse = (dataset: string, reason: string, isDamaged: boolean): void => {
+    problems.push({ dataset, reason })
+    if (isDamaged) damaged.push({ dataset, reason })
   }
-  return { folder, good, problems }
+  if (typeof entries === 'string') {
+    if (sources.length > 0) refuse('all', entries, entries !== NO_INDEX)
+    return found
+  }
+  for (const source of sources) {
+    const { file } = source
+    const dataset = datasetPart(source)
+    const entry = entries.find(({ path }) => path === source.path)
+    if (entry === undefined) refuse(dataset, 'has no row file', false)
+    else if (entry.source !== file.path || entry.source_sha256 !== file.sha256 || entry.rows !== file.rows)
+      refuse(dataset, damageText(source, 'was made of another Parquet file'), true)
+    else {
+      listed.push({ source, entry })
+      const reason = await damageOf(folder, entry, whole)
+      if (reason === null) good.push({ source, entry })
+      else refuse(dataset, damageText(source, reason), true)
+    }
+  }
+  return found
 }
 
-async function problemOf(
-  folder: string,
-  { file }: RowSource,
-  entry: RowEntry | undefined,
-  whole: boolean,
-): Promise<string | null> {
-  if (entry === undefined) return 'has no row file'
-  if (entry.source !== file.path || entry.source_sha256 !== file.sha256 || entry.rows !== file.rows)
-    return 'its row file was made of another Parquet file'
+/** @returns the dataset and month of a row file, as problems name them */
+export const datasetPart = ({ path }: RowSource): string => path.replace(/\.rows$/, '')
+/** @returns what is said of a row file that is no good; @param reason goes on after its name */
+export const damageText = ({ path }: RowSource, reason: string): string => `its row file ${path} ${reason}`
+
+async function damageOf(folder: string, entry: RowEntry, whole: boolean): Promise<string | null> {
   const path = join(folder, entry.path)
   const stat = await lstat(path).catch(() => null)
-  if (stat === null || !stat.isFile()) return 'its row file is missing'
-  if (stat.size !== entry.bytes) return `its row file has ${stat.size} bytes, not ${entry.bytes}`
-  if (whole && (await digestFile(path)).sha256 !== entry.sha256)
-    return 'its row file does not have the SHA-256 of the index'
-  return null
+  if (stat === null || !stat.isFile()) return 'is missing'
+  if (stat.size !== entry.bytes) return `has ${stat.size} bytes, not ${entry.bytes}`
+  if (!whole) return null
+  const digest = await digestFile(path).catch((error: NodeJS.ErrnoException) => error)
+  if (digest instanceof Error) return `cannot be read (${digest.code})`
+  return digest.sha256 === entry.sha256 ? null : 'does not have the SHA-256 of the index'
 }
 
 /** @returns name of the index file */

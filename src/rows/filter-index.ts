@@ -12,7 +12,7 @@ import { codesIn, isNumber, placesIn } from '../query/filters.ts'
 import { type CodedColumn, mergeColumns } from './columns.ts'
 import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'
-import { type Place, readPlace } from './sections.ts'
+import type { Place, SectionFile } from './sections.ts'
 
 /** A declaration as filters see it: characteristic, provider kind, four flags. */
 export type DeclarationProfile = readonly (string | boolean | null)[]
@@ -178,7 +178,7 @@ function valueTest(
 export function rowsMeeting(
   dataset: Dataset,
   rows: number,
-  file: number,
+  file: SectionFile,
   index: FilterIndexHead & { readonly ends32: Uint32Array },
   params: readonly (readonly [string, string])[],
 ): RowSet {
@@ -195,7 +195,7 @@ export function rowsMeeting(
     const first = entry
     while (entry + 1 < entries.length && meets(entries[entry + 1] ?? [])) entry += 1
     const start = first === 0 ? 0 : (ends32[first - 1] ?? 0)
-    const bytes = readPlace(file, [index.bytes[0] + start, (ends32[entry] ?? 0) - start])
+    const bytes = file.read([index.bytes[0] + start, (ends32[entry] ?? 0) - start])
     for (let at = first; at <= entry; at += 1)
       visitList(bytes, (at === 0 ? 0 : (ends32[at - 1] ?? 0)) - start, (ends32[at] ?? 0) - start, found.add)
     entry += 1

@@ -12,9 +12,9 @@ import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
 import { cleanStaging, createStaging } from '../release/writer.ts'
 import { createJobWorker } from '../workers/entry.ts'
-import type { BuiltFile } from './build.ts'
 import {
   checkRowFiles,
+  datasetPart,
   derivedFolder,
   indexPath,
   indexText,
@@ -26,6 +26,7 @@ import {
   rowFolder,
   rowSources,
 } from './derived.ts'
+import type { SectionDigests } from './sections.ts'
 
 /** One file to make: what a worker is sent. */
 export interface RowJob {
@@ -35,7 +36,7 @@ export interface RowJob {
   readonly out: string
 }
 /** What it answers. */
-export type RowReply = BuiltFile | { readonly error: string }
+export type RowReply = SectionDigests | { readonly error: string }
 
 export interface MadeRows {
   readonly files: number
@@ -97,13 +98,16 @@ export async function prepareRows(
         try {
           const other = await linkKnown(known.get(`${path} ${file.sha256}`) ?? [], out)
           const job = { dataset, file: join(folder, file.path), rows: file.rows, out }
-          const { bytes, sha256 } = other ?? (await worker.run(job))
+          const { bytes, sha256, sums_sha256 } = other ?? (await worker.run(job))
           if (other !== null) release.linked += 1
           const made = { source: file.path, source_sha256: file.sha256, rows: file.rows }
-          release.entries.push({ path, bytes, sha256, ...made })
+          release.entries.push({ path, bytes, sha256, sums_sha256, ...made })
         } catch (error) {
           await rm(out, { force: true })
-          release.problems.push({ dataset: path.replace(/\.rows$/, ''), reason: (error as Error).message })
+          release.problems.push({
+            dataset: datasetPart(source),
+            reason: (error as Error).message,
+          })
         }
       }
       worker.end()
@@ -168,7 +172,7 @@ export async function makeRows(
     const { release_id } = manifest
     for (const folder of await otherFormats(releasesDir, release_id))
       await rm(folder, { recursive: true, force: true })
-    if (!again && (await checkRowFiles(releasesDir, manifest)).problems.length === 0) continue
+    if (!again && (await checkRowFiles(releasesDir, manifest, true)).problems.length === 0) continue
     onStep(release_id)
     const release = { manifest, folder: join(releasesDir, release_id) }
     for (const prepared of (await prepareRows(releasesDir, [release], true)).values()) {
@@ -221,7 +225,7 @@ async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile
 }
 
 /** Links the first of some files that is whole; a rotten copy must not spread. */
-async function linkKnown(candidates: readonly KnownFile[], out: string): Promise<BuiltFile | null> {
+async function linkKnown(candidates: readonly KnownFile[], out: string): Promise<SectionDigests | null> {
   for (const { file, entry } of candidates)
     try {
       if ((await digestFile(file)).sha256 !== entry.sha256) continue
@@ -234,7 +238,7 @@ async function linkKnown(candidates: readonly KnownFile[], out: string): Promise
 }
 
 interface Worker {
-  run(job: RowJob): Promise<BuiltFile>
+  run(job: RowJob): Promise<SectionDigests>
   end(): void
 }
 

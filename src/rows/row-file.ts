@@ -8,12 +8,11 @@
  * Blocks are read where they stand, and what the system keeps of the file in memory is shared by all processes; this one holds
  * the fragments, the phrases and the first key of each block.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Dataset } from '../model/datasets.ts'
 import type { FilterIndexHead } from './filter-index.ts'
 import { isInteger, type KeyValue, type KeyWidths, keyText, widthOf } from './keys.ts'
 import { type ByteString, fromByteString, TEXT_END } from './phrases.ts'
-import { type Place, readHead, readNumbers, readPlace } from './sections.ts'
+import { openSections, type Place, readNumbers, type SectionDigests, type SectionFile } from './sections.ts'
 import { readCoordinates, readSortIndex, type SortIndex, type SortIndexHead } from './sort-index.ts'
 import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.ts'
 
@@ -35,7 +34,6 @@ export interface RowFileHead {
   readonly widths: KeyWidths
   /** Rows whose record only the engine answers. */
   readonly odd: readonly number[]
-  readonly blockEnds: Place
   /** Key of each block's first row, all of one width. */
   readonly firstKeys: Place
   readonly phrases: StringsPlace
@@ -53,7 +51,7 @@ export interface RowFileHead {
 
 export interface RowFile {
   readonly head: RowFileHead
-  readonly file: number
+  readonly file: SectionFile
   readonly filters: readonly (FilterIndexHead & { readonly ends32: Uint32Array })[]
   readonly text: TextIndex | null
   /** Bytes of the file, and of memory while it is open. */
@@ -79,25 +77,26 @@ export interface RowFile {
 /** What is read at once at most, and how far apart the blocks may stand. */
 const READ_BYTES = 64 << 10
 const NEAR_BLOCKS = 5
-let buffer = Buffer.allocUnsafeSlow(READ_BYTES)
-
-/** @throws for what is no row file of this version */
-export function openRowFile(dataset: Dataset, path: string): RowFile {
-  const file = openSync(path, 'r')
+/**
+ * Every function of the file that is given back throws RowFileDamaged where the bytes that it reads are not those that were written.
+ * @param expected what the index file says of it
+ * @throws RowFileDamaged for what is not that file
+ */
+export function openRowFile(dataset: Dataset, path: string, expected: SectionDigests): RowFile {
+  const file = openSections(path, expected)
   try {
     return readRowFile(dataset, file)
   } catch (error) {
-    closeSync(file)
+    file.close()
     throw error
   }
 }
 
-function readRowFile(dataset: Dataset, file: number): RowFile {
-  const disk = fstatSync(file).size
-  const head = readHead(file, disk) as RowFileHead
+function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
+  const head = file.head as RowFileHead
   const { rows, widths, headParts, keyParts, listParts } = head
-  const blockEnds = readNumbers(file, head.blockEnds)
-  const firstKeys = readPlace(file, head.firstKeys).toString('latin1')
+  const { blockEnds } = file
+  const firstKeys = file.read(head.firstKeys).toString('latin1')
   const phrases = readStrings(file, head.phrases)
   const parts = head.parts.map((part) =>
     'prefix' in part
@@ -108,21 +107,15 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
   const width = widthOf(widths)
   const text = head.text === null ? null : openTextIndex(file, head.text, rows)
   const filters = head.filters.map((filter) => ({ ...filter, ends32: readNumbers(file, filter.ends) }))
-
   const startOf = (block: number): number => (block === 0 ? 0 : (blockEnds[block - 1] ?? 0))
-  const read = (from: number, to: number): Buffer => {
-    const length = to - from
-    if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length)
-    if (readSync(file, buffer, 0, length, from) !== length) throw new RangeError('a row file that is cut off')
-    return buffer
-  }
   /** The block read last: looking for a key and reading its row are steps in one block. */
   let lastBlock = -1
   let lastBytes: ByteString = ''
   const readBlock = (block: number): ByteString => {
     if (block !== lastBlock) {
-      const [from, to] = [startOf(block), blockEnds[block] ?? 0]
-      lastBytes = read(from, to).toString('latin1', 0, to - from)
+      const bytes = file.view(block, block)
+      file.checkBlock(block, bytes, 0)
+      lastBytes = bytes.toString('latin1', 0, (blockEnds[block] ?? 0) - startOf(block))
       lastBlock = block
     }
     return lastBytes
@@ -195,13 +188,13 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
 
   let degrees: Float64Array | null = null
   const held =
-    4 * blockEnds.length +
+    file.memory +
     firstKeys.length +
     (text?.bytes ?? 0) +
     head.phrases.bytes[1] +
     head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0)
-  /** The bytes of one row of a block in the buffer. */
-  const ownBytes = (at: number, length: number, row: number): ByteString => {
+  /** The bytes of one row of a block in a buffer. */
+  const bytesOfRow = (buffer: Buffer, at: number, length: number, row: number): ByteString => {
     const place = at + 3 * (row % BLOCK_ROWS)
     const isLast = row % BLOCK_ROWS === BLOCK_ROWS - 1 || row === rows - 1
     const end = isLast ? length : buffer.readUIntLE(place + 3, 3)
@@ -214,6 +207,7 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     use: (json: ByteString, row: number) => void,
   ): void => {
     let [block, bytes] = [-1, '']
+    let buffer: Buffer = Buffer.alloc(0)
     let [from, to] = [0, 0]
     /** Where the block stands in the buffer, and its bytes. */
     let [at, length] = [0, 0]
@@ -235,15 +229,16 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
           }
           from = start
           to = blockEnds[last] ?? 0
-          read(from, to)
+          buffer = file.view(block, last)
         }
         at = start - from
+        file.checkBlock(block, buffer, at)
         length = end - start
         isAlone = headParts === 0 && Math.floor((wanted[index + 1] ?? -1) / BLOCK_ROWS) !== block
         if (!isAlone) bytes = buffer.toString('latin1', at, at + length)
       }
       const shown = isAlone
-        ? decode(ownBytes(at, length, row), 0, 0, listParts)
+        ? decode(bytesOfRow(buffer, at, length, row), 0, 0, listParts)
         : decodeRow(bytes, row % BLOCK_ROWS, listParts)
       // A row that is cut would be copied first.
       use(begin === '{' ? shown : begin + shown.substring(1), row)
@@ -255,7 +250,7 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
     file,
     filters,
     text,
-    disk,
+    disk: file.disk,
     get memory() {
       return held + (degrees?.byteLength ?? 0)
     },
@@ -309,7 +304,7 @@ function readRowFile(dataset: Dataset, file: number): RowFile {
       })
       return json === '' ? '[]' : `${json}]`
     },
-    close: () => closeSync(file),
+    close: () => file.close(),
   }
 }
 const QUOTE = 34
@@ -328,8 +323,8 @@ function readText(json: ByteString, at: number): string {
   return isEscaped ? (JSON.parse(`"${text}"`) as string) : text
 }
 
-function readStrings(file: number, { ends, bytes }: StringsPlace): ByteString[] {
-  const all = readPlace(file, bytes).toString('latin1')
+function readStrings(file: SectionFile, { ends, bytes }: StringsPlace): ByteString[] {
+  const all = file.read(bytes).toString('latin1')
   let start = 0
   return Array.from(readNumbers(file, ends), (end) => {
     const text = all.substring(start, end)

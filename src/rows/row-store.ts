@@ -4,12 +4,17 @@
  *
  * Row files are made when a release is imported or promoted, never here: they are opened read-only, by any number of processes.
  * Those of the newest period are opened with the release, so that the first request finds them; older ones when they are asked for.
+ *
+ * Every byte is checked whenever it is read. What is found damaged is closed and named, and the engine answers in its place. Besides,
+ * files are looked at every two seconds: one that is new here or has changed is read and checked in full, so that damage is named
+ * although nobody has met it, and a file that was made again is opened.
  */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { PeriodChoice } from '../query/list.ts'
+import { fileState } from '../release/file-state.ts'
 import type { Manifest } from '../release/manifest.ts'
 import {
   componentId,
@@ -18,10 +23,20 @@ import {
   type ReleaseView,
   storedPeriods,
 } from '../release/view.ts'
-import { checkRowFiles, type RowProblem, type RowSource } from './derived.ts'
+import {
+  checkRowFiles,
+  damageText,
+  datasetPart,
+  indexPath,
+  type ListedRowFile,
+  type RowProblem,
+  type RowSource,
+  rowFolder,
+} from './derived.ts'
 import { openRowFile, type RowFile } from './row-file.ts'
 import { bytesOf, type RowSet } from './row-sets.ts'
 import { joinPeriods, openTable, type PeriodTable, type RowTable } from './row-table.ts'
+import { checkSections, RowFileDamaged } from './sections.ts'
 import { bytesOfSort, type SortIndex } from './sort-index.ts'
 
 export type { ByteString } from './phrases.ts'
@@ -40,6 +55,8 @@ export interface RowStore {
   find(view: ReleaseView, dataset: DatasetName, period: PeriodChoice): RowTable | null
   /** Datasets and periods of an open release that have no good row file, and why. Empty: all there. */
   problems(view: ReleaseView): readonly RowProblem[]
+  /** Looks at the files now, as it does every two seconds: one that is new or has changed is read in full. */
+  look(): Promise<void>
   /** Bytes of memory and disk of what is open. */
   stats(): { readonly memory: number; readonly disk: number }
   close(): Promise<void>
@@ -48,22 +65,50 @@ export interface RowStore {
 /** The rows that are open now are asked for with every page: they stay, whatever else may be cached. */
 const SET_BYTES_MIN = 16 << 20
 
+/** How often files are looked at. */
+const LOOK_MS = 2000
+
 /** Orders that lists were last asked for in: five of the largest month. */
 const SORT_BYTES = 48 << 20
 
+/** A row file that is open. */
+interface OpenTable {
+  readonly source: RowSource
+  readonly file: RowFile
+  /** For walks over several periods. */
+  readonly table: PeriodTable
+  /** For callers: nothing that it does throws RowFileDamaged. */
+  readonly guarded: RowTable
+}
+
 /** Row files of one component release. */
 interface Component {
+  readonly manifest: Manifest
   readonly folder: string
-  readonly sources: readonly RowSource[]
-  readonly tables: Map<string, { readonly file: RowFile; readonly table: PeriodTable }>
+  /** State of the index file when it was read. */
+  readonly indexState: string
+  readonly listed: readonly ListedRowFile[]
+  readonly tables: Map<string, OpenTable>
   readonly joined: Map<DatasetName, RowTable>
-  readonly problems: RowProblem[]
+  /** By dataset and month. */
+  readonly problems: Map<string, RowProblem>
+  /** States of the files in which all of their bytes were checked. */
+  readonly checked: Map<string, string>
 }
 
 const nameOf = (dataset: DatasetName, period: number | null): string => `${dataset}/${period ?? ''}`
 
-/** @param options setBytes: of sets of rows that meet a filter, all together; 16 MiB at least */
-export function createRowStore(options: { releasesDir: string; setBytes: number }): RowStore {
+export interface RowStoreOptions {
+  readonly releasesDir: string
+  /** Bytes of sets of rows that meet a filter, all together; 16 MiB at least. */
+  readonly setBytes: number
+  /** Is called once for each row file that is found missing or damaged, until it is good again. */
+  readonly onProblem?: (releaseId: string, problem: RowProblem) => void
+  /** Is called for each of them that is good again. */
+  readonly onMended?: (releaseId: string, dataset: string) => void
+}
+
+export function createRowStore(options: RowStoreOptions): RowStore {
   const { releasesDir } = options
   const components = new Map<string, Component>()
   /** Component releases of each open analytics release. */
@@ -72,56 +117,173 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
     maxSize: Math.max(SET_BYTES_MIN, options.setBytes),
     sizeCalculation: (set, name) => bytesOf(set) + 2 * name.length + 300,
   })
-
   const sorts = new LRUCache<string, SortIndex>({ maxSize: SORT_BYTES, sizeCalculation: bytesOfSort })
+  const closeTable = (component: Component, name: string): void => {
+    const open = component.tables.get(name)
+    if (open === undefined) return
+    component.tables.delete(name)
+    component.joined.delete(open.source.dataset)
+    open.file.close()
+  }
+  /** From now on the engine answers for a file. */
+  const refuse = (component: Component, source: RowSource, reason: string): void => {
+    const dataset = datasetPart(source)
+    const isKnown = component.problems.has(dataset)
+    const problem = { dataset, reason: damageText(source, reason) }
+    component.problems.set(dataset, problem)
+    closeTable(component, nameOf(source.dataset, source.period))
+    if (!isKnown) options.onProblem?.(component.manifest.release_id, problem)
+  }
+  /** Runs what reads row files; @returns `otherwise` where one of them is damaged, which is then refused */
+  const attempt = <Value>(component: Component, read: () => Value, otherwise: Value): Value => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof RowFileDamaged)) throw error
+      const damaged = [...component.tables.values()].find(({ file }) => file.file.path === error.path)
+      if (damaged !== undefined) {
+        refuse(component, damaged.source, error.reason)
+        // All of it is read again: where only this one reading failed, the file is good.
+        component.checked.delete(damaged.source.path)
+      }
+      return otherwise
+    }
+  }
+  const guard = (component: Component, table: RowTable): RowTable => ({
+    rows: table.rows,
+    find: (key) => attempt(component, () => table.find(key), undefined),
+    record: (position) => attempt(component, () => table.record(position), null),
+    recordsOf: (first) => attempt(component, () => table.recordsOf(first), null),
+    page: (query) => attempt(component, () => table.page(query), null),
+  })
 
   /** The table of one period; a file that cannot be read is a problem from now on. */
-  const tableOf = (id: string, component: Component, dataset: DatasetName, period: number | null) => {
+  const tableOf = (component: Component, dataset: DatasetName, period: number | null): OpenTable | null => {
     const name = nameOf(dataset, period)
     const open = component.tables.get(name)
-    if (open !== undefined) return open.table
-    const source = component.sources.find((other) => other.dataset === dataset && other.period === period)
-    if (source === undefined || component.problems.some((problem) => problem.dataset === source.path))
-      return null
+    if (open !== undefined) return open
+    const listed = component.listed.find(
+      ({ source }) => source.dataset === dataset && source.period === period,
+    )
+    if (listed === undefined || component.problems.has(datasetPart(listed.source))) return null
+    const { source, entry } = listed
     try {
-      const file = openRowFile(datasetOf(dataset), join(component.folder, source.path))
-      const table = openTable(datasetOf(dataset), file, `${id}/${name}`, sets, sorts)
-      component.tables.set(name, { file, table })
-      return table
+      const file = openRowFile(datasetOf(dataset), join(component.folder, source.path), entry)
+      const table = openTable(
+        datasetOf(dataset),
+        file,
+        `${component.manifest.release_id}/${name}`,
+        sets,
+        sorts,
+      )
+      const opened = { source, file, table, guarded: guard(component, table) }
+      component.tables.set(name, opened)
+      return opened
     } catch (error) {
-      component.problems.push({ dataset: source.path, reason: `cannot be read: ${(error as Error).message}` })
+      refuse(
+        component,
+        source,
+        error instanceof RowFileDamaged ? error.reason : `cannot be read: ${(error as Error).message}`,
+      )
       return null
     }
   }
-  const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
-    const id = manifest.release_id
-    const known = components.get(id)
-    // One that lacked row files may have got them since.
-    if (known?.problems.length === 0) return
-    const { folder, good, problems } = await checkRowFiles(releasesDir, manifest)
-    const component: Component = {
+  /** @param before what is known of it, where it was read before: its problems are in the log */
+  const readComponent = async (manifest: Manifest, before: Component | undefined): Promise<Component> => {
+    const folder = rowFolder(releasesDir, manifest.release_id)
+    // The state from before the reading: a change in between is another change.
+    const indexState = await fileState(indexPath(folder))
+    const { listed, problems } = await checkRowFiles(releasesDir, manifest)
+    const isNew = ({ dataset }: RowProblem): boolean => before?.problems.has(dataset) !== true
+    for (const problem of problems) if (isNew(problem)) options.onProblem?.(manifest.release_id, problem)
+    for (const dataset of before?.problems.keys() ?? [])
+      if (!problems.some((problem) => problem.dataset === dataset))
+        options.onMended?.(manifest.release_id, dataset)
+    return {
+      manifest,
       folder,
-      sources: good.map(({ source }) => source),
-      tables: known?.tables ?? new Map(),
+      indexState,
+      listed,
+      tables: new Map(),
       joined: new Map(),
-      problems: [...problems],
+      problems: new Map(problems.map((problem) => [problem.dataset, problem])),
+      checked: new Map(),
     }
-    for (const { dataset, period } of component.sources) {
+  }
+  const put = (component: Component): void => {
+    const id = component.manifest.release_id
+    const before = components.get(id)
+    for (const name of [...(before?.tables.keys() ?? [])]) if (before !== undefined) closeTable(before, name)
+    components.set(id, component)
+  }
+  const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
+    const known = components.get(manifest.release_id)
+    // One that lacked row files may have got them since.
+    if (known?.problems.size === 0) return
+    const component = await readComponent(manifest, known)
+    put(component)
+    for (const { source } of component.listed) {
+      const { dataset, period } = source
       if (datasetOf(dataset).periodic && period !== latestPeriod(view, dataset)) continue
-      tableOf(id, component, dataset, period)
+      if (components.get(manifest.release_id) === component) tableOf(component, dataset, period)
       // A large file takes some milliseconds: requests are answered in between.
       await nextTurn()
     }
-    components.set(id, component)
   }
+  /** Looks at the files of a component, and reads those that are not as they were when they were last read in full. */
+  const lookAt = async (known: Component): Promise<void> => {
+    const id = known.manifest.release_id
+    let component = known
+    if ((await fileState(indexPath(known.folder))) !== known.indexState) {
+      component = await readComponent(known.manifest, known)
+      if (components.get(id) !== known) return
+      const open = [...known.tables.values()].map(({ source }) => source)
+      put(component)
+      for (const { dataset, period } of open) tableOf(component, dataset, period)
+    }
+    for (const { source, entry } of component.listed) {
+      const path = join(component.folder, source.path)
+      const state = await fileState(path)
+      if (component.checked.get(source.path) === state) continue
+      const isFirst = !component.checked.has(source.path)
+      const damage = await checkSections(path, entry).catch((error: RowFileDamaged) => error)
+      if (components.get(id) !== component) return
+      component.checked.set(source.path, state)
+      if (damage instanceof Error) refuse(component, source, damage.reason)
+      else {
+        if (component.problems.delete(datasetPart(source))) options.onMended?.(id, datasetPart(source))
+        // Another file may have come into its place: the one that is there is opened when it is asked for.
+        if (!isFirst) closeTable(component, nameOf(source.dataset, source.period))
+      }
+    }
+  }
+  let looking: Promise<void> | null = null
+  const lookAtAll = async (): Promise<void> => {
+    for (const component of [...components.values()])
+      if (components.get(component.manifest.release_id) === component) await lookAt(component)
+  }
+  /** One look after another: what changes during a look may have been passed by it. */
+  const look = (): Promise<void> => {
+    const before = looking?.catch(() => undefined) ?? Promise.resolve()
+    const mine = before.then(lookAtAll).finally(() => {
+      if (looking === mine) looking = null
+    })
+    looking = mine
+    return mine
+  }
+  const timer = setInterval(() => {
+    // What goes wrong here goes wrong again the next time, and requests meet it; nothing may end the process.
+    if (looking === null) look().catch(() => undefined)
+  }, LOOK_MS)
+  timer.unref()
   const closeUnused = (): void => {
     const used = new Set([...views.values()].flat())
-    for (const [id, { tables }] of components)
+    for (const [id, component] of components)
       if (!used.has(id)) {
         components.delete(id)
         for (const cache of [sets, sorts])
           for (const key of cache.keys()) if (key.startsWith(id)) cache.delete(key)
-        for (const { file } of tables.values()) file.close()
+        for (const name of [...component.tables.keys()]) closeTable(component, name)
       }
   }
   const manifestsOf = componentManifests
@@ -141,21 +303,24 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
       const id = componentId(view, datasetOf(dataset).area) ?? ''
       const component = components.get(id)
       if (component === undefined || (period === null && datasetOf(dataset).periodic)) return null
-      if (period !== 'all') return tableOf(id, component, dataset, period)
+      if (period !== 'all') return tableOf(component, dataset, period)?.guarded ?? null
       const known = component.joined.get(dataset)
       if (known !== undefined) return known
       const tables: { period: number; table: PeriodTable }[] = []
       for (const each of storedPeriods(view, dataset)) {
-        const table = tableOf(id, component, dataset, each)
-        if (table === null) return null
-        tables.push({ period: each, table })
+        const open = tableOf(component, dataset, each)
+        if (open === null) return null
+        tables.push({ period: each, table: open.table })
       }
-      const joined = joinPeriods(datasetOf(dataset), tables)
+      const joined = guard(component, joinPeriods(datasetOf(dataset), tables))
       component.joined.set(dataset, joined)
       return joined
     },
     problems: (view) =>
-      manifestsOf(view).flatMap(({ release_id }) => components.get(release_id)?.problems ?? []),
+      manifestsOf(view).flatMap(({ release_id }) => [
+        ...(components.get(release_id)?.problems.values() ?? []),
+      ]),
+    look,
     stats() {
       let [memory, disk] = [sets.calculatedSize + sorts.calculatedSize, 0]
       for (const { tables } of components.values())
@@ -166,8 +331,10 @@ export function createRowStore(options: { releasesDir: string; setBytes: number 
       return { memory, disk }
     },
     async close() {
+      clearInterval(timer)
       views.clear()
       closeUnused()
+      await looking?.catch(() => undefined)
       sets.clear()
       sorts.clear()
     },

@@ -55,9 +55,9 @@ export interface RowPage {
 
 export interface RowTable {
   readonly rows: number
-  /** Key columns → position, or null. */
-  find(key: readonly KeyValue[]): number | null
-  /** JSON of one record with every field; null where only the engine writes it exactly. */
+  /** Key columns → position, or null; undefined where the engine must answer. */
+  find(key: readonly KeyValue[]): number | null | undefined
+  /** JSON of one record with every field; null where the engine must answer. */
   record(position: number): ByteString | null
   /** Records whose key begins with a value, parsed; null where the engine must answer. */
   recordsOf(first: KeyValue): readonly Row[] | null
@@ -71,6 +71,8 @@ type Params = readonly (readonly [name: string, text: string])[]
 
 /** A table that can be walked with others. */
 export interface PeriodTable extends RowTable {
+  /** As in RowTable; it throws RowFileDamaged where the engine must answer, as everything here does. */
+  find(key: readonly KeyValue[]): number | null
   /** Rows that meet filters; null where they cannot be found. */
   select(filters: PageQuery['filters']): RowSet | null
   /** First position behind a key, whether a row has it or not. */

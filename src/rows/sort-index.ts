@@ -8,7 +8,7 @@ import type { Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import { type RowFileSource, readChunks } from './columns.ts'
 import { type RowSet, visitRows } from './row-sets.ts'
-import { type Place, readPlace, type SectionWriter } from './sections.ts'
+import type { Place, SectionFile, SectionWriter } from './sections.ts'
 
 export interface SortIndexHead {
   readonly field: FieldName
@@ -81,8 +81,8 @@ export async function writeSortIndexes(
 const widthOf = (values: number): 1 | 2 | 4 => (values < 256 ? 1 : values < 65_536 ? 2 : 4)
 const arrayOf = (bytes: 1 | 2 | 4) => (bytes === 1 ? Uint8Array : bytes === 2 ? Uint16Array : Uint32Array)
 
-export function readSortIndex(file: number, { bytes, values, ranks: place }: SortIndexHead): SortIndex {
-  const { buffer, byteOffset, byteLength } = readPlace(file, place)
+export function readSortIndex(file: SectionFile, { bytes, values, ranks: place }: SortIndexHead): SortIndex {
+  const { buffer, byteOffset, byteLength } = file.read(place)
   const ranks = new (arrayOf(bytes))(buffer as ArrayBuffer, byteOffset, byteLength / bytes)
   const starts = new Uint32Array(values + 2)
   for (const rank of ranks) starts[rank + 1] = (starts[rank + 1] ?? 0) + 1
@@ -126,8 +126,8 @@ export async function writeCoordinates(
   return out.put(degrees)
 }
 
-export function readCoordinates(file: number, place: Place): Float64Array {
-  const { buffer, byteOffset, byteLength } = readPlace(file, place)
+export function readCoordinates(file: SectionFile, place: Place): Float64Array {
+  const { buffer, byteOffset, byteLength } = file.read(place)
   return new Float64Array(buffer as ArrayBuffer, byteOffset, byteLength / 8)
 }
 

@@ -9,7 +9,7 @@
 import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
 import { type Check, collectRows, lowerBound, type RowSet } from './row-sets.ts'
-import { type Place, readNumbers, readPlace, type SectionWriter } from './sections.ts'
+import { type Place, readNumbers, type SectionFile, type SectionWriter } from './sections.ts'
 
 /** The index as the file describes it. Words that several rows hold come first, then those of a single row. */
 export interface TextIndexHead {
@@ -185,9 +185,9 @@ function packWindow(sequence: Uint32Array, rowEnds: Uint32Array, first: number, 
   return bytes
 }
 
-/** Opens the index of a row file. @param file descriptor; @param rows of the dataset */
-export function openTextIndex(file: number, head: TextIndexHead, rows: number): TextIndex {
-  const words = readPlace(file, head.words).toString('latin1')
+/** Opens the index of a row file. @param rows of the dataset */
+export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: number): TextIndex {
+  const words = file.read(head.words).toString('latin1')
   const [starts, ends, singles, bucketEnds, windowEnds] = [
     readNumbers(file, head.starts),
     readNumbers(file, head.ends),
@@ -197,8 +197,7 @@ export function openTextIndex(file: number, head: TextIndexHead, rows: number): 
   ]
   const several = ends.length
   const startIn = (list: Uint32Array, at: number): number => (at === 0 ? 0 : (list[at - 1] ?? 0))
-  const read = (place: Place, from: number, to: number): Buffer =>
-    readPlace(file, [place[0] + from, to - from])
+  const read = (place: Place, from: number, to: number): Buffer => file.read([place[0] + from, to - from])
   /** Bytes of the rows of a word, which are about as many as its rows. */
   const weightOf = (word: number): number => (word < several ? (ends[word] ?? 0) - startIn(ends, word) : 1)
   const addRowsOf = (word: number, add: (row: number) => void): void => {

@@ -3,10 +3,8 @@
  * words find what a scan finds; what is missing, damaged or another release's is answered by the engine.
  */
 import {
-  closeSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -40,7 +38,7 @@ import {
   rowRange,
 } from '../../src/rows/row-sets.ts'
 import { createRowStore, type RowTable } from '../../src/rows/row-store.ts'
-import { readHead, writeSections } from '../../src/rows/sections.ts'
+import { openSections, writeSections } from '../../src/rows/sections.ts'
 import { collectWords, openTextIndex, type TextIndexHead } from '../../src/rows/text-index.ts'
 import { join as joinSql, sql, table } from '../../src/sql.ts'
 import { createChance } from '../../tools/demo/random.ts'
@@ -319,9 +317,9 @@ t.test('texts are escaped as JSON.stringify does, whatever they hold', async (t)
     [listValue(texts)],
     [LIST(VARCHAR)],
   )
-  const { bytes } = await buildRowFile(connection, dataset, file, texts.length, out)
-  t.equal(statSync(out).size, bytes)
-  const rows = openRowFile(dataset, out)
+  const digests = await buildRowFile(connection, dataset, file, texts.length, out)
+  t.equal(statSync(out).size, digests.bytes)
+  const rows = openRowFile(dataset, out, digests)
   t.teardown(() => rows.close())
   let engineOnly = 0
   for (const [index, text] of texts.entries()) {
@@ -360,10 +358,9 @@ t.test('words find what a scan finds', async (t) => {
   const writer = writeSections(path)
   const collector = collectWords(texts.length)
   for (const text of texts) collector.add(toByteString(text))
-  const { bytes } = writer.finish(collector.write(writer))
-  const file = openSync(path, 'r')
-  t.teardown(() => closeSync(file))
-  const index = openTextIndex(file, readHead(file, bytes) as TextIndexHead, texts.length)
+  const file = openSections(path, writer.finish(collector.write(writer)))
+  t.teardown(() => file.close())
+  const index = openTextIndex(file, file.head as TextIndexHead, texts.length)
   let hits = 0
   for (let turn = 0; turn < 2000; turn += 1) {
     const from = texts[Math.floor(chance(turn, 50) * texts.length)] ?? ''
@@ -482,13 +479,13 @@ t.test('missing, damaged and foreign files are said, and the engine answers', se
   const damages: [string, RegExp, () => void][] = [
     [
       'shorter',
-      /facilities-202605 its row file has \d+ bytes, not \d+/,
+      /facilities-202605 its row file facilities-202605.rows has \d+ bytes, not \d+/,
       () => truncateSync(file, bytes.length - 1),
     ],
-    ['gone', /facilities-202605 its row file is missing/, () => rmSync(file)],
+    ['gone', /facilities-202605 its row file facilities-202605.rows is missing/, () => rmSync(file)],
     [
       'other bytes at the end',
-      /facilities.* cannot be read: not a row file/,
+      /facilities-202605.rows is not a row file of this version/,
       () => writeFileSync(file, Buffer.concat([bytes.subarray(0, -3), Buffer.from('xyz')])),
     ],
     [
