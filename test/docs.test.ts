@@ -11,6 +11,7 @@ import { NEW_QUERIES } from '../tools/bench/new-queries.ts'
 import { OPERATIONS } from '../tools/bench/operations.ts'
 import { ROUTES } from '../tools/bench/routes.ts'
 import { SETUP } from '../tools/bench/setup.ts'
+import { SOAK } from '../tools/bench/soak.ts'
 import { WIRE } from '../tools/bench/wire.ts'
 import { COMMANDS } from '../tools/cli.ts'
 import { PAGES, pathOf, TABLES, withTables } from '../tools/docs.ts'
@@ -80,6 +81,7 @@ t.test('every scenario of the benchmark is a line of docs/performance.md', async
     WIRE,
     FIRST_REQUESTS,
     OPERATIONS,
+    SOAK,
     EXPLORER,
     SETUP,
   ].flat()

@@ -5,7 +5,7 @@
  *   --only NAME[,NAME]  these scenarios alone; names are in the tables of the scenarios' files
  *   --against DIR       another checkout of this repository, installed, to run beside this one where a scenario does so
  *   --work DIR          where demonstrations stay between runs
- *   --seconds N, --runs N, --minutes N (of soak)
+ *   --seconds N, --runs N, --minutes N and --share S (of soak: how long, and how much of the capacity)
  *
  * Everything is started here, on the loopback, and ended here. Sides run in turn on one machine; the table holds medians,
  * a JSON file in DIR every run. A rival that answers otherwise than the server stops the bench.
@@ -29,6 +29,7 @@ import { OPERATIONS } from './operations.ts'
 import { findPostgres, startRival } from './rival.ts'
 import { ROUTES } from './routes.ts'
 import { SETUP } from './setup.ts'
+import { SOAK } from './soak.ts'
 import { WIRE } from './wire.ts'
 
 const SCENARIOS: readonly Scenario[] = [
@@ -39,6 +40,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...WIRE,
   ...FIRST_REQUESTS,
   ...OPERATIONS,
+  ...SOAK,
   ...EXPLORER,
   ...SETUP,
 ]
@@ -52,6 +54,7 @@ const { values } = parseArgs({
     seconds: { type: 'string' },
     runs: { type: 'string' },
     minutes: { type: 'string', default: '10' },
+    share: { type: 'string', default: '0.7' },
   },
 })
 const wanted = values.only?.split(',').map((name) => name.trim())
@@ -112,6 +115,7 @@ try {
     seconds: Number(values.seconds ?? (values.quick ? 1 : 5)),
     runs: Number(values.runs ?? (values.quick ? 1 : 5)),
     minutes: Number(values.minutes),
+    share: Number(values.share),
     folder,
     fixture,
     direct,

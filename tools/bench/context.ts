@@ -21,6 +21,8 @@ export interface Bench {
   readonly seconds: number
   readonly runs: number
   readonly minutes: number
+  /** Part of its capacity that a long load asks of the server. */
+  readonly share: number
   /** Scratch of this run, removed at its end. */
   readonly folder: string
   readonly fixture: Fixture

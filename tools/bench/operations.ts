@@ -1,4 +1,4 @@
-/** Scenarios of running a server: reports, crawl, heavy neighbours, memory, long load. */
+/** Scenarios of running a server: reports, crawl, heavy neighbours, memory. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Server } from './children.ts'
@@ -8,7 +8,7 @@ import { type Group, type GroupResult, groupOf, type Request } from './load.ts'
 import { QUERIES } from './rival-analytics.ts'
 import { recordRequests } from './routes.ts'
 
-const REPORT: Request = {
+export const REPORT: Request = {
   method: 'POST',
   path: '/v1/analytics/exports/xlsx',
   body: JSON.stringify({
@@ -37,7 +37,7 @@ async function timeReport(server: Server): Promise<{ readonly ms: number; readon
 }
 
 /** Queries as heavy as they are allowed, each another one, so that no answer is cached or shared. */
-const heavyRequests = (count: number): Request[] =>
+export const heavyRequests = (count: number): Request[] =>
   Array.from({ length: count }, (_, index) => ({
     method: 'POST',
     path: '/v1/analytics/query',
@@ -57,13 +57,13 @@ const heavyRequests = (count: number): Request[] =>
     }),
   }))
 
-const sumStatuses = (results: readonly GroupResult[], isWanted: (status: number) => boolean): number =>
+export const sumStatuses = (results: readonly GroupResult[], isWanted: (status: number) => boolean): number =>
   results
     .flatMap(({ statuses }) => Object.entries(statuses))
     .reduce((sum, [status, count]) => sum + (isWanted(Number(status)) ? count : 0), 0)
 
 /** Least squares. @param points (seconds, MB) @returns MB an hour */
-function slopeOf(points: readonly (readonly [number, number])[]): number {
+export function slopeOf(points: readonly (readonly [number, number])[]): number {
   const count = points.length
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / count
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / count
@@ -124,39 +124,6 @@ async function memoryAfterLoad(bench: Bench): Promise<void> {
     },
     { atMost: 0 },
     left,
-  )
-}
-
-async function soak(bench: Bench): Promise<void> {
-  const server = await bench.ours()
-  const seconds = bench.minutes * 60
-  const groups = await mixedGroups(bench, server)
-  const samples: [number, number][] = []
-  const startedAt = performance.now()
-  const timer = setInterval(
-    () => samples.push([(performance.now() - startedAt) / 1000, residentMb(server)]),
-    Math.max(500, Math.min(5000, seconds * 10)),
-  )
-  const results = await bench.load.run({ groups, seconds })
-  clearInterval(timer)
-  const requests = results.reduce((sum, result) => sum + result.requests, 0)
-  const failed =
-    sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
-  // The first half fills the cached answers and DuckDB's buffers.
-  const slope = slopeOf(samples.slice(Math.floor(samples.length / 2)))
-  bench.row(
-    {
-      scenario: `soak, ${bench.minutes} minutes of mixed load`,
-      ours: `${requests} requests, ${failed} failed; ${samples.at(-1)?.[1] ?? 0} MB at the end`,
-      against:
-        bench.minutes < 5
-          ? 'too short for a slope of memory'
-          : `memory ${slope.toFixed(0)} MB an hour over the second half`,
-      ratio: null,
-      goal: 'no failures',
-      met: failed === 0,
-    },
-    { results, samples },
   )
 }
 
@@ -256,12 +223,6 @@ export const OPERATIONS: readonly Scenario[] = [
           { heavy, result },
         )
     },
-  },
-  {
-    name: 'soak',
-    what: 'Mixed load for --minutes: failures, and memory over time.',
-    isExtra: true,
-    run: soak,
   },
   {
     name: 'memory',
