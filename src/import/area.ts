@@ -47,6 +47,8 @@ export interface BuildContext {
   readonly onProgress: (step: string) => void
   /** Processes that may read files at once; what is made is the same with any number. */
   readonly threads: number
+  /** Allows a population that lacks municipalities: theirs, and sums over them, are null. */
+  readonly partialPopulation: boolean
 }
 
 /** What the manifest says of a release, beside its files. */

@@ -53,6 +53,8 @@ export interface ImportOptions {
   readonly onProgress?: (step: string) => void
   /** Allows a release without any population, which has no rates. */
   readonly withoutPopulation?: boolean
+  /** Allows files of population that lack municipalities: theirs, and sums over them, are null. */
+  readonly partialPopulation?: boolean
   /** Makes the row files of the releases as well. */
   readonly makesRows?: boolean
   /** Gives the signature of a release, which stands beside its manifest; without it releases are not signed. */
@@ -139,6 +141,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           needed: new Map(needed.map(([other, { folder }]) => [other, folder])),
           onProgress,
           threads: options.threads ?? availableParallelism(),
+          partialPopulation: options.partialPopulation === true,
         })
         checkArea(area, built, options.maxRejected)
         const undecoded = await countUndecoded(session, staging, built)

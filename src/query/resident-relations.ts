@@ -84,11 +84,17 @@ export const populationOf = (years: PopulationYears): Sql =>
 export const populationByAgeOf = (year: number): Sql =>
   resident(`population by age ${year}`, populationByAgeDefinition(year))
 
+/** Population of a municipality that the imported file lacks. A municipality younger than the year has null instead. */
+export const MISSING_POPULATION = -1
+
+/** A municipality's population in one year: the rows of a release hold null where the imported file lacks the municipality. */
+const populationWhere = (condition: Sql): Sql =>
+  sql`CAST(sum(coalesce(population, ${whole(MISSING_POPULATION)})) FILTER (WHERE ${condition}) AS BIGINT)`
+
 /** @returns the estimates of some years by municipality: one row each, a column a year (see estimateColumn) */
 export function estimatesOf(years: readonly number[]): Sql {
   const columns = years.map(
-    (year) =>
-      sql`CAST(sum(population) FILTER (WHERE reference_year = ${whole(year)}) AS BIGINT) AS ${ident(estimateColumn(year))}`,
+    (year) => sql`${populationWhere(sql`reference_year = ${whole(year)}`)} AS ${ident(estimateColumn(year))}`,
   )
   return sql`(SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' GROUP BY 1)`
 }
@@ -167,7 +173,7 @@ export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
 function populationDefinition(years: PopulationYears): Sql {
   const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
     (type) =>
-      sql`CAST(sum(population) FILTER (WHERE population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}) AS BIGINT) AS ${ident(POPULATION_COLUMNS[type])}`,
+      sql`${populationWhere(sql`population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}`)} AS ${ident(POPULATION_COLUMNS[type])}`,
   )
   return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
 }

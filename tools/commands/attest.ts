@@ -46,6 +46,7 @@ export const command: Command = {
         releasesDir: folder,
         maxRejected: 1,
         withoutPopulation: true,
+        partialPopulation: true,
         onProgress: (step) => progress.step(step),
       })
       progress.stop()

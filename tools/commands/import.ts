@@ -13,7 +13,7 @@ export const command: Command = {
   name: 'import',
   summary: 'Make releases of the files DATASUS and IBGE publish.',
   usage: [
-    'import PATH… [--releases DIR] [--max-rejected SHARE] [--without-population] [--threads N] [--json]',
+    'import PATH… [--releases DIR] [--max-rejected SHARE] [--without-population] [--partial-population] [--threads N] [--json]',
   ],
   options: {
     releases: { type: 'string', value: 'DIR', help: 'Folder of releases. Default SUS_RELEASES_DIR.' },
@@ -25,6 +25,10 @@ export const command: Command = {
     'without-population': {
       type: 'boolean',
       help: 'Allow a release without any population: every rate per inhabitant is null.',
+    },
+    'partial-population': {
+      type: 'boolean',
+      help: 'Allow files of population that lack municipalities: theirs, and sums over them, are null.',
     },
     threads: { type: 'string', value: 'N', help: 'Threads of DuckDB. Default all cores.' },
     json: { type: 'boolean', help: 'Print JSON, without progress.' },
@@ -47,6 +51,7 @@ export const command: Command = {
             numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
           ...(threads === undefined ? {} : { threads }),
           withoutPopulation: args.values['without-population'] === true,
+          partialPopulation: args.values['partial-population'] === true,
           makesRows: true,
           ...(recorder === null ? {} : { sign: recorder.sign }),
           onProgress: (step) => progress.step(step),

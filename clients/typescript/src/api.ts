@@ -2821,8 +2821,8 @@ export interface components {
              * @enum {string}
              */
             population_type: "ESTIMATED_POPULATION" | "CENSUS_POPULATION";
-            /** @description Resident population. Unit: inhabitants. */
-            population: number;
+            /** @description Resident population; null where the imported file lacks the municipality. Unit: inhabitants. */
+            population: number | null;
         };
         /** @description Resident population of municipalities by sex and age group, 1 July: estimates of the Ministry of Health (POPSBR), another source than censuses and the estimates of IBGE. */
         PopulationByAge: {
@@ -2847,8 +2847,8 @@ export interface components {
              * @enum {string}
              */
             age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+";
-            /** @description Resident population. Unit: inhabitants. */
-            population: number;
+            /** @description Resident population; null where the imported file lacks the municipality. Unit: inhabitants. */
+            population: number | null;
         };
         /** @description Resident population of municipalities: censuses and yearly estimates. */
         PopulationDetail: {
@@ -2868,8 +2868,8 @@ export interface components {
              * @enum {string}
              */
             population_type: "ESTIMATED_POPULATION" | "CENSUS_POPULATION";
-            /** @description Resident population. Unit: inhabitants. */
-            population: number;
+            /** @description Resident population; null where the imported file lacks the municipality. Unit: inhabitants. */
+            population: number | null;
             /** @description Years and types there are. */
             available: {
                 /** @description Year that the figures refer to. Unit: year. */

@@ -7,14 +7,15 @@
 import { readFile } from 'node:fs/promises'
 import { STATES } from '../../model/territory/states.ts'
 import { sha256Hex } from '../../release/digest.ts'
-import type { Snapshot } from '../../release/manifest.ts'
-import type { AreaImporter, BuiltArea } from '../area.ts'
+import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError, UnknownContent } from '../import-error.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
-import { type IbgeTable, readIbge, recogniseIbge } from './ibge-files.ts'
+import { checkList, missingOf } from './coverage.ts'
+import { readIbge, recogniseIbge } from './ibge-files.ts'
+import { checkTotals, comparePrecedence, type IbgeSource, pickList } from './ibge-sources.ts'
 import { recogniseMesh } from './mesh-files.ts'
 import { administrativeRegions } from './municipality-lists.ts'
 import { type MeshSource, openMesh, stageOutlines } from './outlines.ts'
@@ -28,20 +29,6 @@ import {
 import { placesSql, stageTerritory, territoryColumns } from './territory.ts'
 import { chooseEdition, isUnreadTable, type TerritoryFiles, territoryRole } from './territory-files.ts'
 
-interface IbgeSource {
-  readonly snapshot: Snapshot
-  readonly table: IbgeTable
-}
-
-/** Which family is used for a year that several have: the publisher's own tables before excerpts and reshaped copies. */
-const PRECEDENCE = [
-  'sidra-table',
-  'sidra-values',
-  'ibge-aggregates',
-  'ibge-estimates',
-  'sidra-wide',
-  'ibge-tcu',
-]
 /** Codes that official tables carry although they are no municipality. */
 const BRASILIA = 5300108
 
@@ -88,7 +75,7 @@ export const DEMOGRAPHY: AreaImporter = {
     checkEditions(ages.map(({ table }) => table))
     return {
       synthetic: mesh?.synthetic === true || sources.some(({ table }) => table.synthetic),
-      build: ({ session, staging }) => buildDemography(session, staging, sources, ages, territory, mesh),
+      build: (context) => buildDemography(context, sources, ages, territory, mesh),
     }
   },
 }
@@ -117,14 +104,15 @@ async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSourc
  * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
  */
 async function buildDemography(
-  session: Session,
-  staging: string,
+  { session, staging, partialPopulation }: BuildContext,
   sources: readonly IbgeSource[],
   ages: readonly AgeSource[],
   territoryFiles: TerritoryFiles | null,
   mesh: MeshSource | null,
 ): Promise<BuiltArea> {
   const list = pickList(sources)
+  const names = new Map(list.table.municipalities.map(({ ibge_code, name }) => [ibge_code, name]))
+  checkList(list.snapshot.file, new Set(names.keys()))
   const setAside = new Map<string, number>()
   const note = (file: string, reason: string, rows = 1): void => {
     const key = `${file}\u0000${reason}`
@@ -200,6 +188,31 @@ async function buildDemography(
     await insert(session, 'population_in', rows)
     checkTotals(source, listed)
   }
+  /** Municipalities without a number in a year that the operator imports although its file lacks them. */
+  const lacking: Record<string, number> = {}
+  for (const [key, { snapshot, table }] of years) {
+    const [type = '', reference = ''] = key.split(' ')
+    const year = Number(reference)
+    const rows = table.population.filter(
+      (cell) => cell.reference_year === year && cell.population_type === type,
+    )
+    const codes = new Set(rows.map(({ municipality_code }) => Number(municipality_code)))
+    const missing = missingOf({ file: snapshot.file, year, codes }, names, partialPopulation)
+    if (missing.length > 0) lacking[`municipalities_without_${type.toLowerCase()}_${year}`] = missing.length
+    await insert(
+      session,
+      'population_in',
+      missing.map((code) => [String(code), year, type, null, snapshot.file, null, null, null]),
+    )
+  }
+  const missingAges: { file: string; year: number; codes: readonly number[] }[] = []
+  for (const { table } of ages) {
+    const { file, year } = table
+    const codes = new Set([...table.municipalities.keys()].map(Number))
+    const missing = missingOf({ file, year, codes, isLate: true }, names, partialPopulation)
+    if (missing.length > 0) lacking[`municipalities_without_population_by_age_${year}`] = missing.length
+    missingAges.push({ file, year, codes: missing })
+  }
   const stagedAges =
     ages.length === 0
       ? null
@@ -207,6 +220,7 @@ async function buildDemography(
           session,
           ages.map(({ table }) => table),
           listed,
+          missingAges,
         )
   for (const { snapshot, table } of ages) {
     read += table.rows
@@ -310,6 +324,7 @@ async function buildDemography(
       municipalities: list.table.municipalities.length,
       population: populationRows,
       ...(estimate === 0 ? {} : { estimate_year: estimate }),
+      ...lacking,
       ...outlines?.counts,
       ...(ages.length === 0
         ? {}
@@ -337,60 +352,16 @@ async function buildDemography(
   }
 }
 
-/** The longest list is the newest: municipalities are created, hardly ever abolished. Ties by file name. */
-function pickList(sources: readonly IbgeSource[]): IbgeSource {
-  const [first] = sources
-    .filter(({ table }) => table.municipalities.length > 0)
-    .sort(
-      (left, right) =>
-        right.table.municipalities.length - left.table.municipalities.length ||
-        (left.snapshot.file < right.snapshot.file ? 1 : -1),
-    )
-  if (first === undefined)
-    throw new ImportError(
-      sources[0]?.snapshot.file ?? 'IBGE',
-      'comes without a municipality list',
-      "Add IBGE's list of municipalities (DTB or the Localidades API) to the import",
-    )
-  return first
-}
-
-function comparePrecedence(left: IbgeSource, right: IbgeSource): number {
-  const rank = ({ table }: IbgeSource): number => PRECEDENCE.indexOf(table.family)
-  return (
-    rank(left) - rank(right) ||
-    right.table.population.length - left.table.population.length ||
-    (left.snapshot.file < right.snapshot.file ? -1 : 1)
-  )
-}
-
-function checkTotals({ snapshot, table }: IbgeSource, listed: ReadonlySet<string>): void {
-  for (const total of table.totals) {
-    const cells = table.population.filter(
-      ({ municipality_code, reference_year }) =>
-        reference_year === total.reference_year &&
-        listed.has(municipality_code) &&
-        (total.level === 'BR' || municipality_code.startsWith(total.code)),
-    )
-    const sum = cells.reduce((before, cell) => before + cell.population, 0)
-    if (cells.length > 0 && sum !== total.population)
-      throw new ImportError(
-        snapshot.file,
-        `publishes a total of ${total.population} for ${total.level} ${total.code} in ${total.reference_year}; its rows add up to ${sum}`,
-        'Fetch the file again',
-      )
-  }
-}
-
 async function insert(
   session: Session,
   table: string,
-  rows: readonly (readonly (string | number)[])[],
+  rows: readonly (readonly (string | number | null)[])[],
 ): Promise<void> {
   const appender = await session.connection.createAppender(table)
   for (const row of rows) {
     for (const value of row) {
-      if (typeof value === 'number') appender.appendInteger(value)
+      if (value === null) appender.appendNull()
+      else if (typeof value === 'number') appender.appendInteger(value)
       else appender.appendVarchar(value)
     }
     appender.endRow()

@@ -220,11 +220,13 @@ export interface StagedAges {
 /**
  * Makes the table population_by_age_in: municipality_code, reference_year, sex, age_group, population, source_file,
  * source_cells. @param listed codes of the municipalities there are
+ * @param missing municipalities that a file lacks: their cells are null
  */
 export async function stagePopulationByAge(
   session: Session,
   tables: readonly AgeTable[],
   listed: ReadonlySet<string>,
+  missing: readonly { readonly file: string; readonly year: number; readonly codes: readonly number[] }[],
 ): Promise<StagedAges> {
   await session.run(
     `CREATE TABLE population_by_age_in (municipality_code VARCHAR, reference_year INTEGER, sex VARCHAR, age_group VARCHAR,
@@ -265,5 +267,12 @@ export async function stagePopulationByAge(
          columns = {municipality_code: 'VARCHAR', sex: 'VARCHAR', age_group: 'VARCHAR', population: 'INTEGER', cells: 'VARCHAR'})`,
     )
   }
+  for (const { file, year, codes } of missing)
+    if (codes.length > 0)
+      await session.run(
+        `INSERT INTO population_by_age_in
+         SELECT CAST(code AS VARCHAR), ${year}, sex, age_group, NULL, ${quoteText(file)}, []
+         FROM (SELECT unnest([${codes.join(', ')}]) AS code), (SELECT DISTINCT sex, age_group FROM population_by_age_in)`,
+      )
   return { unknown, population: total }
 }

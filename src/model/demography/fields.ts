@@ -6,7 +6,10 @@ export const FIELDS = {
   municipality_code: code('IBGE code of the municipality, 7 digits, as text.'),
   reference_year: { type: 'integer', unit: 'year', description: 'Year that the figures refer to.' },
   population_type: code('CENSUS_POPULATION or ESTIMATED_POPULATION.'),
-  population: quantity('inhabitants', 'Resident population.'),
+  population: {
+    ...quantity('inhabitants', 'Resident population; null where the imported file lacks the municipality.'),
+    nullable: true,
+  },
 
   sex: code('F female or M male.'),
   age_group: code('Age in completed years, in groups of five: 00-04 to 75-79, and 80+.'),

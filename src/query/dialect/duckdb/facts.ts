@@ -29,6 +29,7 @@ import {
   factsAsStored,
   factsOf,
   factsOfMonths,
+  MISSING_POPULATION,
   type MonthlyFacts,
   NO_YEARS,
   POPULATION_COLUMNS,
@@ -117,7 +118,9 @@ function measuresCte(plan: DatasetPlan): Sql {
 
 /** A total of rows of which one has no amount is unknown. */
 const unlessUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
-  hasUnknowns(dataset) ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END` : total
+  hasUnknowns(dataset) || dataset === 'population_by_age'
+    ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END`
+    : total
 
 /** Funds of states lie in no municipality: where municipalities are told apart, only their own funds count. */
 export const ofMunicipalitiesAlone = ({
@@ -294,7 +297,8 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
       throw new TypeError('a population is of a census or an estimate')
     const { year, populationType } = condition
     const column = sql`facts.${ident(year === undefined ? POPULATION_COLUMNS[populationType] : estimateColumn(year))}`
-    return isUnique ? column : sql`sum(${column})`
+    // A sum over a municipality that the imported file lacks is unknown.
+    return sql`CASE WHEN ${isUnique ? column : sql`min(${column})`} <> ${whole(MISSING_POPULATION)} THEN ${isUnique ? column : sql`sum(${column})`} END`
   }
   const conditions = (measure.where ?? []).map((condition) =>
     'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),
@@ -305,8 +309,8 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
   // The sum of INTEGER is HUGEINT: it cannot overflow.
   const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
-  if (hasUnknowns(plan.dataset)) return unlessUnknown(plan.dataset, field, total)
-  return measure.minus === undefined ? total : sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
+  if (measure.minus === undefined) return unlessUnknown(plan.dataset, field, total)
+  return sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
 
 /**
