@@ -9,12 +9,12 @@ import t, { type Test } from 'tap'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { openClient } from '../fixtures/client.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { type ServerProcess, startServerProcess } from '../fixtures/server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const CONNECTIONS = 32
-const HAND_OVERS = cases(12, 1)
+const HAND_OVERS = countOf(12, 1)
 const small = await makeSmallRelease()
 const PATHS = [
   '/v1/facilities?limit=50',

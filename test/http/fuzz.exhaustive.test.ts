@@ -15,11 +15,11 @@ import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
 import { METRIC_CODES } from '../../src/model/metrics.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
-const REQUESTS = cases(50_000, 1000)
+const REQUESTS = countOf(50_000, 1000)
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
 const { send } = await listen(client.app)

@@ -11,11 +11,11 @@ import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { freePort } from '../../tools/free-port.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const CONNECTIONS = 32
-const SWITCHES = cases(20, 4)
+const SWITCHES = countOf(20, 4)
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const { releasesDir } = small

@@ -11,9 +11,10 @@ import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { writeDemonstration } from '../../tools/demo/demonstration.ts'
 import { createChance } from '../../tools/demo/random.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
-const KILLS = 30
+const KILLS = countOf(30, 30)
 const command = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const folder = temporaryFolder('kill')
 const snapshots = join(folder, 'data')

@@ -9,12 +9,12 @@ import { openClient, type Reply } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPeople, isPerPeople } from '../fixtures/oracle.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { trinoOfTests } from '../fixtures/trino.ts'
 
 /** Trino takes some tenths of a second for each. */
-const QUERIES = cases(3000, trinoOfTests === null ? 250 : 80)
+const QUERIES = countOf(3000, trinoOfTests === null ? 250 : 80)
 const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)
