@@ -5,11 +5,15 @@
  * area recognises; one that the operator named by itself is an error. Nothing is read in full here but small files; nothing is
  * changed. Reading the files is the areas' work.
  */
-import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { constants, gunzipSync } from 'node:zlib'
+import { STATES } from '../model/territory/states.ts'
 import { digestFile } from '../release/digest.ts'
 import { ImportError } from './import-error.ts'
-import { looksLike } from './readers/looks-like.ts'
+import { readDbfColumns } from './readers/dbf.ts'
+import { isDbase, looksLike } from './readers/looks-like.ts'
+import { kindOfColumns } from './readers/table-kinds.ts'
 import { extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
@@ -78,6 +82,8 @@ export async function discover<Area extends Recogniser>(
   const named: FoundFile[] = []
   const acquisitions: Acquisition[] = []
   let synthetic = false
+  /** Files of the operator by their real path, and whether an area recognised them. */
+  const visited = new Map<string, boolean>()
 
   /** @returns whether an area recognised the file, or something in it */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
@@ -94,6 +100,7 @@ export async function discover<Area extends Recogniser>(
       synthetic = (await readSnapshotNotes(path, acquisitions)) || synthetic
       return true
     }
+    await refuseLongerName(file)
     if (!name.startsWith('.') && !/^readme/i.test(name) && name !== DEMONSTRATION_MEMBER) unknown.push(name)
     return false
   }
@@ -133,12 +140,53 @@ export async function discover<Area extends Recogniser>(
       for (const name of (await readdir(path)).sort()) await visit(join(path, name), false)
       return
     }
+    // A pipe never ends, and a device may not either.
+    if (!entry.isFile())
+      throw new ImportError(
+        path,
+        'is no plain file (a pipe, a device or a socket)',
+        'Give it a file or a folder',
+      )
     const file: FoundFile = { name: basename(path), path, archive: null, shown: path }
     if (isNamed) named.push(file)
-    if (!(await visitFile(file, 0)) && isNamed) throw await notRecognised(file)
+    // A file that is named twice, or lies in a folder that is named, too, is one file.
+    const real = await realpath(path)
+    const recognised = visited.get(real) ?? (await visitFile(file, 0))
+    visited.set(real, recognised)
+    if (!recognised && isNamed) throw await notRecognised(file)
   }
   for (const path of paths) await visit(path, true)
   return { files: byArea, unknown, named, acquisitions, synthetic }
+}
+
+const BEGINS_LIKE = /^(ST|LT|EQ|SR|RD|PA)([A-Z]{2})(\d{4})[^.]*\.(dbc|dbf)(\.gz)?$/i
+
+/**
+ * A file that is no area's by its name may still be a month's: LTSP2307_retificado.dbf. Passing over it would leave out a correction
+ * unseen. @throws ImportError where its name begins like a published one and its columns are those of such a file
+ */
+async function refuseLongerName({ name, path, shown }: FoundFile): Promise<void> {
+  const [, group = '', uf = '', month = '', ending = ''] = BEGINS_LIKE.exec(name) ?? []
+  if (!STATES.some((state) => state.uf === uf.toUpperCase())) return
+  const head = beginOf(await readHead(path))
+  const kind = isDbase(head) ? kindOfColumns(readDbfColumns(head).map((column) => column.name)) : null
+  if (kind?.kinds.includes(group.toUpperCase()) !== true) return
+  const published = `${group}${uf}${month}.${ending}`
+  throw new ImportError(
+    shown,
+    `has the columns of ${kind.what} and a name that goes on behind ${group}${uf}${month}, so that it would be passed over`,
+    `Name it ${published} if it is the month's file, or take it out`,
+  )
+}
+
+/** The first bytes of a table, unpacked where they are gzip. */
+function beginOf(head: Buffer): Buffer {
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return head
+  try {
+    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 2 ** 26 })
+  } catch {
+    return Buffer.alloc(0)
+  }
 }
 
 /** @returns the error about a file that the operator named and nothing is made of */

@@ -1,5 +1,6 @@
 /** File names that end in a state and a month, as DATASUS writes them: UFAAMM. In: letters and digits of a name. Out: state and month. */
 import { STATES } from '../model/territory/states.ts'
+import { ImportError } from './import-error.ts'
 
 /** Files begin in 1992: later digits are of this century. */
 const FIRST_YEAR = 92
@@ -17,3 +18,19 @@ export function stateMonthOf(
   const uf = letters.toUpperCase()
   return STATES.some((state) => state.uf === uf) ? { uf, period: periodOfDigits(year, month) } : null
 }
+
+/**
+ * The error about a row that does not fit the name of its file.
+ * @param row of the file, header = 1 @param column that says so @param isFirst all rows before it fit the name
+ */
+export const rowUnlikeName = (
+  file: string,
+  { row, column, what, isFirst }: { row: number; column: string; what: 'state' | 'month'; isFirst: boolean },
+): ImportError =>
+  new ImportError(
+    file,
+    `has a row (${row}) of another ${what} than its name says (column ${column})`,
+    isFirst
+      ? 'Give the file its published name, with the state and month of its rows'
+      : 'Fetch the file again: the rows before it are as its name says',
+  )

@@ -14,7 +14,9 @@ import { ImportError } from '../import-error.ts'
 import { decodeDbc, isDbc } from '../readers/dbc.ts'
 import { type DbfColumn, isWholeDbf, openDbf } from '../readers/dbf.ts'
 import { isDbase } from '../readers/looks-like.ts'
+import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { decodeText } from '../readers/windows-1252.ts'
+import { rowUnlikeName } from '../state-month-name.ts'
 
 export type StateGroup = 'ST' | 'LT' | 'EQ' | 'SR' | 'CADGER'
 
@@ -105,11 +107,12 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
     throw new ImportError(
       fileName,
       'is not named like a CNES file by state',
-      'Keep the published name, e.g. LTSP2307.dbc',
+      'Give it its published name, e.g. LTSP2307.dbc',
     )
   if (bytes.length === 0) throw new ImportError(fileName, 'is empty', 'Fetch the file again')
   const table = await openRaw(fileName, bytes)
   const { own, required } = GROUPS[promise.group]
+  refuseOtherTable(fileName, promise.group, table.columns)
   const missing = required.filter((column) => !table.columns.includes(column))
   if (missing.length > 0)
     throw new ImportError(
@@ -150,23 +153,17 @@ function checkRows(
   let state = promise.uf === null ? null : STATES.find(({ uf }) => uf === promise.uf)
   if (promise.uf !== null && state === undefined)
     throw new ImportError(fileName, `names no state (${promise.uf})`, 'Keep the published name')
+  let isFirst = true
   for (const { row, cell } of table.records) {
     const code = cell('CODUFMUN').slice(0, 2)
     const own = STATES.find(({ ibge_code }) => String(ibge_code) === code)
     state ??= own
     // Blank, 000000, 999999: the row names no state; it is of the file's.
     if (own !== undefined && own !== state)
-      throw new ImportError(
-        fileName,
-        `has a row (${row}) of another state than its name says`,
-        'Keep the published name of the file',
-      )
+      throw rowUnlikeName(fileName, { row, column: 'CODUFMUN', what: 'state', isFirst })
     if (promise.period !== null && cell('COMPETEN').trim() !== String(promise.period))
-      throw new ImportError(
-        fileName,
-        `has a row (${row}) of another month than its name says`,
-        'Keep the published name of the file',
-      )
+      throw rowUnlikeName(fileName, { row, column: 'COMPETEN', what: 'month', isFirst })
+    isFirst = false
   }
   if (state === null || state === undefined)
     throw new ImportError(fileName, 'has no row to tell its state', 'Fetch the file again')

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { readDbfColumns } from './dbf.ts'
+import { kindOfColumns, remedyOf } from './table-kinds.ts'
 
 export interface Looks {
   /** "a dBase table with the columns …" */
@@ -28,17 +29,6 @@ const MARKS: readonly (readonly [mark: string, what: string])[] = [
   ['ffd8ff', 'a picture'],
   ['fffe', 'text in UTF-16'],
   ['feff', 'text in UTF-16'],
-]
-
-/** Columns that only one kind of published table has → the name it should have. */
-const KNOWN_COLUMNS: readonly (readonly [column: string, what: string, example: string])[] = [
-  ['CODLEITO', 'a CNES file of beds by state', 'LTRR2309.dbc'],
-  ['TIPEQUIP', 'a CNES file of equipment by state', 'EQRR2309.dbc'],
-  ['SERV_ESP', 'a CNES file of services by state', 'SRRR2309.dbc'],
-  ['VINC_SUS', 'a CNES file of facilities by state', 'STRR2309.dbc'],
-  ['RAZ_SOCI', 'the CNES table of facility names', 'CADGERRR.dbf'],
-  ['NO_RAZAO_SOCIAL', 'a table of the national CNES base', 'tbEstabelecimento202605.csv'],
-  ['CO_UNIDADE', 'a table of the national CNES base', 'rlEstabEquipamento202605.csv'],
 ]
 
 /** @param head first bytes of the file, all of a short one */
@@ -81,12 +71,12 @@ function looksLikeText(head: Buffer): Looks {
 const isColumnName = (cell: string): boolean => /^[A-Za-z]\w{1,30}$/.test(cell) && !/\d{5}/.test(cell)
 
 function describeTable(kind: string, columns: readonly string[]): Looks {
-  const known = KNOWN_COLUMNS.find(([column]) => columns.includes(column))
+  const known = kindOfColumns(columns)
   const shown =
-    columns.every(isColumnName) || known !== undefined
+    columns.every(isColumnName) || known !== null
       ? ` with the columns ${columns.filter(isColumnName).slice(0, MAX_COLUMNS).join(', ')}${columns.length > MAX_COLUMNS ? ' …' : ''}`
       : ` with ${columns.length} columns`
-  return known === undefined
+  return known === null
     ? { what: `${kind}${shown}`, remedy: null }
-    : { what: `${known[1]}: ${kind}${shown}`, remedy: `Give it its published name, e.g. ${known[2]}` }
+    : { what: `${known.what}: ${kind}${shown}`, remedy: remedyOf(known) }
 }

@@ -20,8 +20,9 @@ import { COPY_MARK } from '../copy-mark.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
+import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { integerCell, type Sums } from '../sih/admission-files.ts'
-import { periodOfDigits, stateMonthOf } from '../state-month-name.ts'
+import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../state-month-name.ts'
 
 export interface ProductionFileName {
   readonly uf: string
@@ -141,6 +142,7 @@ class Tally {
     const byName = new Map(columns.map((column): [string, Place] => [column.name, column]))
     const placeOf = (names: readonly string[]): Place | undefined =>
       names.flatMap((column) => byName.get(column) ?? [])[0]
+    refuseOtherTable(this.#name, 'PA', [...byName.keys()])
     const required = this.#requirePlaces(placeOf)
     const { processing, presented, approved, presentedValue, approvedValue, status } = required
     const optional = Object.entries(OPTIONAL_COLUMNS).map(([cell, names]) => [cell, placeOf(names)] as const)
@@ -169,7 +171,12 @@ class Tally {
           start + processing.offset + month.length,
         ) !== 0
       )
-        throw this.#otherThanNamed(row, 'month')
+        throw rowUnlikeName(this.#name, {
+          row,
+          column: COLUMN_NAMES.processing.join(' or '),
+          what: 'month',
+          isFirst: row === 2,
+        })
       const approvedQuantity = integerCell(bytes, start + approved.offset, approved.length, 0)
       const approvedCents = integerCell(bytes, start + approvedValue.offset, approvedValue.length, 2)
       values[1] = integerCell(bytes, start + presented.offset, presented.length, 0)
@@ -267,17 +274,15 @@ class Tally {
     return number
   }
 
-  #otherThanNamed(row: number, what: string): ImportError {
-    return new ImportError(
-      this.#name,
-      `has a row (${row}) of another ${what} than its name says`,
-      'Keep the published name of the file',
-    )
-  }
-
   result(): Omit<ReadProduction, 'bytes' | 'sha256' | 'rows' | 'columns'> {
     // Facilities of another state may be in the file; where all of them are, it is that state's file.
-    if (this.#loaded > 0 && this.#ofState === 0) throw this.#otherThanNamed(2, 'state')
+    if (this.#loaded > 0 && this.#ofState === 0)
+      throw rowUnlikeName(this.#name, {
+        row: 2,
+        column: COLUMN_NAMES.municipality.join(' or '),
+        what: 'state',
+        isFirst: true,
+      })
     return {
       groups: this.#codes.map((codes, number) => ({
         codes,

@@ -22,7 +22,8 @@ import { COPY_MARK } from '../copy-mark.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, readDbfRecords } from '../readers/dbf-records.ts'
-import { stateMonthOf } from '../state-month-name.ts'
+import { refuseOtherTable } from '../readers/table-kinds.ts'
+import { rowUnlikeName, stateMonthOf } from '../state-month-name.ts'
 
 /** RD: approved admissions. RJ: rejected ones. ER: errors. SP: services of professionals, many rows an admission. */
 export type AdmissionKind = 'RD' | 'RJ' | 'ER' | 'SP'
@@ -195,6 +196,7 @@ class Tally {
       ...REQUIRED_COLUMNS,
       ...(this.#period >= SIGTAP_FROM ? (['CNES', 'CAR_INT', 'UTI_MES_TO'] as const) : []),
     ].filter((column) => !byName.has(column))
+    refuseOtherTable(this.#name, 'RD', [...byName.keys()])
     if (missing.length > 0)
       throw new ImportError(
         this.#name,
@@ -235,8 +237,14 @@ class Tally {
     const values: number[] = MEASURES.map(() => 0)
     return (bytes, start, record) => {
       const row = record + 2
-      this.#checkRow(text(bytes, start, 'ANO_CMPT') + text(bytes, start, 'MES_CMPT'), period, row, 'month')
-      this.#checkRow(text(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state')
+      this.#checkRow(
+        text(bytes, start, 'ANO_CMPT') + text(bytes, start, 'MES_CMPT'),
+        period,
+        row,
+        'month',
+        'MES_CMPT',
+      )
+      this.#checkRow(text(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state', 'UF_ZI')
       const ident = text(bytes, start, 'IDENT')
       const isAdmission = ident === '1' ? 1 : 0
       const total = number(bytes, start, 'VAL_TOT', 2)
@@ -279,13 +287,8 @@ class Tally {
     }
   }
 
-  #checkRow(found: string, wanted: string, row: number, what: string): void {
-    if (found !== wanted)
-      throw new ImportError(
-        this.#name,
-        `has a row (${row}) of another ${what} than its name says`,
-        'Keep the published name of the file',
-      )
+  #checkRow(found: string, wanted: string, row: number, what: 'state' | 'month', column: string): void {
+    if (found !== wanted) throw rowUnlikeName(this.#name, { row, column, what, isFirst: row === 2 })
   }
 
   /** @param cells as they stand @returns null where they name no procedure */

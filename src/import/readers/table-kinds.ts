@@ -1,0 +1,104 @@
+/**
+ * Which published table has these columns, whatever the file is called. In: names of columns. Out: what the table is, and its
+ * published name where it is read. Columns of the facility stand in every CNES table, so the columns that only one has decide.
+ */
+import { ImportError } from '../import-error.ts'
+
+export interface TableKind {
+  /** Letters that the published name begins with. */
+  readonly kinds: readonly string[]
+  /** "a CNES file of beds by state" */
+  readonly what: string
+  /** A published name; null: such files are not read. */
+  readonly example: string | null
+}
+
+const KINDS: readonly (TableKind & { readonly marks: readonly string[] })[] = [
+  // Not read. They come first: their rows repeat columns of the tables that are.
+  {
+    kinds: ['EP'],
+    marks: ['IDEQUIPE', 'TIPO_EQP', 'NOME_EQP'],
+    what: 'a CNES file of health teams by state (EP)',
+    example: null,
+  },
+  {
+    kinds: ['PF'],
+    marks: ['CPF_PROF', 'CNS_PROF', 'NOMEPROF', 'HORAHOSP'],
+    what: 'a CNES file of health professionals by state (PF)',
+    example: null,
+  },
+  {
+    kinds: ['DC'],
+    marks: ['S_HBSAGP', 'S_HBSAGN', 'MAQ_PROP', 'F_AREIA'],
+    what: 'a CNES file of complementary data by state (DC: dialysis, chemotherapy, radiotherapy, blood banks)',
+    example: null,
+  },
+  {
+    kinds: ['HB'],
+    marks: ['NULEITOS'],
+    what: 'a CNES file of qualifications by state (HB)',
+    example: null,
+  },
+  {
+    kinds: ['HB', 'IN', 'RC', 'GM', 'EE', 'EF'],
+    marks: ['SGRUPHAB', 'DTPORTAR', 'MAPORTAR'],
+    what: 'a CNES file of qualifications, incentives, contract rules, management and goals, teaching or philanthropy by state (HB, IN, RC, GM, EE, EF)',
+    example: null,
+  },
+  { kinds: ['LT'], marks: ['CODLEITO'], what: 'a CNES file of beds by state', example: 'LTRR2309.dbc' },
+  { kinds: ['EQ'], marks: ['TIPEQUIP'], what: 'a CNES file of equipment by state', example: 'EQRR2309.dbc' },
+  { kinds: ['SR'], marks: ['SERV_ESP'], what: 'a CNES file of services by state', example: 'SRRR2309.dbc' },
+  { kinds: ['ST'], marks: ['VINC_SUS'], what: 'a CNES file of facilities by state', example: 'STRR2309.dbc' },
+  {
+    kinds: ['CADGER'],
+    marks: ['RAZ_SOCI'],
+    what: 'the CNES table of facility names',
+    example: 'CADGERRR.dbf',
+  },
+  {
+    kinds: ['RD'],
+    marks: ['DIAG_PRINC', 'PROC_REA'],
+    what: 'a file of hospital admissions by state (RD)',
+    example: 'RDRR2309.dbc',
+  },
+  {
+    kinds: ['PA'],
+    marks: ['PA_CODUNI'],
+    what: 'a file of outpatient production by state',
+    example: 'PARR2309.dbc',
+  },
+  {
+    kinds: [],
+    marks: ['NO_RAZAO_SOCIAL'],
+    what: 'a table of the national CNES base',
+    example: 'tbEstabelecimento202605.csv',
+  },
+  {
+    kinds: [],
+    marks: ['CO_UNIDADE'],
+    what: 'a table of the national CNES base',
+    example: 'rlEstabEquipamento202605.csv',
+  },
+]
+
+/** @returns the table that has these columns; null where none is known by them */
+export const kindOfColumns = (columns: readonly string[]): TableKind | null =>
+  KINDS.find(({ marks }) => marks.some((mark) => columns.includes(mark))) ?? null
+
+/**
+ * @param group letters that the name begins with
+ * @throws ImportError where the columns are those of another table
+ */
+export function refuseOtherTable(file: string, group: string, columns: readonly string[]): void {
+  const kind = kindOfColumns(columns)
+  if (kind !== null && !kind.kinds.includes(group))
+    throw new ImportError(
+      file,
+      `is named like a ${group} file, and its columns are those of ${kind.what}`,
+      remedyOf(kind),
+    )
+}
+
+/** What to do with a file of a kind, for messages. */
+export const remedyOf = ({ example }: TableKind): string =>
+  example === null ? 'Leave it out: such files are not read' : `Give it its published name, e.g. ${example}`
