@@ -19,7 +19,7 @@ import { groupBy } from './group-by.ts'
 import { HeaderList } from './header-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Session } from './session.ts'
-import { listSetAside, noteAside, writeSetAside } from './set-aside.ts'
+import { countsAsRejected, listSetAside, noteAside, rejectedRows, writeSetAside } from './set-aside.ts'
 import { type CodeList, readCodeTables } from './sih/code-tables.ts'
 import { writeCodeLists } from './sih/tables.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
@@ -118,7 +118,9 @@ export async function buildAddedUp<Kind extends FileKind>(
         await noteAside(session, setAsideOf(area), facts[0] ?? area, found.name, read.setAside)
         const appended = { ...promise, ...read, file: found.name } as unknown as AppendedFile<Kind>
         await own.append(session, appended)
-        totals.push({ ...appended, setAside: read.setAside.length } as unknown as FileTotals<Kind>)
+        // Deleted rows are in no total.
+        const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
+        totals.push({ ...appended, setAside: rejected.length } as unknown as FileTotals<Kind>)
         snapshots.push({
           publisher: PUBLISHER,
           file: found.name,
@@ -153,7 +155,7 @@ export async function buildAddedUp<Kind extends FileKind>(
     rowsByFile,
     counts,
     setAside,
-    rejected: setAside.reduce((sum, { rows }) => sum + rows, 0),
+    rejected: rejectedRows(setAside),
     read: snapshots.reduce((sum, { rows }) => sum + rows, 0),
     checks,
     coverage: Object.fromEntries(facts.map((dataset) => [dataset, covered])),

@@ -12,6 +12,19 @@ export interface SetAsideRow {
   readonly reason: string
 }
 
+/**
+ * Reasons that lose nothing, so that they do not count against --max-rejected: a row that repeats another in everything but its place,
+ * and one that the publisher marked as deleted.
+ */
+const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
+
+/** Does a row set aside for this reason count against --max-rejected? */
+export const countsAsRejected = (reason: string): boolean => !HARMLESS.has(reason)
+
+/** @returns rows that count against --max-rejected */
+export const rejectedRows = (setAside: Manifest['set_aside']): number =>
+  setAside.reduce((sum, { reason, rows }) => sum + (countsAsRejected(reason) ? rows : 0), 0)
+
 /** @returns SQL that makes the staged table */
 export const createSetAside = (table: string): string =>
   `CREATE TABLE ${table} (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR)`

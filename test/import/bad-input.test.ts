@@ -18,6 +18,7 @@ import t, { type Test } from 'tap'
 import { ZipFile } from 'yazl'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
+import { readDbfRecords } from '../../src/import/readers/dbf-records.ts'
 import { IBGE, MONTH_ARCHIVE } from '../fixtures/changed-base.ts'
 import { EQ_COLUMNS, EQ_ROW, makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { readZip } from '../fixtures/raw-base.ts'
@@ -253,7 +254,12 @@ t.test('state files', { skip: skipWithoutShared }, async (t) => {
   await refuses(t, [IBGE, write('LTRR0610.dbc', published.subarray(0, 1500))], /LTRR0610\.dbc/, /unpack/)
   await refuses(t, [IBGE, write('LTRR0611.dbc', published)], /LTRR0611\.dbc/, /another month/)
   await refuses(t, [IBGE, write('LTAC0610.dbc', published)], /LTAC0610\.dbc/, /another state/)
-  await refuses(t, [IBGE, write('EQRR0610.dbc', published)], /EQRR0610\.dbc/, /lacks the column/)
+  await refuses(
+    t,
+    [IBGE, write('EQRR0610.dbc', published)],
+    /EQRR0610\.dbc/,
+    /columns are those of a CNES file of beds/,
+  )
   const wrong = Buffer.from(published)
   wrong.writeUInt8(wrong.readUInt8(20) ^ 1, 20)
   await refuses(t, [IBGE, write('LTRR0610.dbc', wrong)], /LTRR0610\.dbc/, /CRC-32/)
@@ -283,7 +289,14 @@ t.test('made-up state files', secondRing, async (t) => {
     bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place)
     return bytes
   }
+  const countedFewer = Buffer.from(dbf)
+  countedFewer.writeUInt32LE(rows.length - 8, 4)
   const CASES: [name: string, bytes: Buffer, problem: RegExp][] = [
+    [
+      'EQRR2309.dbf',
+      countedFewer,
+      new RegExp(`holds 8 records more than the ${rows.length - 8} that its header counts`),
+    ],
     ['EQRR2309.dbc', dbc.subarray(0, dbc.length - 40), /unpack/],
     ['EQRR2309.dbc', dbc.subarray(0, 100), /header that cannot be true/],
     ['EQRR2309.dbc', changedAt(dbc.readUInt16LE(8)), /CRC-32/],
@@ -294,7 +307,7 @@ t.test('made-up state files', secondRing, async (t) => {
     ['EQRR2309.dbf.gz', gzipSync(dbf).subarray(0, 90), /whole gzip/],
     ['EQRR2310.dbc', dbc, /another month/],
     ['EQAC2309.dbc', dbc, /another state/],
-    ['LTRR2309.dbc', dbc, /lacks the column/],
+    ['LTRR2309.dbc', dbc, /columns are those of a CNES file of equipment/],
     ['EQXX2309.dbc', dbc, /no state/],
     [
       'EQRR2309.dbf',
@@ -318,11 +331,20 @@ t.test('made-up state files', secondRing, async (t) => {
     /EQRR2309\.db[cf]/,
     /same month and state/,
   )
+  const shortened = write('RDRR2309.dbf', countedFewer)
+  await t.rejects(
+    readDbfRecords(shortened, 'RDRR2309.dbf', () => () => undefined),
+    /RDRR2309\.dbf: holds 8 records more than/,
+    'where records are streamed',
+  )
   const marked = makeDbf({ columns: EQ_COLUMNS, rows, deleted: new Set([0, 5]) })
+  const streamed = await readDbfRecords(write('RDRR2309.dbf', marked), 'RDRR2309.dbf', () => () => undefined)
+  t.same([streamed.rows, streamed.deleted], [rows.length - 2, [2, 7]])
   const { rows: counted, rejected } = await importPaths([IBGE, write('EQRR2309.dbc', makeDbc(marked))], {
     releasesDir: join(folder, 'state-releases'),
     maxRejected: 0.9,
   })
   t.equal(counted.equipment_inventory, 97, 'deleted records are not read')
+  t.equal(rejected.deleted, 2, 'but counted')
   t.equal(rejected.duplicate_identical, undefined, 'and rows that repeat another are added up')
 })

@@ -46,7 +46,7 @@ t.test('CNES tables that are not read', async (t) => {
     copyFileSync(path, renamed)
     await t.rejects(openStateFile('STDF0707.dbc', readFileSync(renamed)), {
       name: 'ImportError',
-      message: /is named like a ST file, and its columns are those of a CNES file.*Leave it out/,
+      message: /is named as ST, and its columns are those of a CNES file.*Leave it out/,
     })
   }
   t.ok(await openStateFile('STDF0707.dbf', tableOf([])), 'with the columns of the facility alone it is one')
@@ -121,21 +121,21 @@ t.test(
     }
     const ibge = ['ibge/RELATORIO_DTB_BRASIL_MUNICIPIO_2022.csv', 'ibge/tabela9514.csv'].map(sharedPath)
     for (const [from, to, what] of [
-      ['cnes/dbc/LTRR0610.dbc', 'EQRR0610.dbc', /EQ file, and its columns are those of a CNES file of beds/],
+      ['cnes/dbc/LTRR0610.dbc', 'EQRR0610.dbc', /as EQ, and its columns are those of a CNES file of beds/],
       [
         'cnes/dbc/STAP0510.dbc',
         'LTAP0510.dbc',
-        /LT file, and its columns are those of a CNES file of facilities/,
+        /as LT, and its columns are those of a CNES file of facilities/,
       ],
       [
         'sih/RDAC2203.dbc',
         'PAAC2203.dbc',
-        /PA file, and its columns are those of a file of hospital admissions/,
+        /as PA, and its columns are those of a file of hospital admissions/,
       ],
       [
         'sia/PAAC2310.dbc',
         'RDAC2310.dbc',
-        /RD file, and its columns are those of a file of outpatient production/,
+        /as RD, and its columns are those of a file of outpatient production/,
       ],
     ] as const)
       await refused(t, [...ibge, copied(from, to)], what)

@@ -1,6 +1,7 @@
 /** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
 import { resolve } from 'node:path'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
+import { countsAsRejected } from '../../src/import/set-aside.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
@@ -20,7 +21,7 @@ export const command: Command = {
     'max-rejected': {
       type: 'string',
       value: 'SHARE',
-      help: `Largest share of rows that may be set aside. Default ${DEFAULT_MAX_REJECTED}.`,
+      help: `Largest share of rows that may be set aside; equal and deleted ones do not count. Default ${DEFAULT_MAX_REJECTED}.`,
     },
     'without-population': {
       type: 'boolean',
@@ -68,7 +69,10 @@ export const command: Command = {
         const report = await checkPromotion(releasesDir, analytics)
         const lines = [
           ...Object.entries(rows).map(([name, count]) => `${name.padEnd(40)} ${count}`),
-          ...Object.entries(rejected).map(([reason, count]) => `set aside: ${reason.padEnd(29)} ${count}`),
+          ...Object.entries(rejected).map(
+            ([reason, count]) =>
+              `set aside: ${reason.padEnd(29)} ${count}${countsAsRejected(reason) ? '' : ' (does not count against --max-rejected)'}`,
+          ),
           ...rowLines(rowFiles),
           ...unknown.map((name) => `not known: ${name}`),
           ...(rows.population === 0 ? ['without population: every rate per inhabitant is null'] : []),

@@ -303,6 +303,7 @@ function Coverage({ coverage }: { readonly coverage: CoverageList }) {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  deleted: 'linha que a fonte marcou como excluída',
   duplicate_identical: 'linha repetida, igual em tudo',
   duplicate_key: 'outra linha tem a mesma chave',
   invalid_cnes_code: 'código CNES inválido',

@@ -24,7 +24,7 @@ import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
 import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
-import { createSetAside, listSetAside, writeSetAside } from '../set-aside.ts'
+import { createSetAside, listSetAside, noteAside, rejectedRows, writeSetAside } from '../set-aside.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
 import {
   addStateCatalogs,
@@ -192,7 +192,11 @@ async function buildCnes(
         'Import one of the two',
       )
 
-  for (const { file, name } of opened) headers.add(name, file.published, file.columns)
+  for (const { file, name } of opened) {
+    headers.add(name, file.published, file.columns)
+    const deleted = file.deleted.map((row) => ({ row, reason: 'deleted' }))
+    await noteAside(session, SET_ASIDE, GROUP_FACT[file.group] ?? 'facilities', name, deleted)
+  }
   const tables = await readCodeTables(found.tables)
   for (const { file, columns, read: own } of tables.headers) headers.add(file, columns, own)
   for (const [dataset, codes] of tables.codes) await addTableCodes(session, dataset, codes)
@@ -267,11 +271,7 @@ async function buildCnes(
     rowsByFile,
     counts,
     setAside,
-    // A row that repeats another whole loses nothing, so it does not count against the share.
-    rejected: setAside.reduce(
-      (sum, { reason, rows }) => sum + (reason === 'duplicate_identical' ? 0 : rows),
-      0,
-    ),
+    rejected: rejectedRows(setAside),
     read,
     checks,
     coverage,

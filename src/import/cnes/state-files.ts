@@ -36,6 +36,8 @@ export interface StateFile {
   readonly columns: readonly string[]
   /** Records published, deleted ones not counted. */
   readonly rows: number
+  /** Rows that carry a deletion mark. */
+  readonly deleted: readonly number[]
   /** @param columns a column the file lacks reads as '' */
   read(columns: readonly string[]): Iterable<StateRow>
 }
@@ -44,6 +46,7 @@ interface RawTable {
   readonly columns: readonly string[]
   readonly records: Iterable<{ row: number; cell: (column: string) => string }>
   readonly rows: number
+  readonly deleted: readonly number[]
 }
 
 const names = (lineage: readonly Lineage[]): string[] => lineage.map(({ column }) => column)
@@ -129,6 +132,7 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
     published: table.columns,
     columns: table.columns.filter((column) => allowed.has(column)),
     rows: table.rows,
+    deleted: table.deleted,
     *read(columns) {
       const refused = columns.find((column) => !allowed.has(column))
       if (refused !== undefined) throw new TypeError(`${refused} is not read from CNES files`)
@@ -195,10 +199,14 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   const dbf = openDbf(bytes, fileName)
   const byName = new Map<string, DbfColumn>(dbf.columns.map((column) => [column.name, column]))
   const present: number[] = []
-  for (let record = 0; record < dbf.records; record += 1) if (!dbf.isDeleted(record)) present.push(record)
+  const deleted: number[] = []
+  for (let record = 0; record < dbf.records; record += 1)
+    if (dbf.isDeleted(record)) deleted.push(record + 2)
+    else present.push(record)
   return {
     columns: dbf.columns.map(({ name }) => name),
     rows: present.length,
+    deleted,
     records: {
       *[Symbol.iterator]() {
         for (const record of present)
@@ -229,6 +237,7 @@ function openCsv(fileName: string, bytes: Buffer): RawTable {
   return {
     columns,
     rows: Math.max(last - 1, 0),
+    deleted: [],
     records: {
       *[Symbol.iterator]() {
         for (let index = 1; index < last; index += 1) {

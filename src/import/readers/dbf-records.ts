@@ -11,7 +11,7 @@ import { crc32 } from 'node:zlib'
 import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
 import { isDbc } from './dbc.ts'
-import { type DbfColumn, readDbfColumns } from './dbf.ts'
+import { type DbfColumn, readDbfColumns, refuseUncounted } from './dbf.ts'
 
 export interface DbfHeader {
   readonly columns: readonly DbfColumn[]
@@ -26,6 +26,8 @@ export interface ReadFile {
   readonly sha256: string
   /** Records that carry no deletion mark. */
   readonly rows: number
+  /** Rows of the file that carry one, the header counted as row 1. */
+  readonly deleted: readonly number[]
 }
 
 const READ_BYTES = 1 << 18
@@ -90,8 +92,9 @@ export async function readDbfRecords(
     for await (const chunk of continued(head.subarray(length), published)) feed.take(chunk)
     if (feed.seen() < records)
       throw new ImportError(file, `is cut: ${records} records do not fit its ${size} bytes`, REMEDY)
+    refuseUncounted(file, records, feed.next(), (size - length - records * recordLength) / recordLength)
   }
-  return { bytes: size, sha256: hash.digest('hex'), rows: feed.visited() }
+  return { bytes: size, sha256: hash.digest('hex'), rows: feed.visited(), deleted: feed.deleted() }
 }
 
 /** The header, and with it the bytes that say whether what follows is packed. */
@@ -163,6 +166,9 @@ interface Feed {
   /** Records that were whole. */
   seen(): number
   visited(): number
+  deleted(): readonly number[]
+  /** First byte behind the records that the header counts. */
+  next(): number | undefined
 }
 
 /** Chunks end anywhere: what is left of one is the begin of the next record. */
@@ -171,11 +177,13 @@ function createFeed(recordLength: number, records: number, visit: RecordVisitor)
   let held = 0
   let record = 0
   let visited = 0
+  let next: number | undefined
+  const deleted: number[] = []
   const visitOne = (bytes: Buffer, start: number): void => {
     if (bytes[start] !== DELETED) {
       visited += 1
       visit(bytes, start, record)
-    }
+    } else deleted.push(record + 2)
     record += 1
   }
   return {
@@ -193,10 +201,15 @@ function createFeed(recordLength: number, records: number, visit: RecordVisitor)
         visitOne(chunk, start)
         start += recordLength
       }
-      if (record >= records) return
+      if (record >= records) {
+        next ??= chunk[start]
+        return
+      }
       held = chunk.copy(split, 0, start)
     },
     seen: () => record,
     visited: () => visited,
+    deleted: () => deleted,
+    next: () => next,
   }
 }

@@ -40,6 +40,8 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
   const recordLength = bytes.readUInt16LE(10)
   if (bytes.length < headerLength + records * recordLength)
     throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
+  const end = headerLength + records * recordLength
+  refuseUncounted(file, records, bytes[end], (bytes.length - end) / recordLength)
   const columns = readDbfColumns(bytes)
   const width = columns.reduce((sum, { length }) => sum + length, 1)
   if (columns.length === 0 || width !== recordLength)
@@ -55,6 +57,23 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
       return decodeWindows1252(bytes.subarray(start, start + column.length))
     },
   }
+}
+
+const MARKS: ReadonlySet<number | undefined> = new Set([0x20, 0x2a])
+
+/**
+ * Rows behind those that the header counts would be lost unseen.
+ * @param next first byte behind the counted records: a record begins with a mark, the end of the file is 0x1A
+ * @param more records that the bytes behind could be
+ * @throws ImportError where there are any
+ */
+export function refuseUncounted(file: string, records: number, next: number | undefined, more: number): void {
+  if (more >= 1 && MARKS.has(next))
+    throw new ImportError(
+      file,
+      `holds ${Math.floor(more)} records more than the ${records} that its header counts`,
+      REMEDY,
+    )
 }
 
 /** @param head first bytes of a dBase file, its header included; @returns the columns it declares */

@@ -94,7 +94,7 @@ export function refuseOtherTable(file: string, group: string, columns: readonly 
   if (kind !== null && !kind.kinds.includes(group))
     throw new ImportError(
       file,
-      `is named like a ${group} file, and its columns are those of ${kind.what}`,
+      `is named as ${group}, and its columns are those of ${kind.what}`,
       remedyOf(kind),
     )
 }

@@ -85,11 +85,13 @@ export async function readProduction(
 ): Promise<ReadProduction> {
   const tally = new Tally(name, promise.uf, promise.period)
   let columns: readonly string[] = []
-  const { bytes, sha256, rows } = await readDbfRecords(path, name, (header) => {
+  const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
     columns = header.columns.map((column) => column.name)
     return tally.open(header)
   })
-  return { bytes, sha256, rows, columns, ...tally.result() }
+  const read = tally.result()
+  const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
+  return { bytes, sha256, rows, columns, ...read, setAside }
 }
 
 type Place = Pick<DbfColumn, 'offset' | 'length'>
