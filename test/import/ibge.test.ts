@@ -217,6 +217,14 @@ t.test('population sent to the audit court: the count of 2022 is no estimate of 
     read('POP_TCU_2024.xls', `Estimativas da população em 2024${law}`, 'POPULAÇÃO ESTIMADA'),
     'ibge-estimates 2024 ESTIMATED_POPULATION',
   )
+  // The same table as text, whose only header is the year.
+  const wide = (file: string): string => {
+    const { population } = readIbge(file, Buffer.from('code_muni;2023\n1100015;21494\n'))
+    return `${population[0]?.reference_year} ${population[0]?.population_type} ${population[0]?.column}`
+  }
+  t.equal(wide('POP_TCU_2023_Municipios_POP2022_Malha2023.csv'), '2022 CENSUS_POPULATION 2023')
+  t.throws(() => wide('populacao.csv'), /a population of 2023 \(row 2\).*the count of 2022/)
+  t.throws(() => read('a.xls', published, 'POPULAÇÃO'), /a population of 2023.*the count of 2022/)
 })
 
 const sidra = (rows: Cell[][], variable = 'Variável - População residente (Pessoas)', number = 202): Buffer =>

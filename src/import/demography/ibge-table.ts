@@ -50,6 +50,11 @@ export interface IbgeTable {
 
 export const SYNTHETIC_MARK = 'sus-data demonstration'
 export const CENSUS_YEARS: ReadonlySet<number> = new Set([2000, 2010, 2022])
+/** IBGE estimated no population for this year: what is published for it is the count of 2022, sent to the audit court (TCU). */
+const COUNTED_FOR = new Map([[2023, 2022]])
+/** @returns the year that a table of the audit court counts, by its file name; other tables are of the year they name */
+export const countedYear = (file: string, year: number): number =>
+  /tcu/i.test(file) ? (COUNTED_FOR.get(year) ?? year) : year
 const populationTypeOf = (year: number): PopulationType =>
   CENSUS_YEARS.has(year) ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
 
@@ -98,6 +103,13 @@ export class TableBuilder {
         this.#file,
         `has a cell that is neither a number nor a mark (row ${row}, ${column})`,
         'Fetch the file again',
+      )
+    const counted = COUNTED_FOR.get(year)
+    if (counted !== undefined && typeof value === 'number')
+      throw new ImportError(
+        this.#file,
+        `has a population of ${year} (row ${row}), a year that IBGE made no estimate of: it is the count of ${counted}`,
+        'Keep the published name of the file, e.g. POP_TCU_2023_Municipios_POP2022_Malha2023.xls, or leave it out',
       )
     if (typeof value === 'string') this.setAside.push({ row, column, reason: value })
     else

@@ -4,6 +4,7 @@
  */
 import { ImportError } from '../import-error.ts'
 import {
+  countedYear,
   foldTitle,
   type Grid,
   type IbgeTable,
@@ -83,7 +84,8 @@ export function readSidraWide(file: string, grid: Grid): IbgeTable {
     // An empty cell of this reshaped form is the mark "not available" of the original.
     years.forEach((year, at) => {
       const raw = (cells[at + 1] ?? '').trim()
-      table.addPopulation(index + 1, `${year}`, code, year, raw === '' || raw === 'NA' ? '...' : raw)
+      const counted = countedYear(file, year)
+      table.addPopulation(index + 1, `${year}`, code, counted, raw === '' || raw === 'NA' ? '...' : raw)
     })
   })
   return table.finish('sidra-wide', false)
