@@ -247,9 +247,14 @@ const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
       `${TABLES[table] ?? table}, ${months(when)}: coletado só em ${states}; sem dado onde a resposta precisa do resto: ${metrics}.`,
   ],
   [
-    /^specialized_services (.*): the files by state since 2010 do not say who provides a service; (.*) (?:is|are) null .*\.$/,
-    (when, metrics) =>
-      `serviços especializados, ${months(when)}: os arquivos por estado desde 2010 não dizem quem presta o serviço; sem dado onde a resposta precisa disso: ${metrics}.`,
+    /^(\w+) (.*): the files(?: of (.*))? do not carry (\w+); (.*) (?:is|are) null .*\.$/,
+    (table, when, states, dimension, metrics) =>
+      `${TABLES[table] ?? table}, ${months(when)}: os arquivos${states === undefined ? '' : ` de ${states.replace(' states', ' estados')}`} não trazem ${dimension}; sem dado onde a resposta precisa disso: ${metrics}.`,
+  ],
+  [
+    /^(\w+) (.*): the published file of (.*) is empty; it counts as 0\.$/,
+    (table, when, states) =>
+      `${TABLES[table] ?? table}, ${months(when)}: o arquivo publicado de ${states === 'the country' ? 'todo o país' : states} está vazio; conta como 0.`,
   ],
   [
     /^facilities (.*): the files do not publish the registry's link to SUS; (.*) (?:is|are) null .*\.$/,
@@ -281,8 +286,9 @@ const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
     (list) => `Os meses mais novos do que se pergunta são diferentes: ${list}.`,
   ],
   [
-    /^The release is of (.*) alone: totals are of .*\.$/,
-    (states) => `Esta versão dos dados é só de ${states}: os totais são de ${states}.`,
+    /^The release is of (.*) alone: totals(?: of (.*))? are of .*\.$/,
+    (states, metrics) =>
+      `Esta versão dos dados é só de ${states}: os totais${metrics === undefined ? '' : ` de ${metrics}`} são de ${states}.`,
   ],
   [
     /^population_by_age: estimates of the Ministry of Health for 1 July (\d+) .*\.$/,

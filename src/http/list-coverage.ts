@@ -5,12 +5,21 @@
  */
 import type { Row } from '../engine/types.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
-import { ADDED_UP_TABLES } from '../model/dimensions.ts'
-import { NEEDS_OF_FLAG, type Need, type Table } from '../model/needs.ts'
+import { ADDED_UP_TABLES, dimensionOf } from '../model/dimensions.ts'
+import {
+  type CodeFilter,
+  codedDimensionsOf,
+  codesOfPrefix,
+  NEEDS_OF_FLAG,
+  type Need,
+  needsOfFilters,
+  type Table,
+} from '../model/needs.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
 import { codesIn, placesIn } from '../query/filters.ts'
 import type { PeriodChoice } from '../query/list.ts'
+import { emptyNotes } from '../query/plan-notes.ts'
 import {
   ALL_STATES,
   hasGaps,
@@ -98,19 +107,30 @@ export function latestPeriodOf(view: ReleaseView, table: Table, states: States):
   )
 }
 
-/** What a list needs to have been collected: its table, and what its filters ask of others. */
+/** What a list needs to have been collected: its table, the dimensions that its filters name, and what they ask of other tables. */
 function needsOfList(table: Table, filters: Filters): readonly Need[] {
   const asked = Object.keys(filters)
-  if (table === 'specialized_services')
-    return asked.some((name) => name === 'provider_kind' || name === 'characteristic_code')
-      ? [table, 'third_parties']
-      : [table]
-  if (table !== 'facilities') return [table]
+  const ofCodes = needsOfFilters(
+    table,
+    asked.flatMap((name) => codeFilterOf(table, name, filters[name] ?? '')),
+  )
+  if (table !== 'facilities') return [table, ...ofCodes]
   const ofFlags = asked.flatMap((name) => NEEDS_OF_FLAG[name] ?? [])
   // A facility that has beds is known from them; one that has none, from the registry alone.
   const isByFlags =
     ofFlags.length > 0 && asked.every((name) => !(name in NEEDS_OF_FLAG) || filters[name] === 'true')
-  return isByFlags ? [...new Set(ofFlags)] : [...new Set<Need>([table, ...ofFlags])]
+  return [...new Set<Need>([...(isByFlags ? [] : [table]), ...ofFlags, ...ofCodes])]
+}
+
+/** The dimension whose codes a filter of a list takes; none for filters of other kinds. */
+function codeFilterOf(table: Table, name: string, text: string): CodeFilter[] {
+  const filter = datasetOf(table).filters?.[name]
+  if (filter === undefined || !['equals', 'prefix', 'declaration'].includes(filter.kind)) return []
+  const column = ('column' in filter ? filter.column : undefined) ?? name
+  const values = filter.kind === 'prefix' ? codesIn(text).map(codesOfPrefix) : codesIn(text)
+  return codedDimensionsOf(table)
+    .filter((code) => dimensionOf(code).column === column)
+    .map((dimension) => ({ dimension, operator: 'IN', values }))
 }
 
 /** What is null, and why: one sentence for each thing that was not collected. */
@@ -120,12 +140,33 @@ export interface ListScope {
   readonly period: PeriodChoice
 }
 
+const monthsOfList = (
+  view: ReleaseView,
+  table: Table,
+  { states, period }: Pick<ListScope, 'states' | 'period'>,
+): readonly number[] =>
+  period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
+
+/** @returns what to say of published files without rows: totals count them as 0 */
+export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope): string[] =>
+  isIncomplete(view, table)
+    ? emptyNotes(
+        [
+          {
+            needs: needsOfList(table, scope.filters),
+            states: scope.states,
+            asked: monthsOfList(view, table, scope),
+          },
+        ],
+        view,
+      )
+    : []
+
 /** @param lacking what the answer therefore has not: the end of the sentence */
 export function notesOf(view: ReleaseView, table: Table, scope: ListScope, lacking: string): string[] {
   if (!isIncomplete(view, table)) return []
-  const { states, filters, period } = scope
-  const asked =
-    period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
+  const { states, filters } = scope
+  const asked = monthsOfList(view, table, scope)
   const needs = needsOfList(table, filters)
   const missing = findMissing(
     [{ code: lacking, needs, states, asked }],

@@ -28,6 +28,7 @@ import { toByteString } from './envelope.ts'
 import { facilitiesFromEngine, facilitiesFromRows, withFacilities } from './facility-beside.ts'
 import {
   absenceNotes,
+  emptyNotesOf,
   facilitiesAsked,
   isIncomplete,
   latestPeriodOf,
@@ -73,6 +74,8 @@ export interface AskedList {
   readonly includesFacility: boolean
   /** What of it was not collected; its total is null then. */
   readonly notes: readonly string[]
+  /** What else is to be said of its rows; totals stand. */
+  readonly remarks: readonly string[]
   /** Rows of a page; of a page of JSON, unless another form of the list says otherwise. */
   readonly limit: number
   /** Rows are wanted one by one: something is to be added to each of them. */
@@ -194,6 +197,7 @@ function readList(
       registry === null
         ? absenceNotes(view, dataset, lacking)
         : notesOf(view, registry, { states, filters, period }, lacking),
+    remarks: registry === null ? [] : emptyNotesOf(view, registry, { states, filters, period }),
   }
 }
 
@@ -258,7 +262,7 @@ function describePage(page: RowPage, list: AskedList, request: RowRequest): Json
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
-    meta: { ...metaOf(list.question.period, list.notes), ...list.about },
+    meta: { ...metaOf(list.question.period, [...list.notes, ...list.remarks]), ...list.about },
     rows: page.count,
   }
 }

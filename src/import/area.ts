@@ -5,6 +5,7 @@
 import type { Area } from '../model/datasets.ts'
 import type { Manifest, Snapshot } from '../release/manifest.ts'
 import type { FoundFile, Recogniser } from './discover.ts'
+import type { EmptiedFile } from './file-contents.ts'
 import type { Session } from './session.ts'
 import type { NamedCheck } from './write-parquet.ts'
 
@@ -64,6 +65,8 @@ export interface BuiltArea {
   readonly rejected: number
   readonly read: number
   readonly checks: readonly NamedCheck[]
+  /** Files without rows although those of the months around them have some. */
+  readonly emptied?: readonly EmptiedFile[]
   readonly coverage: Manifest['coverage']
   readonly headers?: Manifest['headers']
   readonly month: number

@@ -8,13 +8,14 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DatasetName } from '../model/datasets.ts'
+import type { AddedUpTable } from '../model/dimensions.ts'
 import type { Coverage, Snapshot } from '../release/manifest.ts'
 import { type AddedUpArea, oldCodesOf, setAsideOf } from './added-up.ts'
 import type { BuildContext, BuiltArea } from './area.ts'
 import { stageMunicipalityCodes } from './cnes/municipality-codes.ts'
 import { type DecodeJob, type FileKind, type PromiseOf, type ReadOf, readInOrder } from './decoders.ts'
 import type { FoundFile } from './discover.ts'
+import { describeContents, findEmptied, type PublishedRows } from './file-contents.ts'
 import { groupBy } from './group-by.ts'
 import { HeaderList } from './header-list.ts'
 import { ImportError } from './import-error.ts'
@@ -51,7 +52,7 @@ export interface AddedUp<Kind extends FileKind> {
   /** Its rows, in messages. */
   readonly rows: string
   /** Facts that every file is of. */
-  readonly facts: readonly DatasetName[]
+  readonly facts: readonly AddedUpTable[]
   /** Published columns that something is read from. */
   readonly columns: readonly string[]
   readonly lists: readonly CodeList[]
@@ -101,7 +102,8 @@ export async function buildAddedUp<Kind extends FileKind>(
   const counts: Record<string, number> = {}
   const snapshots: Snapshot[] = [...codes.snapshots, ...old.snapshots]
   const headers = new HeaderList()
-  const covered: Record<string, Coverage> = {}
+  const coverage: Record<string, Record<string, Coverage>> = {}
+  const published: PublishedRows[] = []
   const months = [...groupBy(monthly, ({ period }) => period)].sort(([left], [right]) => left - right)
   const jobs = await Promise.all(
     months.map(([, files]) => Promise.all(files.map((file) => jobOf(kind, file)))),
@@ -135,7 +137,25 @@ export async function buildAddedUp<Kind extends FileKind>(
       const checked = await own.checkMonth(session, period, totals)
       checks.push(...checked.checks)
       Object.assign(counts, checked.counts)
-      covered[period] = { family: 'state', states: [...new Set(files.map(({ uf }) => uf))].sort() }
+      const rowsByState = groupBy(totals, ({ uf }) => uf)
+      const states = [...rowsByState.keys()].sort()
+      const rowsOf = (uf: string): number =>
+        (rowsByState.get(uf) ?? []).reduce((sum, { rows }) => sum + rows, 0)
+      for (const table of facts)
+        coverage[table] = {
+          ...coverage[table],
+          [period]: await describeContents(
+            session,
+            staging,
+            table,
+            period,
+            { family: 'state', states },
+            states.filter((uf) => rowsOf(uf) === 0),
+          ),
+        }
+      const [table] = facts
+      if (table !== undefined)
+        published.push(...states.map((uf) => ({ table, uf, period, rows: rowsOf(uf) })))
     }
   } finally {
     await decoded.return(undefined)
@@ -158,7 +178,8 @@ export async function buildAddedUp<Kind extends FileKind>(
     rejected: rejectedRows(setAside),
     read: snapshots.reduce((sum, { rows }) => sum + rows, 0),
     checks,
-    coverage: Object.fromEntries(facts.map((dataset) => [dataset, covered])),
+    emptied: findEmptied(published),
+    coverage,
     headers: headers.list(),
     month: Math.max(...months.map(([period]) => period)),
     censusYear: null,

@@ -27,6 +27,7 @@ import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised } from './discover.ts'
+import { absentRows, describeEmptied } from './file-contents.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
 import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
@@ -240,7 +241,15 @@ const describe = (version: string, checks: readonly NamedCheck[]) => ({
 
 /** @throws ImportError where more rows were set aside than is allowed, or the rows fail a check */
 function checkArea(area: Area, built: BuiltArea, maxRejected: number): void {
-  const share = built.read === 0 ? 0 : built.rejected / built.read
+  const emptied = built.emptied ?? []
+  const absent = absentRows(emptied)
+  const share = built.read + absent === 0 ? 0 : (built.rejected + absent) / (built.read + absent)
+  if (share > maxRejected && absent > 0)
+    throw new ImportError(
+      `${area} import`,
+      `has files without any row where the months around have rows: ${describeEmptied(emptied)}; that is more than the share of ${maxRejected}`,
+      'Fetch these files again; if the publisher’s are empty, allow it with --max-rejected',
+    )
   if (share > maxRejected)
     throw new ImportError(
       `${area} import`,

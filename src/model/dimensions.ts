@@ -47,6 +47,10 @@ export const hasUnknowns = (dataset: FactDataset): boolean => dataset === 'feder
 const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
 
+/** @returns dimensions that the rows of a dataset carry */
+export const dimensionsOfFacts = (dataset: FactDataset): readonly DimensionCode[] =>
+  factOf(dataset).dimensions
+
 /** What a key needs for the facts of a dataset. */
 export const capabilityOf = (dataset: FactDataset): Capability => factOf(dataset).capability
 

@@ -133,6 +133,8 @@ export interface DimensionDeclaration {
   readonly order: 'name' | 'code'
   /** Facts do not carry it: it follows from their state or municipality, by the release's list of municipalities. */
   readonly derivedFrom?: 'state' | 'municipality' | 'residence_municipality'
+  /** The code that stands where a published file says none; absent: null stands there. */
+  readonly unknown?: string
   /** 'core', where it says nothing else: one of the 15 of the specification. */
   readonly tier?: 'extended'
 }

@@ -25,7 +25,7 @@ import {
   metricOf,
   unitOf,
 } from '../model/metrics.ts'
-import { needsOf, type Table } from '../model/needs.ts'
+import { needsOf, needsOfCodes, type Table } from '../model/needs.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
 import {
   hasGaps,
@@ -38,17 +38,28 @@ import {
 import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../release/view.ts'
 import {
   describeMissing,
+  type Filler,
+  fillersOf,
   findMissing,
   isWithinStates,
   type Known,
+  type KnownByCode,
   knownOf,
+  knownOfCodes,
   type MetricNeeds,
   type Missing,
   readablePeriods,
   scopeOf,
 } from './coverage.ts'
 import { allPeriods, askPeriods, listedPeriods, periodsOfMetric } from './periods.ts'
-import { noteOfAges, periodNotes, residenceNotes, scopeNotes, transferNotes } from './plan-notes.ts'
+import {
+  emptyNotes,
+  noteOfAges,
+  periodNotes,
+  residenceNotes,
+  scopeNotes,
+  transferNotes,
+} from './plan-notes.ts'
 import { sidesOf } from './population-basis.ts'
 import { checkAccess, checkDimensions } from './query-checks.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
@@ -67,6 +78,8 @@ export interface DatasetPlan {
   readonly filters: readonly QueryFilter[]
   /** YYYYMM, ascending; empty: not collected for the requested ones (null, not 0). Population has none. */
   readonly periods: readonly number[]
+  /** Months whose files fill a grouped dimension with one code that says nothing: their rows are of the group without a code. */
+  readonly fillers: readonly Filler[]
   /** How several periods become one value; null: one period, or grouped by period. */
   readonly over: 'avg' | 'max' | null
   /** Pre-aggregate that is read; null: the facts. */
@@ -98,7 +111,12 @@ export interface MetricPlan {
   readonly decimals: number
   /** Groups of which all it needs was collected; it is null in the others. */
   readonly known: Known
+  /** Grouped dimensions that some files lack: groups with a code of it are known in fewer states and months than those without. */
+  readonly knownByCode: readonly KnownByCode[]
 }
+/** Is a metric known in every group of its plan? */
+export const isKnownEverywhere = ({ known, knownByCode }: MetricPlan): boolean =>
+  known === 'all' && knownByCode.length === 0
 
 /** Facilities that a pre-aggregate of the release names in any of its months, and those with beds in some months. */
 export interface FewFacilities {
@@ -153,8 +171,7 @@ export function planAggregate(
   checkDimensions(query)
   checkTerritory(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => isPlace(dimension))
-  const filtered = query.filters.map(({ dimension }) => dimension)
-  const needsByMetric = query.metrics.map((code) => needsOf(code, filtered, query.group_by))
+  const needsByMetric = query.metrics.map((code) => needsOf(code, query.filters, query.group_by))
   const tables = tablesOfNeeds(needsByMetric.flat())
   const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
@@ -188,6 +205,7 @@ export function planAggregate(
   })
   const collector = collectDatasets(query, placeFilters, view)
   const known = needed.map((own) => knownOf(own, query.group_by, view))
+  const knownByCode = needed.map((metric) => knownOfCodes(metric, query, view))
   const basisNotes: string[] = []
   const metrics = needed.map((own, index): MetricPlan => {
     const metric = metricOf(own.code)
@@ -209,6 +227,7 @@ export function planAggregate(
       unit: unitOf(own.code),
       decimals: decimalsOfMetric(own.code),
       known: known[index] ?? 'all',
+      knownByCode: knownByCode[index] ?? [],
     }
   })
   // A group by facility has no place in its key: each dataset says the state of its groups, where it may matter.
@@ -221,7 +240,16 @@ export function planAggregate(
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   const listed =
     listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
-  const named = isGrouped ? needed.map((own) => ({ ...own, asked: allPeriods([own.asked, listed]) })) : needed
+  const named = needed.map((own) => ({
+    ...own,
+    needs: [
+      ...new Set([
+        ...own.needs,
+        ...needsOfCodes(own.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
+      ]),
+    ],
+    asked: isGrouped ? allPeriods([own.asked, listed]) : own.asked,
+  }))
   const missing = findMissing(named, view, monthsOfRelease(view, tables))
   return {
     name: context.name ?? '',
@@ -255,6 +283,7 @@ export function planAggregate(
       ...periodNotes(asked.asked === null && given === undefined ? needed : []),
       ...basisNotes,
       ...describeMissing(missing),
+      ...emptyNotes(needed, view),
       ...residenceNotes(query, needed, view),
       ...transferNotes(needed, view),
       ...(scope.states === scope.territory ? [] : scopeNotes(needed, view, tables)),
@@ -307,6 +336,7 @@ function collectDatasets(
           ({ dimension }) => dimension !== 'reference_period' && (!isPopulation(dataset) || has(dimension)),
         ),
         periods,
+        fillers: fillersOf(dataset, query.group_by.filter(has), periods, view),
         over: howMonths(periods, isAdded),
         source: null,
         addedUpFrom: null,

@@ -19,7 +19,13 @@ import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
-import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
+import {
+  type AggregatePlan,
+  type DatasetPlan,
+  isKnownEverywhere,
+  type MeasurePlace,
+  type MetricPlan,
+} from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { shownValues } from './dialect/duckdb/measured.ts'
@@ -238,10 +244,11 @@ async function readCell(
   const value = row[column] ?? null
   const [metric, part] = readCode(code)
   const index = plan.metrics.findIndex((own) => own.code === metric)
+  const ofBase = plan.base?.plan.metrics[index]
   const isUnknown =
     part === null
       ? row[`unknown_${index}`] === true
-      : value === null && plan.base?.plan.metrics[index]?.known !== 'all'
+      : value === null && (ofBase === undefined || !isKnownEverywhere(ofBase))
   return { value: value === null ? null : Number(value), isUnknown }
 }
 

@@ -5,9 +5,17 @@
  * A number over states of which one was not collected is unknown, so it is null, never the sum of the others. Rules:
  * contract 12.
  */
-import { type DimensionCode, isPlace } from '../model/dimensions.ts'
+import { type DimensionCode, type FactDataset, isPlace } from '../model/dimensions.ts'
 import type { MetricCode } from '../model/metrics.ts'
-import { type Need, type Table, tableOfNeed } from '../model/needs.ts'
+import {
+  dimensionOfNeed,
+  isFiller,
+  type Need,
+  needsOfCodes,
+  type Table,
+  tableOfNeed,
+  tablesAmong,
+} from '../model/needs.ts'
 import { STATES } from '../model/territory/states.ts'
 import {
   ALL_STATES,
@@ -18,8 +26,8 @@ import {
   statesCollectedOf,
   TABLES,
 } from '../release/collected.ts'
-import { formatPeriod, type ReleaseView } from '../release/view.ts'
-import type { QueryFilter } from './request.ts'
+import { coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
+import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
 /** States that a query is about. */
 export interface StateScope {
@@ -124,11 +132,50 @@ export function knownOf(
   return everywhere.length === 0 ? 'none' : { states: everywhere }
 }
 
+/** Groups with a code of a dimension, where files of some states and months lack it. */
+export interface KnownByCode {
+  readonly dimension: DimensionCode
+  readonly known: Known
+}
+
+/** @returns grouped dimensions that some files lack, with the groups of a code that are known */
+export function knownOfCodes(
+  metric: MetricNeeds,
+  { filters, group_by }: Pick<AnalyticsQuery, 'filters' | 'group_by'>,
+  view: ReleaseView,
+): KnownByCode[] {
+  const { code, needs, asked } = metric
+  return needsOfCodes(code, filters, group_by)
+    .filter((own) => asked.some((period) => statesCollectedOf(view, own.needs, period) !== ALL_STATES))
+    .map((own) => ({
+      dimension: own.dimension,
+      known: knownOf({ ...metric, needs: [...needs, ...own.needs] }, group_by, view),
+    }))
+}
+
+/** Months whose files fill a grouped dimension with one code that says nothing. */
+export interface Filler {
+  readonly dimension: DimensionCode
+  readonly periods: readonly number[]
+}
+
+/** @param keys grouped dimensions of a dataset */
+export const fillersOf = (
+  dataset: FactDataset,
+  keys: readonly DimensionCode[],
+  periods: readonly number[],
+  view: ReleaseView,
+): Filler[] =>
+  keys.flatMap((dimension) => {
+    const filled = periods.filter(
+      (period) => isFiller(dimension, period) && coverageOf(view, dataset, period)?.family === 'state',
+    )
+    return filled.length === 0 ? [] : [{ dimension, periods: filled }]
+  })
+
 /** @returns months of a metric that hold rows of it: its tables were collected for some state it is about */
 export const readablePeriods = ({ needs, states, asked }: MetricNeeds, view: ReleaseView): number[] =>
-  asked.filter((period) =>
-    includesAny(statesCollectedOf(view, [...new Set(needs.map(tableOfNeed))], period), states),
-  )
+  asked.filter((period) => includesAny(statesCollectedOf(view, tablesAmong(needs), period), states))
 
 /** Something a metric needs that the release does not have. */
 export interface Missing<Code extends string = MetricCode> {
@@ -154,7 +201,7 @@ export function findMissing<Code extends string>(
       for (const period of asked.length > 0 ? asked : fallback.length > 0 ? fallback : [NO_MONTH]) {
         const collected = statesCollected(view, need, period)
         if (includesAll(collected, states)) continue
-        // What a table's files do not say is not missed where the table itself is.
+        // What a table's files do not say is not missed where the table itself is. A dimension is missed in its own states alone.
         if (needs.some((other) => other !== need && isMissedFirst(other, need, period, states, view)))
           continue
         const lacking = [...states].filter((uf) => !collected.has(uf)).sort()
@@ -194,8 +241,9 @@ export const describeMissing = (missing: readonly Missing<string>[]): string[] =
 /** @returns what was not collected: table, months, states */
 export function describeGap({ need, states, periods }: Missing<string>): string {
   const months = describePeriods(periods)
-  if (need === 'third_parties')
-    return `specialized_services ${months}: the files by state since 2010 do not say who provides a service`
+  const dimension = dimensionOfNeed(need)
+  if (dimension !== null)
+    return `${tableOfNeed(need)} ${months}: the files${describeFiles(states)} do not carry ${dimension}`
   if (need === 'sus_link') return `facilities ${months}: the files do not publish the registry's link to SUS`
   return `${need} ${months}: ${describeStates(states)}`
 }
@@ -205,6 +253,14 @@ const describePeriods = (periods: readonly number[]): string => {
   const shown = periods.slice(-NAMED_MAX).map(formatPeriod).join(', ')
   return periods.length > NAMED_MAX ? `${periods.length} months to ${shown.slice(-7)}` : shown
 }
+
+/** Whose files they are; of all states, nothing. */
+const describeFiles = (states: readonly string[]): string =>
+  states.length === ALL_STATES.size
+    ? ''
+    : states.length > NAMED_MAX
+      ? ` of ${states.length} states`
+      : ` of ${states.join(', ')}`
 
 function describeStates(missing: readonly string[]): string {
   if (missing.length === ALL_STATES.size) return 'not collected for any state'

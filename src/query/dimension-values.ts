@@ -13,7 +13,14 @@ import {
   dimensionOf,
   isPlace,
 } from '../model/dimensions.ts'
-import { type Need, needsOfDimensions, type Table, tableOfNeed } from '../model/needs.ts'
+import {
+  isWithoutCode,
+  type Need,
+  needsOfDimensions,
+  needsOfFilters,
+  type Table,
+  tablesAmong,
+} from '../model/needs.ts'
 import {
   FINANCING_TABLES,
   includesAll,
@@ -183,20 +190,22 @@ export async function countFacts(
   for (const dataset of readable) {
     const tables = tablesBeside(dataset)
     const scope = scopeOf(placeFilters, ofFacilities, view, tables)
-    const needs: readonly Need[] = [dataset, ...needsOfDimensions(dimensions)]
+    const needs: readonly Need[] = [dataset, ...needsOfFilters(dataset, filters)]
+    const needsOfMembers: readonly Need[] = [...needs, ...needsOfDimensions(dataset, [code])]
     const asked = periodsOf(code, needs, tables, filters, scope.states, view)
     // What a place has is its own: what other states lack takes nothing from it.
     const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
     for (const member of members) {
       const own = ownStates(code, member, states)
       const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked
+      const wanted = isWithoutCode(code, member.code) ? needs : needsOfMembers
       const isKnown =
         months.length > 0 &&
-        months.every((period) => includesAll(statesCollectedOf(view, needs, period), own))
+        months.every((period) => includesAll(statesCollectedOf(view, wanted, period), own))
       const ofMember = facts.get(String(member.code))
       if (ofMember !== undefined) ofMember[dataset] = isKnown ? 0 : null
     }
-    const metric = { code: `facts.${dataset}`, needs, states, asked }
+    const metric = { code: `facts.${dataset}`, needs: needsOfMembers, states, asked }
     notes.push(
       ...describeMissing(findMissing([metric], view, monthsOfRelease(view, tables))),
       ...residenceNotes({ group_by: [code], filters }, [metric], view),
@@ -236,7 +245,7 @@ function periodsOf(
   view: ReleaseView,
 ): readonly number[] {
   const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
-  const tables = needs.map(tableOfNeed)
+  const tables = tablesAmong(needs)
   const held = monthsOf(view, states, beside)
   if (chosen.length > 0) return listedPeriods(chosen) ?? periodsMeeting(chosen, held)
   if (code === 'reference_period') return held

@@ -3,7 +3,7 @@
  * release. Out: the months each metric is asked for. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
  */
 import { AppError, both } from '../errors.ts'
-import { type Need, type Table, tableOfNeed } from '../model/needs.ts'
+import { type Need, type Table, tablesAmong } from '../model/needs.ts'
 import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
@@ -92,7 +92,7 @@ export function periodsOfMetric(
   const own = isAdded ? added : asked
   if (own !== null) return own
   // What a table's files say changes over time; its newest month does not.
-  const tables = [...new Set(needs.map(tableOfNeed))]
+  const tables = tablesAmong(needs)
   const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) => [
     statesCollectedOf(view, tables, period),
   ])

@@ -1,7 +1,7 @@
 /** What is said of a plan beside its numbers: sources, months, and the places that it is of. In: what a plan is made of. Out: notes. Pure. */
 import { RESIDENCE_DIMENSIONS } from '../model/dimensions.ts'
-import type { Table } from '../model/needs.ts'
-import { ALL_STATES, onlyState, statesCollected } from '../release/collected.ts'
+import { type Table, tablesAmong } from '../model/needs.ts'
+import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../release/collected.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { MetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
@@ -47,6 +47,28 @@ export function residenceNotes(
       ]
 }
 
+/** An empty file was published: what it says is 0, which a reader may not expect. */
+export function emptyNotes(
+  metrics: readonly Pick<MetricNeeds, 'needs' | 'asked' | 'states'>[],
+  view: ReleaseView,
+): string[] {
+  const months = new Map<string, number[]>()
+  for (const { needs, asked, states } of metrics)
+    for (const table of tablesAmong(needs))
+      for (const period of asked) {
+        const empty = statesEmpty(view, table, period)
+        const inScope = [...empty].filter((uf) => states.has(uf)).sort()
+        if (inScope.length === 0) continue
+        const of = inScope.length === ALL_STATES.size ? 'the country' : inScope.join(', ')
+        const name = `${table} ${of}`
+        months.set(name, allPeriods([months.get(name) ?? [], [period]]))
+      }
+  return [...months].map(([name, periods]) => {
+    const [table = '', ...of] = name.split(' ')
+    return `${table} ${periods.map(formatPeriod).join(', ')}: the published file of ${of.join(' ')} is empty; it counts as 0.`
+  })
+}
+
 /** A release of one state answers for it where no place is asked for. */
 export function scopeNotes(
   metrics: readonly MetricNeeds[],
@@ -54,8 +76,13 @@ export function scopeNotes(
   tables: readonly Table[],
 ): string[] {
   const only = onlyState(view, tables)
-  const own = metrics.filter(({ states }) => only !== null && states.size === 1 && states.has(only))
-  return own.length === 0 ? [] : [`The release is of ${only} alone: totals are of ${only}.`]
+  // Residents are those of the whole country, whatever files of the registry there are.
+  const own = metrics.filter(
+    ({ needs, states }) => needs.length > 0 && only !== null && states.size === 1 && states.has(only),
+  )
+  if (own.length === 0) return []
+  const whose = own.length === metrics.length ? '' : ` of ${own.map(({ code }) => code).join(', ')}`
+  return [`The release is of ${only} alone: totals${whose} are of ${only}.`]
 }
 
 const TRANSFERS = 'federal_health_transfers'

@@ -10,6 +10,7 @@ import { both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, hasUnknowns, isPopulation } from '../model/dimensions.ts'
 import { factDatasetsOf, isFlowMetric, type Measure, type MetricCode } from '../model/metrics.ts'
+import { tableOfNeed } from '../model/needs.ts'
 import { isOfTheFacility } from '../model/pre-aggregates.ts'
 import { ALL_STATES, onlyState, tablesOfNeeds } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -223,8 +224,7 @@ function withBase(
 /** What a base lacks, by its month, with the months that are compared with it. */
 function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): string[] {
   const { need, states } = missing
-  if (need === 'third_parties' || need === 'sus_link')
-    return describeMissing([missing]).map((note) => `change: ${note}`)
+  if (tableOfNeed(need) !== need) return describeMissing([missing]).map((note) => `change: ${note}`)
   const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view, tablesOfNeeds([need]))
   const where = isAll ? '' : ` in ${states.join(', ')}`
   return missing.periods.map((base) => {

@@ -2,11 +2,19 @@
  * What was collected: the one place that answers whether a table of a state and month is in a release. In: a view. Out: the
  * states of a table and month, and the months there are. Pure; the manifest's coverage says it, in releases of any version.
  *
- * What an answer needs is more than tables: the files by state stopped saying who provides a service, and only they say which
+ * What an answer needs is more than tables: files of some months carry no code of a dimension, and only files by state say which
  * facility is linked to SUS. These are needs of their own. Not here: what an answer makes of it (query/coverage.ts).
  */
 import { datasetOf } from '../model/datasets.ts'
-import { type Need, PROVIDERS_BY_STATE_UNTIL, type Table, tableOfNeed } from '../model/needs.ts'
+import type { DimensionCode } from '../model/dimensions.ts'
+import {
+  codedDimensionsOf,
+  dimensionOfNeed,
+  isFiller,
+  type Need,
+  type Table,
+  tableOfNeed,
+} from '../model/needs.ts'
 import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
@@ -63,12 +71,8 @@ export function statesCollected(view: ReleaseView, need: Need, period: number): 
 }
 
 function findStates(view: ReleaseView, need: Need, period: number): ReadonlySet<string> {
-  if (need === 'third_parties') {
-    const isSilent =
-      coverageOf(view, 'specialized_services', period)?.family === 'state' &&
-      period >= PROVIDERS_BY_STATE_UNTIL
-    return isSilent ? NO_STATES : statesCollected(view, 'specialized_services', period)
-  }
+  const dimension = dimensionOfNeed(need)
+  if (dimension !== null) return statesCarrying(view, tableOfNeed(need), dimension, period)
   if (need === 'sus_link') {
     const isStored = view.components.cnes?.datasets.facilities?.fields.some(
       ({ name }) => name === 'is_linked_sus',
@@ -76,11 +80,32 @@ function findStates(view: ReleaseView, need: Need, period: number): ReadonlySet<
     const isByState = coverageOf(view, 'facilities', period)?.family === 'state'
     return isStored === true && isByState ? statesCollected(view, 'facilities', period) : NO_STATES
   }
-  const covered = coverageOf(view, need, period)
+  const covered = coverageOf(view, tableOfNeed(need), period)
   // Facilities that are known from rows of other tables alone are not the registry.
   if (covered === null || covered.family === 'derived') return NO_STATES
   if (covered.states === 'all') return ALL_STATES
   return covered.states.length === ALL_STATES.size ? ALL_STATES : new Set(covered.states)
+}
+
+/** All states but those whose files of the month say nothing of a dimension; of what was not collected, nothing is said here. */
+function statesCarrying(
+  view: ReleaseView,
+  table: Table,
+  dimension: DimensionCode,
+  period: number,
+): ReadonlySet<string> {
+  const covered = coverageOf(view, table, period)
+  if (covered === null) return ALL_STATES
+  const isSilent = covered.family === 'state' && isFiller(dimension, period)
+  const silent = isSilent ? covered.states : (covered.not_carried?.[dimension] ?? [])
+  if (silent === 'all') return NO_STATES
+  return silent.length === 0 ? ALL_STATES : new Set([...ALL_STATES].filter((uf) => !silent.includes(uf)))
+}
+
+/** @returns states whose published file of a table and month has no row: the file is there, and says none */
+export function statesEmpty(view: ReleaseView, table: Table, period: number): ReadonlySet<string> {
+  const { empty = [] } = coverageOf(view, table, period) ?? {}
+  return empty === 'all' ? ALL_STATES : new Set(empty)
 }
 
 /** @returns the states for which all of the needs were collected in a month */
@@ -124,10 +149,21 @@ export function monthsOfRelease(view: ReleaseView, tables: readonly Table[] = TA
   return [...new Set(months)].sort((left, right) => left - right)
 }
 
-/** @returns was a table not collected for a state, in a month that the release has anything of? */
+/**
+ * @returns was a table not collected for a state, in a month that the release has anything of, or do its files lack a dimension
+ * or all rows there?
+ */
 export const hasGaps = (view: ReleaseView, tables: readonly Table[] = TABLES): boolean =>
   monthsOfRelease(view, tables).some((period) =>
-    tables.some((table) => statesCollected(view, table, period) !== ALL_STATES),
+    tables.some((table) => {
+      const covered = coverageOf(view, table, period)
+      return (
+        statesCollected(view, table, period) !== ALL_STATES ||
+        covered?.not_carried !== undefined ||
+        covered?.empty !== undefined ||
+        (covered?.family === 'state' && codedDimensionsOf(table).some((code) => isFiller(code, period)))
+      )
+    }),
   )
 
 /** @returns the one state that all components with some tables are of, or null: one is of the country, or of another */

@@ -33,11 +33,16 @@ const snapshotSchema = z.strictObject({
   rows: z.number().int().nonnegative(),
 })
 
+const statesSchema = z.union([z.literal('all'), z.array(z.string().length(2))])
 const coverageSchema = z.strictObject({
   /** 'base': the national monthly base; 'state': files by state; 'derived': facilities known only from fact rows. */
   family: z.enum(['base', 'state', 'derived']),
   /** Two-letter states the period was collected for; every state for a national base. */
-  states: z.union([z.literal('all'), z.array(z.string().length(2))]),
+  states: statesSchema,
+  /** Dimension → states whose files of the month have rows, and no code of the dimension in any of them; absent: none. */
+  not_carried: z.record(z.string(), statesSchema).optional(),
+  /** States whose published file of the month has no row at all; absent: none. */
+  empty: statesSchema.optional(),
 })
 
 export const manifestSchema = z.strictObject({

@@ -99,7 +99,12 @@ t.test('totals of lists', async (t) => {
       ['/v1/equipment-inventory?', '2026-04', 1, null],
       ['/v1/equipment-inventory?uf=SP&', '2026-04', null, /equipment_inventory 2026-04: not .* SP/],
       ['/v1/specialized-service-offerings?', '2026-04', 1, null],
-      ['/v1/specialized-service-offerings?provider_kind=CNES&', '2026-04', null, /do not say who provides/],
+      [
+        '/v1/specialized-service-offerings?provider_kind=CNES&',
+        '2026-04',
+        null,
+        /do not carry provider_kind/,
+      ],
       ['/v1/specialized-service-offerings?reference_period=2009-12&provider_kind=CNES&', '2009-12', 1, null],
     ]
   for (const [url, month, total, note] of LISTS) {
@@ -163,7 +168,7 @@ t.test('records of members', async (t) => {
       ([, { specialized_services }]: [string, Record<string, unknown>]) => specialized_services === null,
     ),
   )
-  t.match(notesOf(kinds.body), /do not say who provides a service/)
+  t.match(notesOf(kinds.body), /do not carry provider_kind/)
   const filters = encodeURIComponent(
     JSON.stringify([{ dimension: 'reference_period', operator: 'EQ', value: '2009-12' }]),
   )

@@ -63,7 +63,19 @@ async function oracleDataOf(client: Client, snapshots: string, onlyState?: strin
   const data = await readOracleData(client, [...byState, ...national].sort())
   for (const period of national)
     for (const table of DATASETS) published[table][period] = data.states.map(({ uf }) => String(uf))
-  return { ...data, published, byState: [...byState], ...(onlyState === undefined ? {} : { onlyState }) }
+  // Files by state publish the legal nature from 2012 on, and since 2010 their columns of providers say nothing.
+  const carries = (dimension: string, _state: string, month: string): boolean =>
+    !byState.has(month) ||
+    (dimension === 'legal_nature'
+      ? month >= '2012'
+      : !['provider_kind', 'service_characteristic'].includes(dimension) || month < '2010')
+  return {
+    ...data,
+    published,
+    byState: [...byState],
+    carries,
+    ...(onlyState === undefined ? {} : { onlyState }),
+  }
 }
 
 const gaps = await makeSmallRelease('gaps')

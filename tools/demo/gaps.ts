@@ -25,10 +25,13 @@ interface PublishedMonth {
   readonly files: 'base' | Readonly<Partial<Record<Group, readonly string[]>>>
 }
 
+/** Stands before a state whose file of a group has no row. */
+const EMPTY = 'empty '
+
 /** Oldest first. Between them months are missing: 2010-01 to 2025-11, and 2026-03. */
 export const MONTHS_WITH_GAPS: readonly PublishedMonth[] = [
-  // Files by state that still name third parties.
-  { period: 200912, files: { ST: ['RR'], SR: ['AC', 'RR'] } },
+  // Files by state that still name third parties, and no legal nature; one without any row.
+  { period: 200912, files: { ST: ['RR'], EQ: [`${EMPTY}AC`], SR: ['AC', 'RR'] } },
   // The registry alone.
   { period: 202512, files: { ST: ['AP', 'RR'] } },
   // Facilities are known from their beds and equipment alone.
@@ -88,6 +91,8 @@ export const OWN_COLUMNS: Readonly<Record<Group, readonly (readonly [name: strin
     ['CNESTERC', 7],
   ],
 }
+/** Files by state have a column of the legal nature from this month on. */
+const LEGAL_NATURES_FROM = 201201
 /** Files by state stopped saying who provides a service in this month. */
 const PROVIDERS_UNTIL = 201001
 
@@ -129,11 +134,13 @@ export function stateFiles(
     const states = files[group] ?? []
     if (states.length === 0) return []
     const rows = rowsOf[group]()
-    return states.map((uf) => {
-      const own = rows.filter(({ CNES = '' }) => facilities.get(CNES)?.uf === uf)
+    const common = FACILITY_COLUMNS.filter(([name]) => name !== 'NAT_JUR' || period >= LEGAL_NATURES_FROM)
+    return states.map((state) => {
+      const uf = state.replace(EMPTY, '')
+      const own = state === uf ? rows.filter(({ CNES = '' }) => facilities.get(CNES)?.uf === uf) : []
       return [
         `${group}${uf}${String(period).slice(2)}.dbf`,
-        textDbf([...FACILITY_COLUMNS, ...OWN_COLUMNS[group]], own, made),
+        textDbf([...common, ...OWN_COLUMNS[group]], own, made),
       ] as const
     })
   })

@@ -6,11 +6,19 @@
  * an explanation promotes with a reason.
  */
 import type { Engine } from '../../src/engine/types.ts'
+import { findEmptied } from '../../src/import/file-contents.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { AREA_NAMES, DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
+import { ADDED_UP_TABLES } from '../../src/model/dimensions.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
 import { answerQuery } from '../../src/query/result.ts'
-import { componentManifests, formatPeriod, type ReleaseView } from '../../src/release/view.ts'
+import { statesCollected, statesEmpty, TABLES } from '../../src/release/collected.ts'
+import {
+  collectedPeriods,
+  componentManifests,
+  formatPeriod,
+  type ReleaseView,
+} from '../../src/release/view.ts'
 
 /** Largest change of a metric between two releases: of the country, and of a state that has enough to judge by. */
 const COUNTRY_SHARE = 0.1
@@ -18,6 +26,9 @@ const STATE_SHARE = 0.25
 const STATE_MIN = 200
 /** Largest change of a dataset's rows in its newest month. */
 const ROWS_SHARE = 0.1
+
+/** Tables that come in files by state and month, or of the country. */
+const FACT_TABLES = [...TABLES, ...ADDED_UP_TABLES] as const
 
 export interface PromotionCheck {
   readonly name: string
@@ -39,8 +50,12 @@ export async function runPromotionChecks(
   after: ReleaseView,
   before: ReleaseView | null,
 ): Promise<PromotionReport> {
-  const checks: PromotionCheck[] = [checksHold(after), hasAreas(after, before)]
   const isComparable = before !== null && before.id !== after.id && before.synthetic === after.synthetic
+  const checks: PromotionCheck[] = [
+    checksHold(after),
+    hasAreas(after, before),
+    filesHaveRows(after, isComparable ? before : null),
+  ]
   if (isComparable) {
     checks.push(isNotOlder(after, before), rowsAreLike(after, before))
     checks.push(...(await driftOf(engine, after, before)))
@@ -78,6 +93,39 @@ function hasAreas({ components }: ReleaseView, before: ReleaseView | null): Prom
     met: lacking.length === 0,
     detail: lacking.length === 0 ? 'facilities and population are there' : `lacks ${lacking.join(', ')}`,
   }
+}
+
+/** An empty file is the publisher's, or a mistake: the months around it, in either release, say which is likelier. */
+function filesHaveRows(after: ReleaseView, before: ReleaseView | null): PromotionCheck {
+  const emptied = findEmptied(
+    publishedFiles(after, before).map((file) => ({ ...file, rows: file.isEmpty ? 0 : 1 })),
+  )
+  return {
+    name: 'empty files',
+    met: emptied.length === 0,
+    detail:
+      emptied.length === 0
+        ? 'no file is empty where the months around it have rows'
+        : emptied.map(({ table, uf, period }) => `${table} ${formatPeriod(period)}: ${uf}`).join(', '),
+  }
+}
+
+/** Files of a release, and those that another has of months which it has not, or of the same months with rows. */
+function publishedFiles(after: ReleaseView, before: ReleaseView | null) {
+  const filesOf = (view: ReleaseView) =>
+    FACT_TABLES.flatMap((table) =>
+      collectedPeriods(view, table).flatMap((period) => {
+        const empty = statesEmpty(view, table, period)
+        const collected = statesCollected(view, table, period)
+        return [...collected].map((uf) => ({ table, uf, period, isEmpty: empty.has(uf) }))
+      }),
+    )
+  const found = filesOf(after)
+  const hasEmpty = new Set(found.filter(({ isEmpty }) => isEmpty).map(({ table, uf }) => `${table} ${uf}`))
+  const others = before === null ? [] : filesOf(before)
+  return [...found, ...others.filter(({ isEmpty }) => !isEmpty)].filter(({ table, uf }) =>
+    hasEmpty.has(`${table} ${uf}`),
+  )
 }
 
 function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {

@@ -3089,6 +3089,10 @@ export interface components {
                         /** @enum {string} */
                         family: "base" | "state" | "derived";
                         states: "all" | string[];
+                        not_carried?: {
+                            [key: string]: "all" | string[];
+                        };
+                        empty?: "all" | string[];
                     };
                 };
             };

@@ -13,12 +13,14 @@ import {
   type FactName,
   REPEATED_FACILITY_LINEAGE,
 } from '../../model/cnes/lineage.ts'
+import type { Table } from '../../model/needs.ts'
 import type { Lineage } from '../../model/types.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import { COPY_MARK } from '../copy-mark.ts'
 import type { FoundFile } from '../discover.ts'
+import { describeContents, findEmptied, type PublishedRows } from '../file-contents.ts'
 import { groupBy } from '../group-by.ts'
 import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
@@ -41,16 +43,13 @@ import { type BaseReading, beginBaseMonth, PUBLISHER, stageBaseMonth } from './n
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
 import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
-import { isStateTable, openStateFile, recogniseStateFile, type StateGroup } from './state-files.ts'
+import { coverStates, GROUP_FACT, rowsOfStates } from './state-coverage.ts'
+import { isStateTable, openStateFile, recogniseStateFile } from './state-files.ts'
 
+/** Stands for the states of a national table. */
+const NATIONAL = 'BR'
 /** Table of rows that could not be loaded, staged and in the release. */
 const SET_ASIDE = 'set_aside'
-
-const GROUP_FACT: Partial<Record<StateGroup, FactName>> = {
-  LT: 'bed_capacity',
-  EQ: 'equipment_inventory',
-  SR: 'specialized_services',
-}
 
 const BASE_ARCHIVE = new RegExp(`^BASE_DE_DADOS_CNES_(\\d{6})${COPY_MARK}\\.zip$`, 'i')
 
@@ -167,15 +166,34 @@ async function buildCnes(
   const coverage: Record<string, Record<string, Coverage>> = {}
   const headers = new HeaderList()
   const periods: number[] = []
+  const published: PublishedRows[] = []
   let read = 0
-  const finishPeriod = async (input: PeriodInput, covered: ReadonlyMap<string, Coverage>): Promise<void> => {
+  /** @param files rows of the published files of the month */
+  const finishPeriod = async (
+    input: PeriodInput,
+    covered: ReadonlyMap<Table, Coverage>,
+    files: readonly PublishedRows[],
+  ): Promise<void> => {
     onProgress(`month ${input.period}: write`)
     const built = await buildPeriod(session, staging, input)
     outputs.push(...built.outputs, await writeCodeNames(session, staging, input.period))
     checks.push(...built.checks)
     Object.assign(counts, built.counts)
-    for (const [dataset, entry] of covered)
-      coverage[dataset] = { ...coverage[dataset], [String(input.period)]: entry }
+    published.push(...files)
+    for (const [table, entry] of covered) {
+      const empty = files.filter((file) => file.table === table && file.rows === 0).map(({ uf }) => uf)
+      coverage[table] = {
+        ...coverage[table],
+        [input.period]: await describeContents(
+          session,
+          staging,
+          table,
+          input.period,
+          entry,
+          entry.states === 'all' && empty.length > 0 ? 'all' : empty,
+        ),
+      }
+    }
     periods.push(input.period)
   }
 
@@ -232,7 +250,15 @@ async function buildCnes(
         facilityColumns: tables.facilityColumns,
         files: fileOfView,
       },
-      new Map(['facilities', ...FACT_NAMES].map((dataset) => [dataset, national])),
+      new Map((['facilities', ...FACT_NAMES] as const).map((table) => [table, national])),
+      await Promise.all(
+        FACT_NAMES.map(async (table) => ({
+          table,
+          uf: NATIONAL,
+          period,
+          rows: await session.number(`SELECT count(*) FROM st_${table}`),
+        })),
+      ),
     )
     await dropStaged(session)
   }
@@ -254,6 +280,7 @@ async function buildCnes(
         files: null,
       },
       covered,
+      rowsOfStates(files, period),
     )
     await dropStaged(session)
   }
@@ -275,6 +302,7 @@ async function buildCnes(
     read,
     checks,
     coverage,
+    emptied: findEmptied(published),
     headers: headers.list(),
     month: Math.max(...periods),
     censusYear: null,
@@ -344,27 +372,6 @@ async function stageStateMonth(session: Session, files: readonly OpenedState[]):
        FROM st_${fact} WHERE ${code} NOT IN (SELECT ${code} FROM st_fac) ORDER BY ${code}, source_file, source_row`,
     )
   return facts
-}
-
-function coverStates(files: readonly OpenedState[]): Map<string, Coverage> {
-  const covered = new Map<string, Coverage>()
-  const statesOf = (group: StateGroup): string[] =>
-    files
-      .filter(({ file }) => file.group === group)
-      .map(({ file }) => file.uf)
-      .sort()
-  for (const [group, fact] of Object.entries(GROUP_FACT)) {
-    const states = statesOf(group as StateGroup)
-    if (states.length > 0) covered.set(fact, { family: 'state', states })
-  }
-  const registry = statesOf('ST')
-  covered.set(
-    'facilities',
-    registry.length > 0
-      ? { family: 'state', states: registry }
-      : { family: 'derived', states: [...new Set(files.map(({ file }) => file.uf))].sort() },
-  )
-  return covered
 }
 
 /** Staged tables of a month go before the next comes: memory holds one month. */

@@ -1,6 +1,7 @@
 /** The dimensions of facilities and of what they have, and which facts carry them. */
 import type { DatasetName } from '../datasets.ts'
 import { closed, listed } from '../declare.ts'
+import { NO_FACILITY } from '../sih/code-lists.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 
 export const DIMENSIONS = {
@@ -10,6 +11,7 @@ export const DIMENSIONS = {
     column: 'cnes_code',
     member: { dataset: 'facilities', key: 'cnes_code', name: 'coalesce(trade_name, legal_name)' },
     order: 'name',
+    unknown: NO_FACILITY,
   },
   facility_type: listed('Tipo de estabelecimento', 'Facility type', 'facility_types', 'facility_type'),
   management_type: closed('Gestão', 'Management', 'management_type', {

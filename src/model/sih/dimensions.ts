@@ -1,10 +1,13 @@
 /** What admissions are told apart by, and which facts carry it. */
 import { closed, listed } from '../declare.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
-import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS } from './code-lists.ts'
+import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS, NOT_INFORMED } from './code-lists.ts'
 import type { AdmissionTable } from './datasets.ts'
 
 const extended = (declared: DimensionDeclaration): DimensionDeclaration => ({ ...declared, tier: 'extended' })
+/** A closed list with a code for what is not informed. */
+const informed = (declared: DimensionDeclaration): DimensionDeclaration =>
+  extended({ ...declared, unknown: NOT_INFORMED })
 
 export const DIMENSIONS = {
   procedure_group: extended(
@@ -22,11 +25,11 @@ export const DIMENSIONS = {
     ),
   ),
   procedure: extended(listed('Procedimento', 'Procedure', 'procedures', 'procedure')),
-  care_character: extended(
+  care_character: informed(
     closed('Caráter da internação', 'Character of the admission', 'care_character_code', CARE_CHARACTERS),
   ),
-  complexity: extended(closed('Complexidade', 'Complexity', 'complexity_code', COMPLEXITIES)),
-  financing_kind: extended(
+  complexity: informed(closed('Complexidade', 'Complexity', 'complexity_code', COMPLEXITIES)),
+  financing_kind: informed(
     closed('Tipo de financiamento', 'Kind of financing', 'financing_code', FINANCING_KINDS),
   ),
   diagnosis_chapter: extended(

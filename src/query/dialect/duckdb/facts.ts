@@ -95,11 +95,16 @@ function measuresCte(plan: DatasetPlan): Sql {
     (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
   )
   const keys = plan.keys.map((code) =>
-    dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code)} AS ${key(code)}`,
+    dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code, plan)} AS ${key(code)}`,
   )
   if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
   const grouping = (codes: readonly DimensionCode[]): Sql =>
-    codes.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(codes.map(factKey), ', ')}`
+    codes.length === 0 || isUnique
+      ? EMPTY
+      : sql`\n  GROUP BY ${join(
+          codes.map((code) => groupKey(code, plan)),
+          ', ',
+        )}`
   if (plan.over === null)
     return sql`  SELECT ${join([...keys, ...measures], ', ')}
   FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
@@ -158,7 +163,7 @@ function byStandard(plan: DatasetPlan): Sql {
 /** Rows: keys, age_group, counted_0 … , one a group and age. */
 function countedByAge(plan: DatasetPlan): Sql {
   const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
-  const keys = plan.keys.map((code) => sql`${codeSql(code)} AS ${key(code)}`)
+  const keys = plan.keys.map((code) => sql`${codeSql(code, plan)} AS ${key(code)}`)
   const { source } = plan
   const counted = plan.measures.map((measure, index) => {
     const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
@@ -166,13 +171,29 @@ function countedByAge(plan: DatasetPlan): Sql {
   })
   return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
     FROM ${factsSource(plan)} AS facts${whereOf(plan)}
-    GROUP BY ${join([...plan.keys.map(factKey), TEXT('facts.age_group')], ', ')})`
+    GROUP BY ${join([...plan.keys.map((code) => groupKey(code, plan)), TEXT('facts.age_group')], ', ')})`
 }
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
+/** What rows are grouped by: the code, or none in months whose files fill the column. */
+const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql =>
+  unlessFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
 /** A code as text: a table in memory may hold it as an ENUM. */
-const codeSql = (code: DimensionCode): Sql =>
-  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${factKey(code)} AS VARCHAR)`
+const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
+  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
+
+/** The code of a row, or null in months whose files fill the column of the dimension with one code that says nothing. */
+export function unlessFiller(
+  code: DimensionCode,
+  column: Sql,
+  { fillers }: Pick<DatasetPlan, 'fillers'>,
+  month: Sql,
+): Sql {
+  const filler = fillers.find(({ dimension }) => dimension === code)
+  return filler === undefined
+    ? column
+    : sql`CASE WHEN ${month} NOT IN (${join(filler.periods.map(whole), ', ')}) THEN ${column} END`
+}
 
 /** The facts of active facilities that a plan adds up, or what was added up of them before. */
 const factsSource = (plan: DatasetPlan): Sql =>
@@ -214,10 +235,11 @@ function populationSource({ years, measures }: DatasetPlan): Sql {
 }
 
 /** Is each group one row of what is read, so that nothing is left to add up? */
-function hasUniqueKeys({ dataset, source, keys, periods }: DatasetPlan): boolean {
+function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan): boolean {
   if (dataset === 'population')
     return keys.includes('municipality') || keys.includes('residence_municipality')
   if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
+  if (fillers.length > 0) return false
   // A municipality lies in one state.
   return preAggregateOf(source).keys.every(
     (code) => keys.includes(code) || (code === 'state' && keys.includes('municipality')),

@@ -12,10 +12,12 @@ import {
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
+import { codelessOf } from '../../../model/needs.ts'
 import { preAggregateOf } from '../../../model/pre-aggregates.ts'
 import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
+import type { Known } from '../../coverage.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
@@ -265,8 +267,29 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
   return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
 }
 
-/** Was all that a metric needs collected for this group's state and month? null: for every group. */
-function knownSql({ known }: MetricPlan, plan: AggregatePlan): Sql | null {
+/** Was all that a metric needs collected for this group, and does the group's files carry its codes? null: for every group. */
+function knownSql({ known, knownByCode }: MetricPlan, plan: AggregatePlan): Sql | null {
+  const conditions = [
+    collectedSql(known, plan),
+    ...knownByCode.map(({ dimension, known: ofCodes }) => {
+      const collected = collectedSql(ofCodes, plan)
+      return collected === null ? null : sql`(${isWithoutCodeSql(dimension)} OR ${collected})`
+    }),
+  ].filter((condition) => condition !== null)
+  return conditions.length === 0 ? null : join(conditions, ' AND ')
+}
+
+/** Is the group the one without a code of the dimension, or with one of an older table of codes? */
+function isWithoutCodeSql(dimension: DimensionCode): Sql {
+  const column = sql`spine.${key(dimension)}`
+  const { unknown, digits } = codelessOf(dimension)
+  if (digits !== undefined) return sql`coalesce(length(${column}) <> ${whole(digits)}, true)`
+  return unknown === undefined
+    ? sql`${column} IS NULL`
+    : sql`coalesce(${column} = ${codeText(unknown)}, true)`
+}
+
+function collectedSql(known: Known, plan: AggregatePlan): Sql | null {
   if (known === 'all') return null
   if (known === 'none') return TEXT('false')
   if ('periods' in known) return sql`spine."reference_period" IN (${join(known.periods.map(whole), ', ')})`

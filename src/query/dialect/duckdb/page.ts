@@ -4,7 +4,7 @@
  */
 import { type DimensionCode, dimensionOf } from '../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
-import type { AggregatePlan } from '../../aggregate.ts'
+import { type AggregatePlan, isKnownEverywhere } from '../../aggregate.ts'
 import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
 import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
@@ -105,7 +105,7 @@ export const shownColumns = (plan: AggregatePlan): Sql[] => [
 
 /** Metrics whose rows also say whether what they need was collected: unknown_i. */
 const unknownColumns = ({ metrics }: AggregatePlan): number[] =>
-  metrics.flatMap(({ known }, index) => (known === 'all' ? [] : [index]))
+  metrics.flatMap((metric, index) => (isKnownEverywhere(metric) ? [] : [index]))
 
 interface OrderTerm {
   readonly value: Sql

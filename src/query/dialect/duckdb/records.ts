@@ -7,6 +7,7 @@
  */
 import { datasetOf } from '../../../model/datasets.ts'
 import {
+  type DimensionCode,
   dimensionOf,
   hasUnknowns,
   isAddedUp,
@@ -25,6 +26,7 @@ import {
   filterColumn,
   filterCondition,
   ofMunicipalitiesAlone,
+  unlessFiller,
 } from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
@@ -74,6 +76,10 @@ const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
   return allOf([TEXT(counts), ...own, ...more])
 }
 
+/** What a record is grouped by. */
+const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
+  unlessFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
+
 function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
   const conditions = where.map((condition) => recordCondition(condition, plan))
   // Of unknown age nothing is standardized.
@@ -111,7 +117,7 @@ export function printContributions(
   // Flows were added up: each row names the published file that it is of.
   const batch = isAddedUp(plan.dataset) ? TEXT(', source_file') : EMPTY
   const inCell = plan.keys.map((dimension) => {
-    const column = filterColumn(dimension, plan.dataset)
+    const column = groupColumn(dimension, plan)
     return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
   })
   const contribution =
@@ -244,9 +250,7 @@ const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] =
 /** Contribution of each record to each group, 0 where it is in scope without counting. */
 function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: readonly string[]): Sql {
   const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
-  const named = groups.map(
-    (code) => sql`${filterColumn(code, plan.dataset)} AS ${ident(dimensionOf(code).column)}`,
-  )
+  const named = groups.map((code) => sql`${groupColumn(code, plan)} AS ${ident(dimensionOf(code).column)}`)
   const columns = [...record.map(ident), ...named]
   const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure, plan.periods)} ELSE 0 END`
   const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
