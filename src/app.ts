@@ -180,7 +180,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     writesTogether: parts.writesTogether ?? true,
     isLast,
   })
+  /** Counts and logs a request; what that throws costs a line of the log, never the answer or the process. */
   const observe = (request: FastifyRequest, status: number): void => {
+    try {
+      countAndLog(request, status)
+    } catch (error) {
+      parts.logger?.error({ request_id: request.id, err: error }, 'a request could not be counted or logged')
+    }
+  }
+  const countAndLog = (request: FastifyRequest, status: number): void => {
     const { route, key, releaseId, rows, engine, startedAt } = stateOf(request)
     const ms = performance.now() - startedAt
     parts.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
@@ -204,6 +212,23 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     else sendNow(request, reply, answer)
   }
   const sendNow = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
+    try {
+      sendAnswer(request, reply, answer)
+    } catch (error) {
+      giveUp(request, reply, answer.status, error)
+    }
+  }
+  /** What sending threw becomes a 500, or ends the connection where a part of the answer is out or the 500 cannot be sent either. */
+  const giveUp = (request: FastifyRequest, reply: FastifyReply, status: number, error: unknown): void => {
+    if (!reply.raw.headersSent && status < 500) {
+      fail(request, reply, error)
+      return
+    }
+    parts.logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
+    reply.raw.destroy()
+    observe(request, status)
+  }
+  const sendAnswer = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
     // The framework ends every connection with its next answer, whatever the client has sent behind it.
     if (isClosing) reply.raw.removeHeader('connection')
     const sending = {
@@ -218,12 +243,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     else
       sent.then(
         () => observe(request, answer.status),
-        (error: unknown) => {
-          if (!reply.raw.headersSent) return fail(request, reply, error)
-          // Part of the answer is out: the client sees that it is cut off.
-          reply.raw.destroy()
-          observe(request, answer.status)
-        },
+        (error: unknown) => giveUp(request, reply, answer.status, error),
       )
   }
   function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {

@@ -19,6 +19,7 @@ import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
+import { surviveUncaught } from './last-resort.ts'
 import { lowerOtherThreads } from './machine.ts'
 import { TRINO_DIALECT } from './query/dialect/trino.ts'
 import { createLookups } from './query/lookup-batches.ts'
@@ -47,6 +48,8 @@ export const REPORT_HEAP_MB = 512
 export interface RunningServer {
   /** Where it listens, e.g. http://127.0.0.1:8080. */
   readonly address: string
+  readonly logger: Logger
+  readonly metrics: Metrics
   close(): Promise<void>
 }
 
@@ -289,6 +292,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   process.on('SIGHUP', refresh)
   return {
     address,
+    logger,
+    metrics,
     async close() {
       process.off('SIGHUP', refresh)
       await metricsApp?.close()
@@ -310,6 +315,7 @@ export async function serveUntilStopped(
     process.once('SIGINT', () => resolve())
   })
   const server = await startServer(settings)
+  surviveUncaught(server.logger, () => server.metrics.countUncaught())
   onListening(server.address)
   await stopped
   await server.close()

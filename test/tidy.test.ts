@@ -18,6 +18,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
   'machine.ts': [],
+  'last-resort.ts': [],
   'setting-kinds.ts': [],
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
@@ -111,6 +112,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
     'trino-settings.ts',
     'machine.ts',
+    'last-resort.ts',
   ],
 }
 

@@ -21,6 +21,8 @@ export interface MetricsParts {
 
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
+  /** Counts what nobody caught. */
+  countUncaught(): void
   render(): Promise<{ readonly type: string; readonly text: string }>
 }
 
@@ -47,6 +49,11 @@ export function createMetrics({
     help: 'Time from a request to the end of its answer.',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
+    registers,
+  })
+  const uncaught = new Counter({
+    name: 'sus_uncaught_errors_total',
+    help: 'Errors that nobody caught; each is a line of the log, and the server goes on.',
     registers,
   })
   /** Method, route and status → what counts them: prom-client finds these by their labels anew each time. */
@@ -112,6 +119,7 @@ export function createMetrics({
       counts[0].inc()
       counts[1].observe(seconds)
     },
+    countUncaught: () => uncaught.inc(),
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   }
 }

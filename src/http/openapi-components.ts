@@ -27,7 +27,6 @@ const NOTES = list({ type: 'string' }, 'What to know of the answer, such as what
 /** In every answer. */
 const OF_ANSWER = {
   version: text('Version of the program.'),
-  request_id: text('Of the request, as in the log of the server.'),
 }
 /** In every answer of one release. */
 const OF_RELEASE = {
@@ -36,7 +35,6 @@ const OF_RELEASE = {
   synthetic: flag('true: invented data of the demonstration.'),
   'reference_period?': PERIODS_TEXT,
 }
-const { request_id: _id, ...OF_COLLECTION } = OF_RELEASE
 /** In every answer about a query. */
 const OF_QUERY = {
   ...OF_RELEASE,
@@ -84,7 +82,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
       status: { type: 'integer', minimum: 400, maximum: 599 },
       detail: text('What is wrong with this request, and what to change.'),
       code: oneOf(Object.keys(ERRORS), 'What went wrong, for programs.'),
-      request_id: OF_ANSWER.request_id,
+      request_id: text('Of the request, as in its header x-request-id and in the log of the server.'),
       errors: list(
         object({
           'parameter?': text('Parameter of the address.'),
@@ -300,7 +298,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     pagination: ref('Pagination'),
     meta: ref('FacilityCollectionMeta'),
   }),
-  FacilityCollectionMeta: object({ ...OF_COLLECTION, 'notes?': NOTES }),
+  FacilityCollectionMeta: object({ ...OF_RELEASE, 'notes?': NOTES }),
   OutlineProperties: openObject(
     {
       'code?': { type: ['string', 'integer'], description: 'Code of the analytics dimension of the level.' },

@@ -9,16 +9,16 @@ import { LRUCache } from 'lru-cache'
 import { AppError } from '../errors.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ByteString } from '../rows/row-store.ts'
-import { beginGzip, type GzipBeginning } from './compression.ts'
-import { type Envelope, sizeOf } from './envelope.ts'
+import { compress } from './compression.ts'
+import type { Envelope } from './envelope.ts'
 
 export interface CachedResponse {
   readonly envelope: Envelope
   readonly view: ReleaseView
   /** Of the header that names the release. */
   readonly releaseId: string
-  /** The beginning of its gzip stream, made when it is first wanted. */
-  gzip: GzipBeginning | null
+  /** Its gzip stream, made when it is first wanted. */
+  gzip: Buffer | Promise<Buffer> | null
 }
 
 /** What a request key leads to. */
@@ -40,8 +40,8 @@ export interface ResponseCache {
   put(canonicalKey: string, response: CachedResponse): CachedResponse
   /** @param make called once for all that wait for the same response */
   get(canonicalKey: string, make: () => Promise<CachedResponse>): Promise<CachedResponse>
-  /** @returns the beginning of the response's gzip stream, which from now on is cached with it */
-  gzipOf(response: CachedResponse): GzipBeginning
+  /** @returns the response's gzip stream, which from now on is cached with it; a promise where it is long and new */
+  gzipOf(response: CachedResponse): Buffer | Promise<Buffer>
   /** Bytes held now, at most those it was made with. */
   bytes(): number
 }
@@ -53,7 +53,7 @@ export interface ResponseCache {
 const REQUEST_KEYS_SHARE = 8
 
 const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
-  sizeOf(envelope) + (gzip?.bytes.length ?? 0) + key.length + 600
+  envelope.body.length + (gzip instanceof Buffer ? gzip.length : 0) + key.length + 600
 
 /**
  * Objects of its own for what is cached. V8 watches where objects that live long were made, and makes all later ones of the same
@@ -62,7 +62,7 @@ const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
  */
 const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
-  envelope: { ...response.envelope, before: inOnePiece(response.envelope.before) },
+  envelope: { ...response.envelope, body: inOnePiece(response.envelope.body) },
 })
 
 /** From here on bytes are held outside of V8's heap; a shorter text goes out quicker in one piece with its head. */
@@ -108,6 +108,14 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     responses.set(key, own)
     return own
   }
+  /** Holds the compressed form of a response; the cache reckons its size anew. */
+  const hold = (response: CachedResponse, gzip: Buffer | null): void => {
+    response.gzip = gzip
+    const key = keys.get(response)
+    if (key === undefined || responses?.peek(key) !== response) return
+    responses.delete(key)
+    responses.set(key, response)
+  }
   return {
     recall(requestKey) {
       const recalled = requestKeys?.get(requestKey)
@@ -140,16 +148,16 @@ export function createResponseCache(maxBytes: number): ResponseCache {
       }
     },
     gzipOf(response) {
-      if (response.gzip === null) {
-        response.gzip = beginGzip(response.envelope.before)
-        const key = keys.get(response)
-        // Its size has changed: the cache reckons anew.
-        if (key !== undefined && responses?.peek(key) === response) {
-          responses.delete(key)
-          responses.set(key, response)
-        }
-      }
-      return response.gzip
+      if (response.gzip !== null) return response.gzip
+      const made = compress(response.envelope.body)
+      response.gzip = made
+      if (made instanceof Promise)
+        made.then(
+          (bytes) => hold(response, bytes),
+          () => hold(response, null),
+        )
+      else hold(response, made)
+      return made
     },
     bytes: () => (responses?.calculatedSize ?? 0) + (requestKeys?.calculatedSize ?? 0),
   }

@@ -9,16 +9,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { ByteString } from '../rows/row-store.ts'
-import {
-  beginGzip,
-  COMPRESSED_FROM,
-  endGzip,
-  type GzipBeginning,
-  gzipTag,
-  isCompressible,
-  takesGzip,
-} from './compression.ts'
-import { type Envelope, fillEnvelope, toByteString } from './envelope.ts'
+import { COMPRESSED_FROM, compress, gzipTag, isCompressible, takesGzip } from './compression.ts'
+import { type Envelope, toByteString } from './envelope.ts'
 import { securityHeaders } from './security.ts'
 import { STALL_MS } from './socket-errors.ts'
 import type { RequestState } from './state.ts'
@@ -38,8 +30,8 @@ export type Body =
   | {
       readonly kind: 'envelope'
       readonly envelope: Envelope
-      /** Its gzip stream up to the request's id, where the envelope is cached. */
-      readonly gzip?: () => GzipBeginning
+      /** Its gzip stream, where the envelope is cached. */
+      readonly gzip?: () => Buffer | Promise<Buffer>
     }
   | {
       readonly kind: 'content'
@@ -136,29 +128,28 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
       else if (length !== undefined) headers.push('content-length', length)
       return sendStream(response, body.content, status, headers, mayCompress, sending.method === 'HEAD')
     }
-    const [plain, rest] = plainOf(body, sending.id)
-    const isCompressed = mayCompress && plain.length + rest.length >= COMPRESSED_FROM
-    const [bytes, end] = isCompressed ? [gzipBytes(body, plain, sending.id), ''] : [plain, rest]
-    const length = bytes.length + end.length
-    const headers = listHeaders(response, sending, answer, isCompressed)
-    headers.push('content-type', type)
-    if (isCompressed) headers.push('content-encoding', 'gzip')
-    headers.push('content-length', String(length))
-    if (sending.method !== 'HEAD') closeWhenStalled(response, length)
-    soon(length, () =>
-      writeOrEnd(response, () => {
-        response.writeHead(status, headers)
-        // A byte string goes out with its head in one write.
-        if (sending.method === 'HEAD') response.end()
-        else if (typeof bytes === 'string') response.end(bytes, 'latin1')
-        else if (end === '') response.end(bytes)
-        else {
-          // Both go out with the head in one write.
-          response.write(bytes)
-          response.end(end, 'latin1')
-        }
-      }),
-    )
+    const plain = plainOf(body)
+    const isCompressed = mayCompress && plain.length >= COMPRESSED_FROM
+    const write = (bytes: ByteString | Buffer): void => {
+      const headers = listHeaders(response, sending, answer, isCompressed)
+      headers.push('content-type', type)
+      if (isCompressed) headers.push('content-encoding', 'gzip')
+      headers.push('content-length', String(bytes.length))
+      if (sending.method !== 'HEAD') closeWhenStalled(response, bytes.length)
+      soon(bytes.length, () =>
+        writeOrEnd(response, () => {
+          response.writeHead(status, headers)
+          if (sending.method === 'HEAD') response.end()
+          else if (typeof bytes === 'string') response.end(bytes, 'latin1')
+          else response.end(bytes)
+        }),
+      )
+    }
+    const bytes = isCompressed
+      ? ((body.kind === 'envelope' ? body.gzip?.() : undefined) ?? compress(plain))
+      : plain
+    if (bytes instanceof Promise) return bytes.then(write)
+    write(bytes)
     return undefined
   }
 }
@@ -172,17 +163,11 @@ function writeOrEnd(response: ServerResponse, write: () => void): void {
   }
 }
 
-/** @returns the bytes of a body, in two parts */
-function plainOf(body: Exclude<Body, { kind: 'none' }>, id: string): [ByteString | Buffer, ByteString] {
-  if (body.kind === 'envelope') return fillEnvelope(body.envelope, id)
+/** @returns the bytes of a body that is no stream */
+function plainOf(body: Exclude<Body, { kind: 'none' }>): ByteString | Buffer {
+  if (body.kind === 'envelope') return body.envelope.body
   const { content } = body
-  return [typeof content === 'string' ? toByteString(content) : (content as Buffer), '']
-}
-
-function gzipBytes(body: Exclude<Body, { kind: 'none' }>, plain: ByteString | Buffer, id: string): Buffer {
-  if (body.kind === 'envelope')
-    return endGzip(body.gzip?.() ?? beginGzip(body.envelope.before), id + body.envelope.after)
-  return endGzip(beginGzip(plain), '')
+  return typeof content === 'string' ? toByteString(content) : (content as Buffer)
 }
 
 /** @throws what the stream throws before its first bytes, with nothing sent */

@@ -98,3 +98,23 @@ export function checkDimensions(query: AnalyticsQuery): void {
 
 /** Dimensions a metric can be grouped and filtered by. */
 export const allowedDimensions = dimensionsOf
+
+/** Values of all filters of a query together: the normalised query, which every answer repeats, stays below a megabyte. */
+const FILTER_VALUES_MAX = 12_000
+
+/** @throws AppError 'invalid_request' where the filters together have more values than a query may name */
+export function checkFilterValues(filters: readonly { readonly value: unknown }[]): void {
+  const values = filters.reduce((sum, { value }) => sum + (Array.isArray(value) ? value.length : 1), 0)
+  if (values > FILTER_VALUES_MAX)
+    throw new AppError('invalid_request', {
+      errors: [
+        {
+          pointer: '/filters',
+          message: both(
+            `não podem ter mais de ${FILTER_VALUES_MAX} valores juntos; têm ${values}`,
+            `must not have more than ${FILTER_VALUES_MAX} values together; they have ${values}`,
+          ),
+        },
+      ],
+    })
+}

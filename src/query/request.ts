@@ -19,6 +19,7 @@ import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeBody, takes } from './field-texts.ts'
 import { nearest } from './nearest.ts'
+import { checkFilterValues } from './query-checks.ts'
 import { optionFields, type QueryOptions, resolveOptions, valueCodes } from './query-options.ts'
 import { refuse } from './refusals.ts'
 import { componentAs, documentedAs, documentOf } from './text-schemas.ts'
@@ -123,8 +124,10 @@ export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
   return resolveFilters(parsed.data)
 }
 
-const resolveFilters = (filters: z.infer<typeof filtersSchema>): QueryFilter[] =>
-  normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
+function resolveFilters(filters: z.infer<typeof filtersSchema>): QueryFilter[] {
+  checkFilterValues(filters)
+  return normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
+}
 
 /** @returns the same filters without repetition and in one order; a list of one is the same query as a single value */
 export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[] =>

@@ -97,7 +97,8 @@ for (const route of ROUTES)
     t.equal(answer.status, 200, answer.text.slice(0, 200))
     if (!isFile(route)) {
       t.equal(answer.body.meta.version, '0.1.0')
-      t.ok(answer.body.meta.request_id)
+      t.notOk('request_id' in answer.body.meta, 'equal answers are equal bytes')
+      t.ok(answer.headers['x-request-id'])
     }
     if (!isFile(route)) {
       const validate = ajv.getSchema(`api#/components/schemas/${route.response}`)
@@ -244,9 +245,12 @@ t.test('language, compression, request ids', async (t) => {
     ).status,
     304,
   )
-  t.equal((await client.get('/v1/states/14', { 'x-request-id': 'audit-1' })).body.meta.request_id, 'audit-1')
+  t.equal(
+    (await client.get('/v1/states/14', { 'x-request-id': 'audit-1' })).headers['x-request-id'],
+    'audit-1',
+  )
   t.not(
-    (await client.get('/v1/states/14', { 'x-request-id': 'bad id\u007f' })).body.meta.request_id,
+    (await client.get('/v1/states/14', { 'x-request-id': 'bad id\u007f' })).headers['x-request-id'],
     'bad id\u007f',
   )
 })

@@ -103,9 +103,7 @@ t.test('a query as a link is the query', async (t) => {
   const q = encodeURIComponent(JSON.stringify(QUERY))
   const link = await client.get(`/v1/analytics/query?q=${q}`)
   t.equal(link.status, 200, link.text.slice(0, 300))
-  const { request_id: _one, ...meta } = link.body.meta
-  const { request_id: _other, ...expected } = answer.meta
-  t.same({ ...link.body, meta }, { ...answer, meta: expected })
+  t.same(link.body, answer)
   const tag = String(link.headers.etag)
   t.match(tag, /^"[^"]+"$/)
   const again = await client.get(`/v1/analytics/query?q=${q}`, { 'if-none-match': tag })

@@ -29,13 +29,12 @@ const app = Fastify({ logger: false })
 
 const query = async (name: string, text: string, values: unknown[]): Promise<Row[]> =>
   (await pool.query({ name, text, values })).rows as Row[]
-const meta = (id: string): Row => ({
+const META: Row = {
   version: '0.1.0',
-  request_id: id,
   release_id: options.release,
   synthetic: true,
   reference_period: '2026-05',
-})
+}
 const RECORD = [...DATASETS.facilities.fields, ...DATASETS.facilities.detail].join(', ')
 const LISTED = DATASETS.facilities.fields.join(', ')
 
@@ -44,7 +43,7 @@ app.get<{ Params: { code: string } }>('/v1/facilities/:code', async (request, re
     request.params.code,
   ])
   if (row === undefined) return reply.code(404).send({ code: 'not_found' })
-  return { data: row, meta: meta(request.id) }
+  return { data: row, meta: META }
 })
 
 app.get<{
@@ -85,7 +84,7 @@ app.get<{
       has_more: hasMore,
       next_cursor: hasMore ? Buffer.from(String(data.at(-1)?.cnes_code)).toString('base64url') : null,
     },
-    meta: meta(request.id),
+    meta: META,
   }
 })
 
@@ -115,7 +114,7 @@ app.get<{ Params: { code: string } }>('/v1/facilities/:code/bed-capacity', async
         beds_non_sus: total('beds_non_sus'),
       },
     },
-    meta: meta(request.id),
+    meta: META,
   }
 })
 
@@ -128,7 +127,7 @@ app.get<{ Params: { code: string } }>('/v1/demography/population/:code', async (
   const record = rows.filter((row) => row.population_type === 'ESTIMATED_POPULATION').at(-1)
   if (record === undefined) return reply.code(404).send({ code: 'not_found' })
   const available = rows.map(({ reference_year, population_type }) => ({ reference_year, population_type }))
-  return { data: { ...record, available }, meta: meta(request.id) }
+  return { data: { ...record, available }, meta: META }
 })
 
 /** Dimension → columns, table, order, and whose members its members are. */
@@ -214,7 +213,7 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
         ...(member.parent === undefined ? {} : { parent: { dimension: member.parent[0], code: of } }),
       })),
       pagination: { limit, offset, total, has_more: offset + rows.length < total },
-      meta: meta(request.id),
+      meta: META,
     }
   },
 )
@@ -254,7 +253,7 @@ app.post('/v1/analytics/query', async (request, reply) => {
       }
     }),
     pagination: { limit, offset: 0, total_rows: total, has_more: rows.length < total },
-    meta: meta(request.id),
+    meta: META,
   }
 })
 

@@ -1136,8 +1136,6 @@ export interface components {
         AnalyticsCompareMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -1206,8 +1204,6 @@ export interface components {
         AnalyticsExplainMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -1323,8 +1319,6 @@ export interface components {
         AnalyticsLineageMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -1407,8 +1401,6 @@ export interface components {
         AnalyticsMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -2278,8 +2270,6 @@ export interface components {
         HealthFinancingMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -2547,8 +2537,6 @@ export interface components {
         Meta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
         };
         /** @enum {string} */
         MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "federal_health_transfers" | "federal_health_transfers_per_capita";
@@ -2696,8 +2684,6 @@ export interface components {
         OutlinesMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
@@ -2895,7 +2881,7 @@ export interface components {
              * @enum {string}
              */
             code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
-            /** @description Of the request, as in the log of the server. */
+            /** @description Of the request, as in its header x-request-id and in the log of the server. */
             request_id: string;
             errors: {
                 /** @description Parameter of the address. */
@@ -3026,8 +3012,6 @@ export interface components {
         ReleaseDetailMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Who signed the release (manifest.sig). */
             signatures: components["schemas"]["ReleaseSignature"][];
             /** @description Who imported the snapshots of the release again and got the same id. */
@@ -3126,8 +3110,6 @@ export interface components {
         ReleaseMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Of the request, as in the log of the server. */
-            request_id: string;
             /** @description Release the answer comes from. */
             release_id: string;
             /** @description true: invented data of the demonstration. */
