@@ -92,7 +92,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The files and columns of a release as a Data Package, for data catalogues.
+         * The files and columns of a release that the key may read, as a Data Package for data catalogues.
          * @description Needs any valid key.
          */
         get: operations["getReleaseDataPackage"];
@@ -112,7 +112,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.
+         * The files of a release that the key may read, as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.
          * @description Needs any valid key.
          */
         get: operations["getReleaseMetadata"];
@@ -132,7 +132,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.
+         * A script for DuckDB: views over the files that the key may read of a release, and of those that it joins, by HTTP.
          * @description Needs any valid key.
          */
         get: operations["getReleaseAttachScript"];
@@ -152,7 +152,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.
+         * A file of a release as it is: a Parquet file the manifest lists (for keys with the capability of its table), manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.
          * @description Needs any valid key.
          */
         get: operations["getReleaseFile"];

@@ -1,4 +1,7 @@
-/** Releases that are here, their manifests and their files (any valid key): whoever can read them can keep a copy. */
+/**
+ * Releases that are here and their manifests (any valid key), and their files, for keys with the capability of what a file holds:
+ * whoever can read them can keep a copy.
+ */
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
@@ -6,7 +9,9 @@ import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
+import type { Key } from '../../keys/keys.ts'
 import type { Trust } from '../../keys/trust.ts'
+import { capabilitiesOfTable } from '../../model/table-capabilities.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import { stateOf } from '../../release/file-state.ts'
@@ -16,6 +21,7 @@ import { describeMetadata } from '../../release/metadata-jsonld.ts'
 import { ReleaseRefused, TRUST_FILE } from '../../release/verify.ts'
 import { formatPeriod } from '../../release/view.ts'
 import { checkBeside, readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
+import { requireAll } from '../authorise.ts'
 import { matchesTag } from '../etag.ts'
 import { chooseRange } from '../ranges.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
@@ -41,6 +47,31 @@ function describeRelease(
     files: files.length,
     synthetic,
     promoted,
+  }
+}
+
+/** Name of the table that a file holds rows of; null for the manifest and for what is signed of it. */
+const tableOf = (path: string): string | null =>
+  path.endsWith('.parquet') ? (path.split('/')[0] ?? '') : null
+
+/**
+ * Checks the key before the release is looked up, so that a key without the capability learns nothing about what is there.
+ * @throws AppError 'forbidden'
+ */
+function requireFile({ parameters, key }: HandlerRequest): void {
+  const path = parameters.path ?? ''
+  const table = RELEASE_FILE.test(path) ? tableOf(path) : null
+  if (table !== null) requireAll(capabilitiesOfTable(table), key)
+}
+
+/** @returns the manifest with only the tables that the key may read as files; its id stays */
+function readableBy(key: Key | null, manifest: Manifest): Manifest {
+  const isReadable = (table: string | null): boolean =>
+    table === null || capabilitiesOfTable(table).every((name) => key?.capabilities.includes(name) === true)
+  return {
+    ...manifest,
+    datasets: Object.fromEntries(Object.entries(manifest.datasets).filter(([name]) => isReadable(name))),
+    files: manifest.files.filter(({ path }) => isReadable(tableOf(path))),
   }
 }
 
@@ -187,12 +218,17 @@ function readPart({ handle, state }: WholeFile, start: number, end: number): Rea
   })
 }
 
-/** Manifests of a release: of an analytics release, those it joins, too. @throws AppError 'not_found' */
-async function manifestsOf({ parameters, releases }: HandlerRequest): Promise<Manifest[]> {
+/**
+ * Manifests of a release, and of those that it joins, each with the tables that the key may read.
+ * @throws AppError 'not_found'
+ */
+async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
   const own = await releases.locate(parameters.release_id ?? '')
   if (own === null) throw new AppError('not_found')
   const joined = await Promise.all(Object.values(own.manifest.components).map((id) => releases.locate(id)))
-  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])]
+  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])].map((manifest) =>
+    readableBy(key, manifest),
+  )
 }
 
 const fileAddress = (origin: string, releaseId: string, path: string): string =>
@@ -249,7 +285,8 @@ export const RELEASES: readonly Route[] = [
     method: 'GET',
     path: '/v1/releases/{release_id}/datapackage.json',
     operation: 'getReleaseDataPackage',
-    summary: 'The files and columns of a release as a Data Package, for data catalogues.',
+    summary:
+      'The files and columns of a release that the key may read, as a Data Package for data catalogues.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -268,7 +305,7 @@ export const RELEASES: readonly Route[] = [
     path: '/v1/releases/{release_id}/metadata.jsonld',
     operation: 'getReleaseMetadata',
     summary:
-      'A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
+      'The files of a release that the key may read, as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -291,7 +328,8 @@ export const RELEASES: readonly Route[] = [
     method: 'GET',
     path: '/v1/releases/{release_id}/attach.sql',
     operation: 'getReleaseAttachScript',
-    summary: 'A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.',
+    summary:
+      'A script for DuckDB: views over the files that the key may read of a release, and of those that it joins, by HTTP.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -310,13 +348,16 @@ export const RELEASES: readonly Route[] = [
     path: '/v1/releases/{release_id}/files/{path}',
     operation: 'getReleaseFile',
     summary:
-      'A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.',
+      'A file of a release as it is: a Parquet file the manifest lists (for keys with the capability of its table), manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
     pathSchemas: { ...PATHS, path: z.string().regex(RELEASE_FILE) },
     isRaw: true,
     produces: ['application/vnd.apache.parquet', 'application/json', 'text/plain; charset=utf-8'],
-    handle: sendFile,
+    handle: (request) => {
+      requireFile(request)
+      return sendFile(request)
+    },
   },
 ]
