@@ -23,13 +23,14 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
-  release: ['model', 'engine/types.ts', 'errors.ts'],
+  release: ['model', 'engine/types.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [
     'model',
     'release/view.ts',
     'release/collected.ts',
+    'release/published-months.ts',
     'release/manifest.ts',
     'release/digest.ts',
     'engine/types.ts',

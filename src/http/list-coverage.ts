@@ -15,6 +15,7 @@ import {
   needsOfFilters,
   type Table,
 } from '../model/needs.ts'
+import { NO_FACILITY } from '../model/sih/code-lists.ts'
 import { STATES } from '../model/territory/states.ts'
 import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
 import { codesIn, placesIn } from '../query/filters.ts'
@@ -183,7 +184,7 @@ const FACILITIES_MAX = 20
 export function facilitiesAsked(view: ReleaseView, table: Table | null, filters: Filters): readonly string[] {
   if (table === null || filters.cnes_code === undefined || !isIncomplete(view, table)) return []
   const codes = codesIn(filters.cnes_code)
-  return codes.length > FACILITIES_MAX ? [] : codes
+  return codes.length > FACILITIES_MAX || codes.includes(NO_FACILITY) ? [] : codes
 }
 
 /** @param found rows of each facility over all months, newest last @returns their states; null where one is unknown */
@@ -194,16 +195,20 @@ export function statesOfFacilities(found: readonly (readonly Row[])[]): States |
     : new Set(states as string[])
 }
 
-/** @returns the same from row files; undefined where they do not hold it */
+/** @returns the same from row files; undefined where they do not hold it, or where other files than the registry may name a facility */
 export function statesFromRows(
   codes: readonly string[],
   view: ReleaseView,
   rows: RowStore | null,
 ): States | null | undefined {
-  if (codes.length === 0 || view.components.cnes?.datasets.facilities === undefined) return null
+  if (codes.length === 0) return null
+  const hasFlows = view.components.sih !== null || view.components.sia !== null
+  if (view.components.cnes?.datasets.facilities === undefined) return hasFlows ? undefined : null
   const file = rows?.find(view, 'facilities', 'all') ?? null
   const found = codes.map((code) => file?.recordsOf(code) ?? null)
-  return found.some((each) => each === null) ? undefined : statesOfFacilities(found as (readonly Row[])[])
+  return found.some((each) => each === null || (each.length === 0 && hasFlows))
+    ? undefined
+    : statesOfFacilities(found as (readonly Row[])[])
 }
 
 /** @returns what to say of a list whose release holds nothing of its area */

@@ -7,6 +7,7 @@ import { AppError, both } from '../errors.ts'
 import { DATASETS, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
+import { findStates } from '../query/facility-states.ts'
 import { filterSchema } from '../query/filters.ts'
 import {
   type ListQuestion,
@@ -16,7 +17,6 @@ import {
   planKeys,
   planList,
   planPoints,
-  planRecord,
   planSorted,
 } from '../query/list.ts'
 import { parseSort, type SortTerm } from '../query/list-order.ts'
@@ -35,7 +35,6 @@ import {
   notesOf,
   type States,
   statesFromRows,
-  statesOfFacilities,
   statesOfList,
   tableOf,
 } from './list-coverage.ts'
@@ -228,14 +227,13 @@ export async function askList(route: ListRoute, request: EngineRequest): Promise
   const { view, rows, engine, signal, params } = request
   const filters = await askPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
   const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
-  let states = statesFromRows(codes, view, rows)
-  if (states === undefined) {
-    const found = codes.map((cnes_code) =>
-      engine.run(planRecord(DATASETS.facilities, { cnes_code }, 'all'), view, { signal }),
-    )
-    states = statesOfFacilities(await Promise.all(found))
-  }
-  return readList(route, request, filters, states)
+  const states = statesFromRows(codes, view, rows)
+  return readList(
+    route,
+    request,
+    filters,
+    states === undefined ? await findStates(codes, engine, view, { signal }) : states,
+  )
 }
 
 /** @throws AppError 'invalid_request', 'invalid_cursor' @returns null where the row files do not hold the page */

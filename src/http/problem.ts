@@ -42,8 +42,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: Ap
 
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const code = (error as FastifyError | undefined)?.code ?? ''
-  const known = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined
+  const known = FRAMEWORK[(error as FastifyError | undefined)?.code ?? '']
   if (known !== undefined) return new AppError(known[0], { ...known[1], cause: error })
   // A text that is no JSON, or that names __proto__.
   if (error instanceof SyntaxError)

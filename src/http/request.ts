@@ -284,8 +284,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     conditions: {
       ifNoneMatch: headers['if-none-match'],
       ifRange: headers['if-range'] as string | undefined,
-      // RFC 9110, 14.2: only GET has ranges.
-      range: request.method === 'GET' ? headers.range : undefined,
+      range: headers.range,
     },
     signal: request.makeSignal(),
     url: request.url,

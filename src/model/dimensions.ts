@@ -70,7 +70,7 @@ export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'health_region',
   'health_macroregion',
 ])
-/** Places that people live in, whose facts are those of hospitals anywhere. Groups of them come from facts. */
+/** Places that people live in, whose facts are those of hospitals anywhere. */
 export const RESIDENCE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'residence_state',
   'residence_municipality',
@@ -84,6 +84,10 @@ export const isPlace = (code: DimensionCode): boolean =>
   PLACE_DIMENSIONS.has(code) || RESIDENCE_DIMENSIONS.has(code)
 /** Dimensions whose members exist without facts: a place with nothing in it is a row with 0. */
 export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, 'reference_period'])
+/** @returns are groups places that people live in, and months, alone? Such places are rows without facts, too. */
+export const isByResidence = (groups: readonly DimensionCode[]): boolean =>
+  groups.some((code) => RESIDENCE_DIMENSIONS.has(code)) &&
+  groups.every((code) => RESIDENCE_DIMENSIONS.has(code) || code === 'reference_period')
 /** Those that no fact carries: they follow from its state or municipality. */
 export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
   DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),

@@ -56,6 +56,7 @@ import {
   emptyNotes,
   noteOfAges,
   periodNotes,
+  rangeNotes,
   residenceNotes,
   scopeNotes,
   transferNotes,
@@ -136,6 +137,8 @@ export interface AggregatePlan {
   readonly placeFilters: readonly QueryFilter[]
   /** States of the geographic scope, by those filters alone. */
   readonly scope: ReadonlySet<string>
+  /** The same, but for a release of one state its one state where filters leave all. */
+  readonly states: ReadonlySet<string>
   /** Months each metric is asked for. */
   readonly asked: ReadonlyMap<MetricCode, readonly number[]>
   /** Months that are groups, or that the query is about, whatever its metrics. */
@@ -264,10 +267,11 @@ export function planAggregate(
           : 'facts',
     placeFilters,
     scope: scope.territory,
+    states: scope.states,
     asked: new Map(needed.map((own) => [own.code, own.asked])),
     spinePeriods:
       given?.spine ??
-      asked.asked?.filter((period) => asked.held.includes(period)) ??
+      asked.asked?.filter((period) => isGrouped || asked.held.includes(period)) ??
       newestOfAny(asked.held, scope.states, view, tables),
     fewFacilities: null,
     facilityPeriod:
@@ -280,6 +284,7 @@ export function planAggregate(
       ...datasets.flatMap(({ dataset, years }) =>
         dataset === 'population_by_age' ? [noteOfAges(years?.POPULATION_BY_AGE ?? null)] : [],
       ),
+      ...rangeNotes(query.filters, tables, view),
       ...periodNotes(asked.asked === null && given === undefined ? needed : []),
       ...basisNotes,
       ...describeMissing(missing),

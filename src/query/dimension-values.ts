@@ -34,12 +34,13 @@ import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { describeMissing, findMissing, scopeOf, statesLeft } from './coverage.ts'
 import { printMemberCounts } from './dialect/duckdb/facts.ts'
+import { statesOfFilters } from './facility-states.ts'
 import { foldText } from './filters.ts'
-import { allPeriods, listedPeriods, periodsMeeting } from './periods.ts'
+import { allPeriods, meantPeriods, periodsMeeting } from './periods.ts'
 import { residenceNotes } from './plan-notes.ts'
 import type { QueryFilter } from './request.ts'
 import { CNES_FACTS } from './resident-relations.ts'
-import { type AnswerParts, statesOfFacilities } from './result.ts'
+import type { AnswerParts } from './result.ts'
 
 /** Tables whose records are counted beside members. */
 const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
@@ -183,7 +184,7 @@ export async function countFacts(
     })
   const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
   const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
-  const ofFacilities = await statesOfFacilities(filters, engine, view, options)
+  const ofFacilities = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
   const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
   const notes: string[] = []
@@ -247,7 +248,7 @@ function periodsOf(
   const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
   const tables = tablesAmong(needs)
   const held = monthsOf(view, states, beside)
-  if (chosen.length > 0) return listedPeriods(chosen) ?? periodsMeeting(chosen, held)
+  if (chosen.length > 0) return meantPeriods(chosen, beside, view) ?? periodsMeeting(chosen, held)
   if (code === 'reference_period') return held
   const newest = newestFor(held, states, (period) => [statesCollectedOf(view, tables, period)])
   return newest === null ? [] : [newest]

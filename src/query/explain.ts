@@ -7,7 +7,7 @@
  */
 import type { EngineChoice, JsonValue } from '../engine/types.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
-import { type DimensionCode, dimensionOf, isPopulation } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, isByResidence, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
 import type { Manifest } from '../release/manifest.ts'
@@ -100,7 +100,7 @@ export function estimateRows(plan: AggregatePlan, view: ReleaseView): number {
   if (plan.spine === 'one') return 1
   const members = plan.query.group_by.map((code) => membersOf(code, plan, view))
   const combinations = members.reduce((product, count) => Math.min(product * count, 2 ** 53 - 1), 1)
-  if (plan.spine === 'members') return combinations
+  if (plan.spine === 'members' || isByResidence(plan.query.group_by)) return combinations
   const facts = plan.datasets
     .filter(({ dataset }) => dataset !== 'population')
     .reduce((sum, dataset) => sum + describeRead(dataset, view).rows, 0)

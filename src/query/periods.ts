@@ -5,6 +5,7 @@
 import { AppError, both } from '../errors.ts'
 import { type Need, type Table, tablesAmong } from '../model/needs.ts'
 import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../release/collected.ts'
+import { addMonths, type MonthRange, publishedMonths } from '../release/published-months.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
@@ -41,9 +42,13 @@ export function askPeriods(
   const held = periodsMeeting(filters, monthsOf(view, states, tables))
   const end = over === 'first' ? 'oldest' : 'newest'
   const isAnchored = over === null || over === 'last' || over === 'first'
-  if (isGrouped) return { asked: held, end, held, added: held }
+  const meant = meantPeriods(filters, tables, view)
+  if (isGrouped) {
+    const rows = meant === null ? held : withRows(meant, held, tables, view)
+    return { asked: rows, end, held, added: rows }
+  }
   if (filters.length === 0 && isAnchored) return { asked: null, end, held, added: null }
-  const asked = listedPeriods(filters) ?? held
+  const asked = meant ?? held
   const added = asked
   if (asked.length <= 1 || !hasStocks) return { asked, end, held, added }
   if (over === null) throw severalPeriods(asked, null)
@@ -107,6 +112,57 @@ export function listedPeriods(filters: readonly QueryFilter[]): number[] | null 
     filters,
     listed.values.map(Number).sort((left, right) => left - right),
   )
+}
+
+/**
+ * @returns months that filters mean, ascending, collected or not: those they name one by one, or all of their range that the
+ * publisher has; null where they do neither, so that the months here are meant
+ */
+export const meantPeriods = (
+  filters: readonly QueryFilter[],
+  tables: readonly Table[],
+  view: ReleaseView,
+): number[] | null => listedPeriods(filters) ?? rangedPeriods(filters, tables, view)
+
+function rangedPeriods(
+  filters: readonly QueryFilter[],
+  tables: readonly Table[],
+  view: ReleaseView,
+): number[] | null {
+  const range = rangeOf(filters)
+  return range === null ? null : periodsMeeting(filters, publishedMonths(view, tables, range))
+}
+
+/** @returns the ends that filters on months set together; null where none is a range */
+export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
+  const ranges = filters.filter(({ operator }) => RANGES.has(operator))
+  if (ranges.length === 0) return null
+  const firsts = ranges.flatMap(({ operator, values: [first = 0] }) => {
+    if (operator === 'GT') return [addMonths(Number(first), 1)]
+    return operator === 'GTE' || operator === 'BETWEEN' ? [Number(first)] : []
+  })
+  const lasts = ranges.flatMap(({ operator, values }) => {
+    const last = Number(values.at(-1))
+    if (operator === 'LT') return [addMonths(last, -1)]
+    return operator === 'LTE' || operator === 'BETWEEN' ? [last] : []
+  })
+  return {
+    first: firsts.length === 0 ? null : Math.max(...firsts),
+    last: lasts.length === 0 ? null : Math.min(...lasts),
+  }
+}
+const RANGES: ReadonlySet<string> = new Set(['GT', 'GTE', 'LT', 'LTE', 'BETWEEN'])
+
+/** Months that are rows, where the months are groups: those here, and those that the publisher has and nobody collected. */
+function withRows(
+  meant: readonly number[],
+  held: readonly number[],
+  tables: readonly Table[],
+  view: ReleaseView,
+): number[] {
+  const [first = null] = meant
+  const published = publishedMonths(view, tables, { first, last: meant.at(-1) ?? null })
+  return allPeriods([held, meant.filter((period) => published.includes(period))])
 }
 
 /** @returns the periods of several lists, each once, ascending */

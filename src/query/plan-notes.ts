@@ -2,11 +2,12 @@
 import { RESIDENCE_DIMENSIONS } from '../model/dimensions.ts'
 import { type Table, tablesAmong } from '../model/needs.ts'
 import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../release/collected.ts'
+import { isOfYears, publishedMonths } from '../release/published-months.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { MetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
-import { allPeriods } from './periods.ts'
-import type { AnalyticsQuery } from './request.ts'
+import { allPeriods, rangeOf } from './periods.ts'
+import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
 /** Population by age is a source of its own, which the other populations are not to be mixed with. */
 export const noteOfAges = (year: number | null): string =>
@@ -26,6 +27,27 @@ export function periodNotes(metrics: readonly MetricNeeds[]): string[] {
     ? []
     : [
         `The newest periods of what is asked for differ: ${[...newest].map(([month, codes]) => `${codes.join(', ')} ${month}`).join('; ')}.`,
+      ]
+}
+
+/** A range is read to the newest month here, and from the publisher's first: said where one of its ends is outside. */
+export function rangeNotes(
+  filters: readonly QueryFilter[],
+  tables: readonly Table[],
+  view: ReleaseView,
+): string[] {
+  const range = rangeOf(filters.filter(({ dimension }) => dimension === 'reference_period'))
+  if (range === null) return []
+  const months = publishedMonths(view, tables, range)
+  const [first] = months
+  const last = months.at(-1)
+  if (first === undefined || last === undefined)
+    return ["reference_period: the range has no month between the publisher's first and the newest here."]
+  const isInside = (range.first ?? first) >= first && (range.last ?? last) <= last
+  return isInside || isOfYears(tables)
+    ? []
+    : [
+        `reference_period: of the range, ${formatPeriod(first)} to ${formatPeriod(last)} are read, from the publisher's first month to the newest here.`,
       ]
 }
 

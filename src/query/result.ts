@@ -7,16 +7,16 @@
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { ADDED_UP_TABLES, type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
-import { hasGaps, tablesBeside } from '../release/collected.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import type { AggregatePlan } from './aggregate.ts'
 import { type Citation, citationOf } from './citation.ts'
 import { shownValues } from './dialect/duckdb/measured.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
+import { statesOfFilters } from './facility-states.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { allPeriods } from './periods.ts'
 import { choosePreAggregates } from './pre-aggregates.ts'
@@ -65,7 +65,7 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
   const query = { ...parsed, filters }
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
-  const ofFacilities = await statesOfFacilities(filters, parts.engine, parts.view, optionsOf(parts))
+  const ofFacilities = await statesOfFilters(filters, parts.engine, parts.view, optionsOf(parts))
   const plan = planQuery(query, parts.view, parts.capabilities, { estimateYears, ofFacilities })
   return { query, plan, normalised: normaliseQuery(query) }
 }
@@ -251,36 +251,6 @@ export async function widenMunicipalities(
         : filter,
     ),
   )
-}
-
-/**
- * A facility lies in a state, which decides what was collected of it.
- * @returns states of the facilities that filters name; null where none names any, where the release has no gaps, or where it
- * does not know one of them
- */
-export async function statesOfFacilities(
-  filters: readonly QueryFilter[],
-  engine: Engine,
-  view: ReleaseView,
-  options: RunOptions,
-): Promise<ReadonlySet<string> | null> {
-  const [filter] = filters.filter(
-    ({ dimension, operator }) => dimension === 'facility' && (operator === 'EQ' || operator === 'IN'),
-  )
-  if (
-    filter === undefined ||
-    !(hasGaps(view) || ADDED_UP_TABLES.some((flows) => hasGaps(view, tablesBeside(flows))))
-  )
-    return null
-  if (view.components.cnes?.datasets.facilities === undefined) return null
-  const codes = filter.values.map(String)
-  const rows = await engine.run(
-    sql`SELECT DISTINCT cnes_code, uf FROM ${table('facilities')} WHERE cnes_code IN (SELECT unnest(${codes}))`,
-    view,
-    options,
-  )
-  const isKnown = new Set(rows.map(({ cnes_code }) => cnes_code)).size === new Set(codes).size
-  return isKnown ? new Set(rows.map(({ uf }) => String(uf))) : null
 }
 
 /** @returns a row as JSON answers have it */

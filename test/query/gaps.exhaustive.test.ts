@@ -142,16 +142,33 @@ const metricsOf = (dataset: DatasetName): string[] =>
 const STATES = ['RR', 'AC', 'AP', 'SP']
 
 /** Months, by any operator that names them. */
-const drawMonths = (of: OracleData): Filter[] =>
-  draw(2) === 0
-    ? []
-    : [
+function drawMonths(of: OracleData): Filter[] {
+  const dimension = 'reference_period'
+  const [one = '', other = one] = shuffle([...of.periods, ...NOT_HERE])
+  switch (draw(6)) {
+    case 0:
+    case 1:
+      return [
         {
-          dimension: 'reference_period',
+          dimension,
           operator: pick(['IN', 'NOT_IN'] as const),
           value: shuffle([...of.periods, '2026-03']).slice(0, 1 + draw(3)),
         },
       ]
+    case 2:
+      return [{ dimension, operator: 'BETWEEN', value: [one, other].sort() }]
+    case 3: {
+      // Ranges without an end, and two that leave a few months.
+      const above: Filter = { dimension, operator: pick(['GT', 'GTE'] as const), value: one }
+      const below: Filter = { dimension, operator: pick(['LT', 'LTE'] as const), value: other }
+      return pick([[above], [below], [above, below]])
+    }
+    default:
+      return []
+  }
+}
+/** Months that the publisher has and nobody collected, one before its first, and one that is yet to come. */
+const NOT_HERE = ['2026-03', '2025-12', '2005-01', '2027-01']
 
 function drawPlaces(): Filter[] {
   const operator = pick(['IN', 'NOT_IN'] as const)

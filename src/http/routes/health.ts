@@ -47,7 +47,6 @@ export const HEALTH: readonly Route[] = [
           headers: { 'Retry-After': '5' },
           extra: { refused, pointer },
         })
-      const damaged = releases.guard.damaged()
       // Without row files the engine answers lists and records, at a fraction of the pace.
       const missing = rows?.problems(current).map(({ dataset, reason }) => ({ dataset, reason })) ?? []
       return {
@@ -56,8 +55,7 @@ export const HEALTH: readonly Route[] = [
           release_id: current.id,
           refused,
           pointer,
-          missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
-          damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
+          missing_files: releases.missingFiles(),
           row_store: { complete: missing.length === 0, missing },
           trino: await describeTrino(engine, current),
         },

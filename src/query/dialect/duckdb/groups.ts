@@ -9,15 +9,13 @@ import {
   dimensionOf,
   hasUnknowns,
   isAddedUp,
+  isByResidence,
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../model/dimensions.ts'
-import { codelessOf } from '../../../model/needs.ts'
 import { preAggregateOf } from '../../../model/pre-aggregates.ts'
-import { REGIONS, STATES, type State } from '../../../model/territory/states.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../sql.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../aggregate.ts'
-import type { Known } from '../../coverage.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
@@ -29,7 +27,8 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { overMonths } from '../differences.ts'
-import { codeText, filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
+import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
+import { knownSql } from './known.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
 
@@ -66,7 +65,7 @@ export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'munic
 /** Name of the sub-query whose groups are all there are, where it is one. */
 export function onlyFacts(plan: AggregatePlan): string | null {
   // A group that is compared with another month has a row where only that month has facts of it.
-  if (plan.spine !== 'facts' || plan.base !== null) return null
+  if (plan.spine !== 'facts' || plan.base !== null || isByResidence(plan.query.group_by)) return null
   const [only = null, ...others] = factsWithRows(plan)
   return only === null || others.length > 0 ? null : only.name
 }
@@ -102,6 +101,7 @@ export function spineCte(plan: AggregatePlan): Sql {
         ({ name }) => sql`  SELECT ${keyList(groups)}${stateColumn} FROM ${relation(plan, name)}`,
       ),
       ...baseKeys(plan),
+      ...(isByResidence(groups) ? [residenceKeys(plan)] : []),
     ]
     if (keys.length > 0 && stateColumn !== EMPTY)
       return sql`  SELECT ${keyList(groups)}, min(${GROUP_STATE}) AS ${GROUP_STATE}
@@ -113,12 +113,7 @@ ${join(keys, '\n  UNION ALL\n')}
     const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
   }
-  // Where nothing was collected of the places in any month asked for, there is no month, so there are no groups.
-  const periods = !groups.includes('reference_period')
-    ? null
-    : plan.spinePeriods.length === 0
-      ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
-      : sql`(SELECT CAST(unnest(${wholes(plan.spinePeriods)}) AS INTEGER) AS reference_period)`
+  const periods = periodsOf(plan)
   if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
     return sql`  SELECT reference_period FROM ${periods ?? EMPTY}`
   const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
@@ -175,6 +170,27 @@ ${join(keys, '\n  UNION ALL\n')}
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
   return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('state')} AS members${across}${scope}`
+}
+
+/** Rows: the months that are groups; null where months are none. */
+function periodsOf({ query: { group_by }, spinePeriods }: AggregatePlan): Sql | null {
+  if (!group_by.includes('reference_period')) return null
+  // Where nothing was collected of the places in any month asked for, there is no month, so there are no groups.
+  return spinePeriods.length === 0
+    ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
+    : sql`(SELECT CAST(unnest(${wholes(spinePeriods)}) AS INTEGER) AS reference_period)`
+}
+
+/** Places that people live in, with facts or without. Facts add the groups of residents whose place is not known. */
+function residenceKeys(plan: AggregatePlan): Sql {
+  const { query, placeFilters } = plan
+  const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
+  const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
+  const periods = periodsOf(plan)
+  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const inScope = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
+  const where = inScope.length === 0 ? EMPTY : sql` WHERE ${join(inScope, ' AND ')}`
+  return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${across}${where}`
 }
 
 /** Groups that have facts in the months that are compared with, as groups of the months that are. */
@@ -265,102 +281,6 @@ function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
   const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
   // No population is unknown, and so is a place that a published file says nothing of; no facts is none, where facts were collected.
   return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
-}
-
-/** Was all that a metric needs collected for this group, and does the group's files carry its codes? null: for every group. */
-function knownSql({ known, knownByCode }: MetricPlan, plan: AggregatePlan): Sql | null {
-  const conditions = [
-    collectedSql(known, plan),
-    ...knownByCode.map(({ dimension, known: ofCodes }) => {
-      const collected = collectedSql(ofCodes, plan)
-      return collected === null ? null : sql`(${isWithoutCodeSql(dimension)} OR ${collected})`
-    }),
-  ].filter((condition) => condition !== null)
-  return conditions.length === 0 ? null : join(conditions, ' AND ')
-}
-
-/** Is the group the one without a code of the dimension, or with one of an older table of codes? */
-function isWithoutCodeSql(dimension: DimensionCode): Sql {
-  const column = sql`spine.${key(dimension)}`
-  const { unknown, digits } = codelessOf(dimension)
-  if (digits !== undefined) return sql`coalesce(length(${column}) <> ${whole(digits)}, true)`
-  return unknown === undefined
-    ? sql`${column} IS NULL`
-    : sql`coalesce(${column} = ${codeText(unknown)}, true)`
-}
-
-function collectedSql(known: Known, plan: AggregatePlan): Sql | null {
-  if (known === 'all') return null
-  if (known === 'none') return TEXT('false')
-  if ('periods' in known) return sql`spine."reference_period" IN (${join(known.periods.map(whole), ', ')})`
-  const place = placeOf(plan)
-  const codesOf = (states: readonly string[]): string[] =>
-    place.collected(STATES.filter(({ uf }) => states.includes(uf)))
-  if ('states' in known) {
-    const codes = codesOf(known.states)
-    return codes.length === 0 ? TEXT('false') : sql`${place.code} IN (${join(codes.map(codeText), ', ')})`
-  }
-  const pairs = known.cells.flatMap(({ period, states }) =>
-    codesOf(states).map((code) => `${period} ${code}`),
-  )
-  return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${place.code} IN (SELECT unnest(${pairs}))`
-}
-
-const HEALTH_REGIONS: ReadonlySet<string> = new Set(['municipality', 'residence_municipality'])
-/** Stands for the state of what lies in no health region; no state's code. */
-const NO_STATE = '00'
-
-/** What of a group's place says whether it was collected: a code, and the codes that are where some states were. */
-interface CoveredPlace {
-  readonly code: Sql
-  collected(states: readonly State[]): string[]
-}
-
-/** Of an answer that is grouped by a place or by facility. */
-function placeOf({ query: { group_by }, scope }: AggregatePlan): CoveredPlace {
-  const byState = (code: Sql): CoveredPlace => ({
-    code: sql`CAST(spine.${code} AS VARCHAR)`,
-    collected: (states) => states.map(({ uf }) => uf),
-  })
-  if (group_by.includes('state')) return byState(ident('uf'))
-  const unplaced = (states: readonly State[]): string[] =>
-    [...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []
-  const ofState = (code: Sql): CoveredPlace => ({
-    code,
-    collected: (states) => states.map(({ ibge_code }) => String(ibge_code)),
-  })
-  if (group_by.includes('municipality'))
-    return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
-  // Codes of health regions begin with their state's. What lies in none may be of any state that is asked for.
-  const health = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
-  if (health !== undefined)
-    return {
-      code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
-      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
-    }
-  // Who lives in no place that is known may live in any that is asked for.
-  if (group_by.includes('residence_state'))
-    return {
-      code: sql`coalesce(CAST(spine."residence_uf" AS VARCHAR), ${codeText(NO_STATE)})`,
-      collected: (states) => [...states.map(({ uf }) => uf), ...unplaced(states)],
-    }
-  if (group_by.includes('residence_municipality'))
-    return {
-      code: sql`coalesce(CAST(spine."residence_municipality_code" // 100000 AS VARCHAR), ${codeText(NO_STATE)})`,
-      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
-    }
-  if (group_by.includes('facility')) return byState(GROUP_STATE)
-  return {
-    code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
-    // A region is collected where all of its states are that are asked for.
-    collected: (states) =>
-      Object.keys(REGIONS).filter((region) =>
-        STATES.every(
-          ({ uf, region_code }) =>
-            String(region_code) !== region || !scope.has(uf) || states.some((state) => state.uf === uf),
-        ),
-      ),
-  }
 }
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
