@@ -45,6 +45,8 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly servesMetrics: boolean
   /** Origins whose pages may read answers. */
   readonly corsOrigins: readonly string[]
+  /** Names that POST /mcp is answered under; by default any. */
+  readonly mcpHosts?: readonly string[] | null
   /** Answers of one turn of the event loop are written together; by default they are. */
   readonly writesTogether?: boolean
   /** The key that the explorer's pages use on the server's side; none by default. */
@@ -310,6 +312,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           message: parseJson(request.text ?? ''),
           inject: (inner) => app.inject({ ...inner, signal }),
           corsOrigins: parts.corsOrigins,
+          hosts: parts.mcpHosts ?? null,
         })
       ask().then(
         (answer) => send(request, reply, answer),

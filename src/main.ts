@@ -12,6 +12,7 @@ import { createEngine } from './engine/duckdb/engine.ts'
 import { engineWith } from './engine/trino/connect.ts'
 import { askBoxes } from './http/coordinates.ts'
 import { createLogger } from './http/log.ts'
+import { mcpHosts } from './http/mcp.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { createResponseCache } from './http/response-cache.ts'
 import { warmUp } from './http/warm-up.ts'
@@ -236,6 +237,7 @@ export async function openService(
     metrics,
     servesMetrics: settings.metricsPort === null,
     corsOrigins: settings.corsOrigins,
+    mcpHosts: mcpHosts(settings.host, settings.allowedHosts),
     writesTogether: settings.writeTogether,
     explorerKey: settings.explorerKey,
     limiter: shared ?? createRateLimiter({ perMinute }),

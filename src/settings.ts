@@ -102,6 +102,13 @@ export const SETTINGS = {
     allowed: 'none, *, or origins such as https://example.org separated by commas',
     parse: parseOrigins,
   }),
+  allowedHosts: setting({
+    name: 'SUS_ALLOWED_HOSTS',
+    default: 'none',
+    help: 'Names that POST /mcp is answered under, as a proxy passes them on in Host; none allows those of this machine where HOST is one, and any where it is not.',
+    allowed: 'none, or host names and addresses without ports, separated by commas',
+    parse: parseHosts,
+  }),
   explorerKey: setting({
     name: 'SUS_EXPLORER_KEY',
     default: 'none',
@@ -303,6 +310,13 @@ function parseOrigins(text: string): readonly string[] | undefined {
   const isOrigin = (origin: string): boolean =>
     origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
   return origins.every(isOrigin) ? origins : undefined
+}
+
+function parseHosts(text: string): readonly string[] | undefined {
+  if (text === 'none') return []
+  const hosts = text.split(',').map((part) => part.trim().toLowerCase())
+  const isHost = (host: string): boolean => isIP(host.replace(/^\[(.*)\]$/, '$1')) > 0 || isHostName(host)
+  return hosts.every(isHost) ? hosts.map((host) => (isIP(host) === 6 ? `[${host}]` : host)) : undefined
 }
 
 function parseTrustedKeys(text: string): readonly Verifier[] | undefined {

@@ -17,6 +17,7 @@ const CODE_LISTS = 'model/cnes/codes/'
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
+  'text-limits.ts': [],
   'machine.ts': [],
   'last-resort.ts': [],
   'setting-kinds.ts': [],
@@ -36,6 +37,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'engine/types.ts',
     'sql.ts',
     'errors.ts',
+    'text-limits.ts',
   ],
   report: [
     'model',
@@ -53,9 +55,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   trust: ['release', 'keys/file-lock.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
-  explorer: [],
+  explorer: ['text-limits.ts'],
   // Tools know the API as its clients do, too.
-  mcp: ['explorer/api.ts'],
+  mcp: ['explorer/api.ts', 'text-limits.ts'],
   http: [
     'explorer',
     'mcp',

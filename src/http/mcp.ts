@@ -20,12 +20,21 @@ export interface McpRequest {
   readonly message: unknown
   readonly inject: Inject
   readonly corsOrigins: readonly string[]
+  /** Names that the server is reached by; null: any, as long as no page of a browser asks. */
+  readonly hosts: readonly string[] | null
 }
 
 /** @throws AppError for a page of another origin, or a version of the protocol that nobody speaks here */
-export async function answerMcp({ headers, message, inject, corsOrigins }: McpRequest): Promise<ApiResponse> {
+export async function answerMcp({
+  headers,
+  message,
+  inject,
+  corsOrigins,
+  hosts,
+}: McpRequest): Promise<ApiResponse> {
   const origin = originOf(headers)
-  checkOrigin(headers.origin, origin, corsOrigins)
+  checkHost(headers.host, hosts)
+  checkOrigin(headers, corsOrigins, hosts ?? [])
   const version = headers['mcp-protocol-version']
   if (version !== undefined && !PROTOCOL_VERSIONS.some((known) => known === version))
     throw new AppError('invalid_request', {
@@ -49,14 +58,61 @@ export async function answerMcp({ headers, message, inject, corsOrigins }: McpRe
       }
 }
 
-/** A page that a browser was led to this address with may be anybody's, so it must be the server's own, or one that is allowed. */
-function checkOrigin(of: string | undefined, own: string, allowed: readonly string[]): void {
-  if (of === undefined || allowed.includes('*') || allowed.includes(of)) return
-  if (own !== '' && URL.canParse(of) && new URL(of).host === new URL(own).host) return
+/** Names of this machine, as a Host header writes them. */
+const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * @param host that the server listens on @param allowed names that the operator allows
+ * @returns names that POST /mcp is answered under; null for any, where the server is open to the network and no name is set
+ */
+export function mcpHosts(host: string, allowed: readonly string[]): readonly string[] | null {
+  const isLoopback = /^(localhost|127\..*|::1)$/.test(host)
+  if (!isLoopback && allowed.length === 0) return null
+  return [...LOOPBACK_NAMES, host, ...allowed]
+}
+
+/** @returns the name in a Host header or an address, without its port, in lower case */
+const nameOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, '')
+const IP_LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/
+
+/**
+ * A page of a foreign name that leads to this machine (DNS rebinding) sends that name. Only a browser is led so, and it always sends one.
+ * @throws AppError 'forbidden'
+ */
+function checkHost(host: string | undefined, hosts: readonly string[] | null): void {
+  if (hosts === null || host === undefined || host === '' || hosts.includes(nameOf(host))) return
   throw new AppError('forbidden', {
     detail: both(
-      'Páginas desta origem não podem usar o serviço (SUS_CORS_ORIGINS).',
-      'Pages of this origin may not use the service (SUS_CORS_ORIGINS).',
+      'Este nome (Host) não é um dos nomes do servidor (SUS_ALLOWED_HOSTS).',
+      'This name (Host) is not one of the names of the server (SUS_ALLOWED_HOSTS).',
+    ),
+  })
+}
+
+/**
+ * Takes pages of the origins that may read answers, and pages of the server itself under a name that is known to be its own: one of
+ * `hosts`, this machine, or an address of the network, to which no name was led.
+ * @throws AppError 'forbidden'
+ */
+function checkOrigin(
+  headers: IncomingHttpHeaders,
+  allowed: readonly string[],
+  hosts: readonly string[],
+): void {
+  const { origin, host = '' } = headers
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
+  const name = nameOf(host)
+  const isOwnName = LOOPBACK_NAMES.includes(name) || IP_LITERAL.test(name) || hosts.includes(name)
+  if (
+    isOwnName &&
+    URL.canParse(origin) &&
+    new URL(origin).host === host.toLowerCase().replace(/:(80|443)$/, '')
+  )
+    return
+  throw new AppError('forbidden', {
+    detail: both(
+      'Páginas desta origem não podem usar o serviço (SUS_CORS_ORIGINS, SUS_ALLOWED_HOSTS).',
+      'Pages of this origin may not use the service (SUS_CORS_ORIGINS, SUS_ALLOWED_HOSTS).',
     ),
   })
 }

@@ -1,7 +1,16 @@
 /** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
 import type { Api, Catalog, LineageAnswer, Member, Meta, QueryAnswer, QueryRow } from '../explorer/api.ts'
 import { describeCodes } from './codes.ts'
-import { type Arguments, originOfAnswer, type Property, type Tool, text, texts, whole } from './tool.ts'
+import {
+  type Arguments,
+  originOfAnswer,
+  type Property,
+  releaseId,
+  type Tool,
+  text,
+  texts,
+  whole,
+} from './tool.ts'
 import type { Context } from './tools.ts'
 
 const PATH = '/v1/analytics'
@@ -38,7 +47,7 @@ const QUESTION: Readonly<Record<string, Property>> = {
     ...text('What rates are divided by; the census by default.'),
     enum: ['census', 'estimate', 'estimate_of_period'],
   },
-  expected_release_id: text('Answer from this analytics release, not from the one in service.'),
+  expected_release_id: releaseId('Answer from this analytics release, not from the one in service.'),
 }
 const PAGED: Readonly<Record<string, Property>> = {
   order_by: texts(
@@ -327,8 +336,8 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       'Old value, new value and difference of a query on two analytics releases, with causes; releases lists them.',
     properties: {
       ...QUESTION,
-      old_release_id: text('The analytics release before.'),
-      new_release_id: text('The analytics release after; the one in service by default.'),
+      old_release_id: releaseId('The analytics release before.'),
+      new_release_id: releaseId('The analytics release after; the one in service by default.'),
       limit: whole(1, 50, 'Rows shown; 10 by default.'),
     },
     required: ['metrics', 'old_release_id'],

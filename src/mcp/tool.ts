@@ -1,5 +1,6 @@
 /** What a tool is, and what is said of every answer. Types and pure functions. */
 import type { Meta } from '../explorer/api.ts'
+import { RELEASE_ID_MAX, SEARCH_MAX } from '../text-limits.ts'
 import type { Context } from './tools.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
@@ -10,6 +11,8 @@ export interface Property {
   readonly description: string
   readonly minimum?: number
   readonly maximum?: number
+  /** Characters of a text. */
+  readonly maxLength?: number
   readonly [more: string]: unknown
 }
 
@@ -23,7 +26,13 @@ export interface Tool {
   readonly call: (args: Arguments, context: Context) => Promise<unknown>
 }
 
-export const text = (description: string): Property => ({ type: 'string', description })
+/** A text of the length that is searched with at the most; names and codes are shorter. */
+export const text = (description: string, maxLength = SEARCH_MAX): Property => ({
+  type: 'string',
+  maxLength,
+  description,
+})
+export const releaseId = (description: string): Property => text(description, RELEASE_ID_MAX)
 export const whole = (minimum: number, maximum: number, description: string): Property => ({
   type: 'integer',
   minimum,

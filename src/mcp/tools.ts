@@ -47,6 +47,10 @@ export const describeTools = () =>
     },
   }))
 
+/** Codes may be written as numbers; null is as good as nothing. */
+const isShort = (value: unknown, maxLength: number): boolean =>
+  value === null || typeof value === 'number' || (typeof value === 'string' && value.length <= maxLength)
+
 const textOf = (text: string): Called['content'] => [{ type: 'text', text }]
 const refuse = (text: string): Called => ({ content: textOf(text), isError: true })
 
@@ -65,9 +69,14 @@ export async function callTool(name: unknown, given: unknown, context: Context):
   const missing = tool.required.find((argument) => !(argument in given))
   if (missing !== undefined) return refuse(`${tool.name} needs ${missing}; it takes ${names.join(', ')}.`)
   const args = given as Arguments
-  for (const [argument, { type, minimum = 0, maximum = 0 }] of Object.entries(tool.properties)) {
+  for (const [argument, { type, minimum = 0, maximum = 0, maxLength = 0 }] of Object.entries(
+    tool.properties,
+  )) {
     const value = args[argument]
-    if (type !== 'integer' || value === undefined) continue
+    if (value === undefined) continue
+    if (type === 'string' && !isShort(value, maxLength))
+      return refuse(`${argument} is a text of at most ${maxLength} characters.`)
+    if (type !== 'integer') continue
     if (!Number.isInteger(value) || Number(value) < minimum || Number(value) > maximum)
       return refuse(`${argument} is a whole number from ${minimum} to ${maximum}.`)
   }

@@ -193,7 +193,7 @@ function describeIssues(
     const path = issue.path.map((step) => (typeof step === 'string' ? step.slice(0, NAME_MAX) : step))
     const node = nodeAt(root, issue.path)
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((name) => ({
+      return issue.keys.slice(0, PLACES_MAX).map((name) => ({
         path: [...path, name.slice(0, NAME_MAX)],
         message: unknownName,
         allowed: Object.keys(node?.properties ?? {}),

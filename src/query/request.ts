@@ -17,6 +17,7 @@ import {
 } from '../model/dimensions.ts'
 import { METRIC_CODES, type MetricCode } from '../model/metrics.ts'
 import { STATES } from '../model/territory/states.ts'
+import { RELEASE_ID_MAX, SEARCH_MAX } from '../text-limits.ts'
 import { describeBody, takes } from './field-texts.ts'
 import { nearest } from './nearest.ts'
 import { checkFilterValues } from './query-checks.ts'
@@ -47,12 +48,11 @@ export interface AnalyticsQuery extends QueryOptions {
   readonly offset: number
 }
 
-const TEXT_MAX = 100
-const scalar = z.union([z.string().max(TEXT_MAX), z.number().int()])
+const scalar = z.union([z.string().max(SEARCH_MAX), z.number().int()])
 /** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
 const metricText = componentAs(
   takes(
-    z.string().max(TEXT_MAX).meta({ enum: METRIC_CODES }),
+    z.string().max(SEARCH_MAX).meta({ enum: METRIC_CODES }),
     'o código de uma métrica do catálogo',
     'the code of a metric of the catalog',
   ),
@@ -60,14 +60,14 @@ const metricText = componentAs(
 )
 const dimensionText = componentAs(
   takes(
-    z.string().max(TEXT_MAX).meta({ enum: DIMENSION_CODES }),
+    z.string().max(SEARCH_MAX).meta({ enum: DIMENSION_CODES }),
     'o código de uma dimensão do catálogo',
     'the code of a dimension of the catalog',
   ),
   'DimensionCode',
 )
 const orderText = takes(
-  z.string().max(TEXT_MAX),
+  z.string().max(SEARCH_MAX),
   'uma métrica ou dimensão agrupada da consulta',
   'a metric or grouped dimension of the query',
 )
@@ -86,7 +86,7 @@ const filterItem = componentAs(
 const orderItem = z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') })
 // A text is read as the field that it names, from the largest value on where - stands before it.
 documentedAs(orderItem, {
-  anyOf: [documentOf(orderItem), { type: 'string', minLength: 1, maxLength: TEXT_MAX }],
+  anyOf: [documentOf(orderItem), { type: 'string', minLength: 1, maxLength: SEARCH_MAX }],
 })
 
 /** Body of a query. */
@@ -101,7 +101,7 @@ export const bodySchema = z.strictObject({
     .describe('Each may be a text, too: its field, with - before it from the largest on.'),
   limit: z.number().int().min(1).max(10_000).default(100),
   offset: z.number().int().min(0).max(1_000_000).default(0),
-  expected_release_id: z.string().max(200).nullish(),
+  expected_release_id: z.string().max(RELEASE_ID_MAX).nullish(),
   over_period: z.enum(['last', 'first', 'avg', 'max']).nullish(),
   ...optionFields,
 })
@@ -149,7 +149,7 @@ export function readPin(body: unknown): string | null {
     typeof body === 'object' && body !== null
       ? (body as { expected_release_id?: unknown }).expected_release_id
       : null
-  return typeof pin === 'string' && pin.length <= 200 ? pin : null
+  return typeof pin === 'string' && pin.length <= RELEASE_ID_MAX ? pin : null
 }
 
 /** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */

@@ -3,6 +3,7 @@
  * knows the JSON Schema of what the text stands for; the API document shows that one, so both are made of the same bounds.
  */
 import { z } from 'zod'
+import { SEARCH_MAX } from '../text-limits.ts'
 import { takes } from './field-texts.ts'
 
 export type Json = { readonly [name: string]: unknown }
@@ -101,11 +102,11 @@ export const searchText = () =>
       z
         .string()
         .min(1)
-        .max(100)
+        .max(SEARCH_MAX, { abort: true })
         .regex(withPairs(SEARCHABLE))
         .refine((text) => text.isWellFormed()),
-      'um texto de 1 a 100 caracteres, não só de acentos ou espaços',
-      'a text of 1 to 100 characters, not of accents or blanks alone',
+      `um texto de 1 a ${SEARCH_MAX} caracteres, não só de acentos ou espaços`,
+      `a text of 1 to ${SEARCH_MAX} characters, not of accents or blanks alone`,
     ),
-    { type: 'string', minLength: 1, maxLength: 100, pattern: SEARCHABLE },
+    { type: 'string', minLength: 1, maxLength: SEARCH_MAX, pattern: SEARCHABLE },
   )

@@ -7,7 +7,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t, { type Test } from 'tap'
+import { mcpHosts } from '../../src/http/mcp.ts'
 import { describeCodes } from '../../src/mcp/codes.ts'
+import { RELEASE_ID_MAX, SEARCH_MAX } from '../../src/text-limits.ts'
 import { openClient } from '../fixtures/client.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -314,3 +316,121 @@ t.test(
     t.equal(answer.headers['cache-control'], 'no-store')
   },
 )
+
+t.test('a name that is led to this machine, and pages of other origins, are refused', async (t) => {
+  t.same(mcpHosts('0.0.0.0', []), null, 'open to the network, under any name')
+  t.same(mcpHosts('127.0.0.1', []), ['localhost', '127.0.0.1', '[::1]', '127.0.0.1'])
+  t.same(mcpHosts('0.0.0.0', ['dados.example.br'])?.at(-1), 'dados.example.br')
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+  // The server of these tests is on this machine, and behind a proxy that passes on dados.example.br.
+  for (const [host, origin, status] of [
+    ['localhost:8080', undefined, 200],
+    ['LOCALHOST', undefined, 200],
+    ['127.0.0.1:8080', 'http://127.0.0.1:8080', 200],
+    ['dados.example.br', undefined, 200],
+    ['dados.example.br', 'https://dados.example.br', 200],
+    ['evil.example', undefined, 403],
+    ['evil.example:8080', 'http://evil.example:8080', 403],
+    ['localhost.evil.example', undefined, 403],
+    ['localhost', 'http://evil.example', 403],
+    ['localhost:8080', 'http://localhost:3000', 403],
+    ['dados.example.br', 'null', 403],
+    ['dados.example.br', 'http://dados.example.br.evil.example', 403],
+  ] as const) {
+    const answer = await post(ping, { host, ...(origin === undefined ? {} : { origin }) })
+    t.equal(answer.status, status, `${host} ${origin}`)
+    if (status === 403) t.match(answer.body, { code: 'forbidden', detail: /SUS_ALLOWED_HOSTS/ })
+  }
+})
+
+t.test('texts are bounded on every way in, and a long one costs nothing', async (t) => {
+  const { tools } = (await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).body.result
+  const call = async (name: string, args: object): Promise<Json> =>
+    (await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })).body
+      .result
+  const many = '('.repeat(400_000)
+  let longest = 0
+  const timed = async <Value>(work: Promise<Value>): Promise<Value> => {
+    const startedAt = performance.now()
+    const value = await work
+    longest = Math.max(longest, performance.now() - startedAt)
+    return value
+  }
+  let bounded = 0
+  for (const { name, inputSchema } of tools as { name: string; inputSchema: Json }[]) {
+    const required = Object.fromEntries(
+      (inputSchema.required ?? []).map((argument: string) => [
+        argument,
+        argument === 'metrics' ? ['population'] : 'state',
+      ]),
+    )
+    for (const [argument, { type, maxLength }] of Object.entries<Json>(inputSchema.properties)) {
+      const refused = new RegExp(`^${argument} is a text of at most ${maxLength} characters`)
+      if (type === 'string') {
+        bounded += 1
+        t.equal(
+          maxLength,
+          argument.endsWith('release_id') ? RELEASE_ID_MAX : SEARCH_MAX,
+          `${name} ${argument}`,
+        )
+        const [last, first] = await Promise.all(
+          [maxLength, maxLength + 1].map((length) =>
+            call(name, { ...required, [argument]: 'a'.repeat(length) }),
+          ),
+        )
+        t.notMatch(last.content[0].text, refused, `${name} ${argument} of ${maxLength}`)
+        t.match(
+          [first.isError, first.content[0].text],
+          [true, refused],
+          `${name} ${argument} of ${maxLength + 1}`,
+        )
+        t.match((await call(name, { ...required, [argument]: ['a'] })).content[0].text, refused)
+      }
+      for (const value of [
+        many,
+        [many],
+        { dimension: many, value: many },
+        [{ dimension: many, operator: 'EQ', value: many }],
+      ])
+        t.equal(
+          (await timed(call(name, { ...required, [argument]: value }))).isError,
+          true,
+          `${name} ${argument}`,
+        )
+    }
+  }
+  t.ok(bounded >= 15, `${bounded} texts`)
+  const pieces = Array.from({ length: 100_000 }, (_, index) => `a${index}`)
+  for (const body of [
+    { metrics: [many] },
+    { metrics: ['population'], group_by: [many] },
+    { metrics: pieces },
+    { metrics: ['population'], group_by: pieces },
+    { metrics: ['population'], order_by: pieces },
+    { metrics: ['population'], filters: [{ dimension: 'state', operator: 'IN', value: pieces }] },
+    { metrics: ['population'], filters: [{ dimension: 'facility', operator: 'EQ', value: many }] },
+    Object.fromEntries(pieces.slice(0, 70_000).map((name) => [name, 1])),
+  ]) {
+    t.equal((await timed(client.query(body))).status, 400)
+    t.equal((await timed(client.post('/v1/analytics/export', body))).status, 400)
+  }
+  for (const path of [
+    '/v1/facilities',
+    '/v1/municipalities',
+    '/v1/health-regions',
+    '/v1/analytics/dimensions/municipality/values',
+    '/v1/analytics/dimensions/facility_type/values',
+  ])
+    for (const [length, status] of [
+      [SEARCH_MAX, 200],
+      [SEARCH_MAX + 1, 400],
+      [400_000, 400],
+    ] as const)
+      t.equal(
+        (await timed(client.get(`${path}?search=${'('.repeat(length)}`))).status,
+        status,
+        `${path} ${length}`,
+      )
+  t.comment(`the longest took ${longest.toFixed(0)} ms`)
+  t.ok(longest < 1000, `${longest} ms`)
+})

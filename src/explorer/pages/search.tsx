@@ -1,4 +1,6 @@
 /** Places and facilities found by words in any order, with accents or without, or by the beginning of a code. */
+
+import { SEARCH_MAX } from '../../text-limits.ts'
 import { type Api, ApiFailure, type Member } from '../api.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { PlaceLink, useSite } from '../parts/site.tsx'
@@ -37,7 +39,7 @@ async function findPlaces(api: Api, level: string, text: string): Promise<Found[
 }
 
 async function load({ visit, api }: LoadContext): Promise<Found> {
-  const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, 100)
+  const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, SEARCH_MAX)
   if (text.length < TEXT_MIN) return { text, places: [], facilities: [], synthetic: false }
   const query = new URLSearchParams({ search: text, limit: '25' })
   const [places, facilities] = await Promise.all([
