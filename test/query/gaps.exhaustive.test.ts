@@ -31,7 +31,7 @@ import {
 } from '../fixtures/oracle.ts'
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
-import { cases, secondRing } from '../fixtures/rings.ts'
+import { cases, countOf, secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const { draw, pick, shuffle } = createDraws(41)
@@ -226,7 +226,7 @@ for (const side of SIDES)
   t.test(`${side.name}: drawn questions against the oracle`, async (t) => {
     const wrong: string[] = []
     ;[cells, nulls] = [0, 0]
-    for (let turn = 0; turn < cases(300, 10); turn += 1) {
+    for (let turn = 0; turn < countOf(300, 10); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, side.data)
       const found = await differences(question, side)
       if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)

@@ -75,13 +75,6 @@ function placeOf({ query: { group_by }, scope, states: statesMeant }: AggregateP
   })
   if (group_by.includes('municipality'))
     return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
-  // Codes of health regions begin with their state's. What lies in none may be of any state that is asked for.
-  const health = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
-  if (health !== undefined)
-    return {
-      code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
-      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
-    }
   // Who lives in no place that is known may live in any that is asked for.
   if (group_by.includes('residence_state'))
     return {
@@ -91,6 +84,13 @@ function placeOf({ query: { group_by }, scope, states: statesMeant }: AggregateP
   if (group_by.includes('residence_municipality'))
     return {
       code: sql`coalesce(CAST(spine."residence_municipality_code" // 100000 AS VARCHAR), ${codeText(NO_STATE)})`,
+      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
+    }
+  // Codes of health regions begin with their state's. What lies in none may be of any state that is asked for.
+  const health = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
+  if (health !== undefined)
+    return {
+      code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...unplaced(states)],
     }
   const ofRegion: CoveredPlace = {
