@@ -205,6 +205,13 @@ export const ERRORS = {
     hint: 'Espere os segundos de Retry-After; GET /ready diz o motivo.',
     hint_en: 'Wait the seconds in Retry-After; GET /ready says why.',
   },
+  release_damaged: {
+    status: 503,
+    title: 'Arquivo da versão de dados danificado',
+    title_en: 'Damaged file of the release',
+    hint: 'Avise o operador; GET /ready nomeia o arquivo. O que não precisa dele segue respondendo.',
+    hint_en: 'Tell the operator; GET /ready names the file. What does not need it goes on being answered.',
+  },
   overloaded: {
     status: 503,
     title: 'Fila de consultas cheia',

@@ -25,9 +25,11 @@ import { lowerOtherThreads } from './machine.ts'
 import { TRINO_DIALECT } from './query/dialect/trino.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
+import { createFileGuard } from './release/guard.ts'
 import { createStore, type ReleaseStore, readPointer } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
+import { reportsOfWholeFiles } from './report/whole.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { trinoOf } from './trino-settings.ts'
@@ -86,7 +88,12 @@ export async function openService(
   // It takes longest of all that a start waits for: the rest is done meanwhile.
   let begun = await readPointer(settings.releasesDir)
   if (begun !== null) beginCheck(begun)
+  const guard = createFileGuard({
+    onDamaged: ({ file, reason }) => logger.error({ file, reason }, 'release damaged'),
+    onMended: (file) => logger.info({ file }, 'release whole again'),
+  })
   const local = await createEngine({
+    guard,
     releasesDir: settings.releasesDir,
     memory: settings.duckdbMemory,
     threads: settings.duckdbThreads,
@@ -137,6 +144,7 @@ export async function openService(
   let isWarm = false
   const releases = createStore({
     releasesDir: settings.releasesDir,
+    guard,
     checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
     // Beside the verification: what the check reports counts only once the digests are right.
     onOpening: (id) => {
@@ -184,7 +192,7 @@ export async function openService(
     }, afterMs).unref()
   }
   const looked = releases.refresh()
-  const reports = createReportPool({
+  const pool = createReportPool({
     worker: {
       releasesDir: settings.releasesDir,
       memory: settings.reportMemory,
@@ -197,6 +205,7 @@ export async function openService(
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
+  const reports = reportsOfWholeFiles(pool, guard, settings.releasesDir)
   const cache = createResponseCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
   const perMinute = settings.rateLimitPerMinute
   const shared =

@@ -24,7 +24,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
-  release: ['model', 'engine/types.ts'],
+  release: ['model', 'engine/types.ts', 'errors.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [

@@ -2,6 +2,7 @@
  * The interface of the engine: what routes, reports and the row store may ask of a database. Types only, so that plans can be
  * tested without one. The implementation is duckdb/.
  */
+import type { FileGuard } from '../release/guard.ts'
 import type { Manifest } from '../release/manifest.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { Sql } from '../sql.ts'
@@ -156,8 +157,8 @@ export interface ReleaseSource {
   locate(id: string): Promise<{ readonly folder: string; readonly manifest: Manifest } | null>
   /** What is wrong with current.json, in public words; null where it is in order, or not there. */
   pointerProblem(): string | null
-  /** Files of the release in service that are gone or cut since it was verified. */
-  missingFiles(): readonly string[]
+  /** Says whether files of releases are as they were verified; who reads them asks it before and after. */
+  readonly guard: FileGuard
   /** Releases that were refused, and why, in public words. */
   problems(): readonly { readonly release_id: string; readonly reason: string }[]
 }

@@ -5,6 +5,7 @@
  */
 import type { Catalog, Metric } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
+import { lookUp } from './question.ts'
 
 /** @returns the unit, or '' where the label of the metric says it already */
 export function unitBeside(metric: Metric | undefined, language: Language): string {
@@ -181,7 +182,8 @@ export function formulaText(metric: Metric, catalog: Catalog, language: Language
     .replace(/^1 × /, '')
     .replace(/\d{4,}/g, (digits) => formatNumber(Number(digits), 0, language))
     .replace(/[a-z][a-z0-9_]{3,}/g, (code) => {
-      const base = code === metric.denominator && code === 'population_census' ? BASES[basis] : undefined
+      const base =
+        code === metric.denominator && code === 'population_census' ? lookUp(BASES, basis) : undefined
       if (base !== undefined) return base[isPt ? 0 : 1]
       const found = catalog.metrics.find((other) => other.code === code)
       return found === undefined ? code : isPt ? found.label : found.label_en

@@ -44,6 +44,13 @@ export interface Question {
   readonly records: number
 }
 
+/**
+ * Looks up a name that comes from an address: `constructor` is a name like any other, and no table has it.
+ * @returns the member that the table itself has
+ */
+export const lookUp = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
+
 export const PAGE_ROWS = 100
 /** Records of a cell that are shown at first, and at the most: what the API gives at once. */
 export const RECORDS_SHOWN = 20
@@ -86,7 +93,7 @@ const codesOf = (values: readonly string[]): string[] => [
 export function readQuestion(search: string): Question {
   const params = new URLSearchParams(search)
   const text = (name: string): string => (params.get(name) ?? '').trim()
-  const filters: Record<string, string[]> = {}
+  const filters: Record<string, string[]> = Object.create(null)
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
     const codes = codesOf(params.getAll(name))
@@ -118,7 +125,7 @@ export function readQuestion(search: string): Question {
 function readCell(text: string): CellAddress | null {
   const [metric = '', ...parts] = text.split(';')
   if (!CODE.test(metric)) return null
-  const key: Record<string, string> = {}
+  const key: Record<string, string> = Object.create(null)
   for (const part of parts) {
     const at = part.indexOf(':')
     if (at > 0) key[part.slice(0, at)] = part.slice(at + 1)
@@ -138,7 +145,7 @@ export function writeQuestion(question: Question): string {
   add('m', question.metrics.join(','))
   add('by', question.groupBy.join(','))
   for (const name of Object.keys(question.filters).sort())
-    add(`in.${name}`, (question.filters[name] ?? []).join(','))
+    add(`in.${name}`, (lookUp(question.filters, name) ?? []).join(','))
   if (question.from !== '' && question.from === question.to) add('period', question.from)
   else {
     add('from', question.from)

@@ -8,6 +8,7 @@ import { AppError, both } from '../errors.ts'
 import type { Key, KeyStore } from '../keys/keys.ts'
 import { type LinkRequest, openLink } from '../keys/links.ts'
 import type { RateDecision, RateLimiter } from '../keys/rate-limit.ts'
+import type { Capability } from '../model/capabilities.ts'
 import type { Route } from './route.ts'
 import type { RequestState } from './state.ts'
 
@@ -82,9 +83,12 @@ export function admit(
       : secret === null
         ? null
         : keys.authenticate(secret, connection)
-  // What a link leads to is for its holder, whichever route answers.
-  if (link !== undefined) state.cacheControl = 'private, no-cache'
-  if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  state.isLinked = link !== undefined
+  if (key === null) {
+    const isShown = link !== undefined || (headers.authorization ?? '') !== ''
+    const challenge = isShown ? 'Bearer error="invalid_token"' : 'Bearer'
+    throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': challenge } })
+  }
   state.key = key
   const decide = (rate: RateDecision): void => {
     state.rate = rate
@@ -93,6 +97,11 @@ export function admit(
   }
   const taken = limiter.take(key.id, cost, key.rate_per_minute)
   return taken instanceof Promise ? taken.then(decide) : decide(taken)
+}
+
+/** @throws AppError 'forbidden' naming the first capability that the key lacks */
+export function requireAll(capabilities: readonly Capability[], key: Key | null): void {
+  for (const capability of capabilities) requireCapability({ capability }, key)
 }
 
 /** @throws AppError 'forbidden' naming the capability that lacks */

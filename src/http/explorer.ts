@@ -43,10 +43,16 @@ export type Inject = (request: {
   readonly signal?: AbortSignal
 }) => Promise<{ readonly statusCode: number; readonly payload: string }>
 
+/** Requests that only read, of which the operator's key answers visitors; links and whatever else a key makes are not among them. */
+function isReading({ method, url = '' }: IncomingMessage): boolean {
+  if (method === 'GET' || method === 'HEAD') return url.startsWith(`${API_PREFIX}/v1/`)
+  return method === 'POST' && url.startsWith(`${API_PREFIX}/v1/analytics/`)
+}
+
 /** @returns the path without the explorer's prefix, having put the operator's key where the visitor has none */
 export function rewriteExplorerUrl(request: IncomingMessage, key: string | null): string {
   const url = request.url ?? '/'
-  if (!url.startsWith(`${API_PREFIX}/v1/`)) return url
+  if (!isReading(request)) return url
   if (key !== null && request.headers.authorization === undefined)
     request.headers.authorization = `Bearer ${key}`
   return url.slice(API_PREFIX.length)

@@ -53,5 +53,5 @@ export function requestCost(route: Route, cost: number, headers: IncomingHttpHea
   const { accept } = headers
   if (route.kind !== 'list' || accept === undefined || accept === '*/*' || accept === JSON_NAME) return cost
   const format = FORMATS[preferredType(headers, typesOf(route)) ?? ''] ?? 'json'
-  return format === 'csv' && 'limit' in query ? cost : LIST_COSTS[format]
+  return format === 'csv' && Object.hasOwn(query, 'limit') ? cost : LIST_COSTS[format]
 }

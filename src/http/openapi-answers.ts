@@ -178,7 +178,11 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       release_id: text('Analytics release in service.'),
       refused: PROBLEMS('Releases that are here and were refused.'),
       pointer: orNull(text('What is wrong with current.json; null where nothing is.')),
-      missing_files: list(text('File of the release in service that is gone or cut: release id and path.')),
+      missing_files: list(text('File of an open release that is gone or cut: release id and path.')),
+      damaged_files: list(
+        object({ file: text('Release id and path.'), reason: text('Why.') }),
+        'Files of open releases that are damaged or gone since they were verified: what needs one answers 503.',
+      ),
       row_store: object({
         complete: flag('Lists and records are answered from row files.'),
         missing: list(object({ dataset: text('What has no row file.'), reason: text('Why.') })),

@@ -42,7 +42,8 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: Ap
 
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const known = FRAMEWORK[(error as FastifyError | undefined)?.code ?? '']
+  const code = (error as FastifyError | undefined)?.code ?? ''
+  const known = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined
   if (known !== undefined) return new AppError(known[0], { ...known[1], cause: error })
   // A text that is no JSON, or that names __proto__.
   if (error instanceof SyntaxError)

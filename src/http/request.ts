@@ -284,7 +284,8 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     conditions: {
       ifNoneMatch: headers['if-none-match'],
       ifRange: headers['if-range'] as string | undefined,
-      range: headers.range,
+      // RFC 9110, 14.2: only GET has ranges.
+      range: request.method === 'GET' ? headers.range : undefined,
     },
     signal: request.makeSignal(),
     url: request.url,

@@ -94,7 +94,8 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     if (state.releaseId !== null) list.push(state.releaseHeader, state.releaseId)
     if (tag !== null && tag !== undefined) list.push('etag', isCompressed ? gzipTag(tag) : tag)
     const cacheControl = headers['cache-control'] ?? state.cacheControl
-    if (cacheControl !== null) list.push('cache-control', cacheControl)
+    if (state.isLinked && status < 400) list.push('cache-control', 'private, no-cache')
+    else if (cacheControl !== null) list.push('cache-control', cacheControl)
     const timing = `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`
     list.push('server-timing', state.engine === null ? timing : `${timing}, engine;desc=${state.engine}`)
     if (isLast(response)) list.push('connection', 'close')

@@ -17,6 +17,8 @@ export interface RequestState {
   /** ETag and Cache-Control; null where the answer has none (yet). */
   tag: string | null
   cacheControl: string | null
+  /** The request came by a link, whose answers are never kept without asking: its right to read ends. */
+  isLinked: boolean
   rows: number | null
   /** What added up facts for the answer, where there are two engines; null where nothing did. */
   engine: EngineName | null
@@ -40,6 +42,7 @@ export const newState = (): RequestState => ({
   releaseHeader: '',
   tag: null,
   cacheControl: null,
+  isLinked: false,
   rows: null,
   engine: null,
 })

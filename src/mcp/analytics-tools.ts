@@ -77,7 +77,9 @@ const OPTIONS: Readonly<Record<string, Property>> = {
 /** @returns the arguments that are members of a body; null is as good as nothing */
 const bodyOf = (args: Arguments, names: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(args).filter(([name, value]) => name in names && value !== undefined && value !== null),
+    Object.entries(args).filter(
+      ([name, value]) => Object.hasOwn(names, name) && value !== undefined && value !== null,
+    ),
   )
 
 /** A question with the operators that its filters leave out. */

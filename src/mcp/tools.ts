@@ -66,7 +66,7 @@ export async function callTool(name: unknown, given: unknown, context: Context):
     return refuse(
       `${tool.name} does not take ${JSON.stringify(unknown.slice(0, 100))}; it takes ${names.join(', ')}.`,
     )
-  const missing = tool.required.find((argument) => !(argument in given))
+  const missing = tool.required.find((argument) => !Object.hasOwn(given, argument))
   if (missing !== undefined) return refuse(`${tool.name} needs ${missing}; it takes ${names.join(', ')}.`)
   const args = given as Arguments
   for (const [argument, { type, minimum = 0, maximum = 0, maxLength = 0 }] of Object.entries(

@@ -5,6 +5,7 @@
  */
 import { lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 
 /** What the state of a file is where there is no plain file. */
 export const NO_FILE = 'missing'
@@ -27,4 +28,15 @@ export function fileStateSync(path: string): string {
   } catch {
     return NO_FILE
   }
+}
+
+/** Times of files are those of a clock that goes on in steps of some milliseconds. */
+const CLOCK_MS = 20
+
+/** As fileState, once the clock has left the moment of the last change: whatever is written from now on changes the state. */
+export async function settledState(path: string): Promise<string> {
+  const stat = await lstat(path).catch(() => null)
+  if (stat === null) return NO_FILE
+  if (Math.abs(Date.now() - stat.ctimeMs) < CLOCK_MS) await wait(CLOCK_MS)
+  return fileState(path)
 }

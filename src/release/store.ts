@@ -8,20 +8,23 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
+import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
-import { missingFiles, stateOfFolders } from './presence.ts'
+import { stateOfFolders } from './presence.ts'
 import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
 const POLL_MS = 500
 /** A refused release may be repaired; reading all of it again costs seconds, so it is done once a file of it has changed. */
 const RETRY_REFUSED_MS = 30_000
-/** So often files are looked at, without reading them: those of a refused release, and those of the one in service. */
+/** So often the files of a refused release are looked at, without reading them. */
 const LOOK_MS = 3000
 const POINTER = 'current.json'
 
 export interface StoreOptions {
   readonly releasesDir: string
+  /** Watches the files of verified releases; who reads them asks it. */
+  readonly guard?: FileGuard
   /** Called with a release that is whole. A throw refuses it. */
   readonly checkTrust?: (releaseId: string) => unknown
   /** Called before a release is verified; may begin what `prepare` waits for. */
@@ -57,6 +60,7 @@ export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
 /** @returns a store that has not looked at current.json yet: `refresh` does, and so does the first poll */
 export function createStore(options: StoreOptions): ReleaseStore {
   const { releasesDir } = options
+  const guard = options.guard ?? createFileGuard()
   const views = new Map<string, Promise<ReleaseView | null>>()
   const manifests = new Map<string, Promise<Manifest | null>>()
   const problems = new Map<string, string>()
@@ -76,9 +80,11 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const verified = (id: string): Promise<Manifest | null> => {
     let manifest = manifests.get(id)
     if (manifest === undefined) {
-      manifest = verifyRelease(releasesDir, id)
+      const states = new Map<string, string>()
+      manifest = verifyRelease(releasesDir, id, states)
         .then((whole) => {
           options.checkTrust?.(id)
+          guard.watch(join(releasesDir, id), whole, states)
           return whole
         })
         .catch((error) => refuse(id, error))
@@ -147,27 +153,12 @@ export function createStore(options: StoreOptions): ReleaseStore {
 
   let refused: { readonly id: string; readonly at: number; readonly state: string } | null = null
   let pointerProblem: string | null = null
-  let missing: readonly string[] = []
   let lookedAt = 0
   /** Files of a refused release, and of the releases that it joins. */
   const stateOf = (): Promise<string> => stateOfFolders(releasesDir, [...problems.keys()].sort())
-  const lookAtFiles = async (): Promise<void> => {
-    if (current === null) return
-    const { analytics, components } = current
-    const found = await missingFiles(
-      releasesDir,
-      [analytics, ...Object.values(components)].filter((manifest) => manifest !== null),
-    )
-    for (const file of found)
-      if (!missing.includes(file)) options.onProblem?.(current.id, `${file} is missing or cut`)
-    missing = found
-  }
   const refresh = async (isPoll: boolean): Promise<void> => {
     const looks = Date.now() - lookedAt >= LOOK_MS
-    if (looks) {
-      lookedAt = Date.now()
-      await lookAtFiles()
-    }
+    if (looks) lookedAt = Date.now()
     const { id, problem } = await lookAtPointer(releasesDir)
     if (problem !== null && problem !== pointerProblem) options.onProblem?.(POINTER, problem)
     pointerProblem = problem
@@ -256,11 +247,14 @@ export function createStore(options: StoreOptions): ReleaseStore {
       return manifest === null ? null : { folder: join(releasesDir, id), manifest }
     },
     pointerProblem: () => pointerProblem,
-    missingFiles: () => missing,
+    guard,
     problems: () => [...problems].map(([release_id, reason]) => ({ release_id, reason })),
     refresh: () => refreshOnce(),
     openNext,
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer)
+      guard.close()
+    },
   }
 }
 

@@ -7,6 +7,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { digestFile } from './digest.ts'
+import { settledState } from './file-state.ts'
 import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
 
 /** Files that say something of a release from outside its hash: who signed it, that it is in the log, who made it again. */
@@ -27,10 +28,15 @@ export class ReleaseRefused extends Error {
 
 /**
  * @param releasesDir folder of releases; @param id name of one
+ * @param states is filled with the state of each file when it was read, by its path in the release
  * @returns the checked manifest
  * @throws ReleaseRefused naming the first file and the reason
  */
-export async function verifyRelease(releasesDir: string, id: string): Promise<Manifest> {
+export async function verifyRelease(
+  releasesDir: string,
+  id: string,
+  states?: Map<string, string>,
+): Promise<Manifest> {
   const manifest = await readManifest(releasesDir, id)
   const folder = join(releasesDir, id)
   const listed = new Map(manifest.files.map((file) => [file.path, file]))
@@ -53,6 +59,7 @@ export async function verifyRelease(releasesDir: string, id: string): Promise<Ma
       throw new ReleaseRefused(id, file.path, 'is missing or not a plain file')
     if (stat.size !== file.bytes)
       throw new ReleaseRefused(id, file.path, `has ${stat.size} bytes where the manifest says ${file.bytes}`)
+    states?.set(file.path, await settledState(path))
     const { sha256 } = await digestFile(path)
     if (sha256 !== file.sha256)
       throw new ReleaseRefused(id, file.path, 'does not have the SHA-256 of the manifest')

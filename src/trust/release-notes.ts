@@ -62,7 +62,10 @@ export function signRelease(id: string, signer: NoteSigner, before: string | nul
  */
 export function readSignatures(releasesDir: string, id: string, known: readonly Verifier[]): Signature[] {
   const text = readOrNull(join(releasesDir, id, SIGNATURE_FILE))
-  if (text === null) return []
+  return text === null ? [] : parseSignatures(id, text, known)
+}
+
+function parseSignatures(id: string, text: string, known: readonly Verifier[]): Signature[] {
   try {
     const note = readNote(text, known)
     if (note.text !== releaseText(id)) throw new NoteError('is the signature of another release')
@@ -115,16 +118,21 @@ export function readAttestations(releasesDir: string, id: string, known: readonl
     .filter((name) => TRUST_FILE.test(`${ATTESTATIONS}/${name}`))
     .flatMap((name) => {
       const text = readOrNull(join(releasesDir, id, ATTESTATIONS, name)) ?? ''
-      try {
-        const note = readNote(text, known)
-        const [kind, of, rebuild = '', ...more] = note.text.split('\n')
-        if (kind !== ATTESTATION_LINE || of !== id || more.join() !== '') return []
-        const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
-        return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
-      } catch {
-        return []
-      }
+      return parseAttestations(id, text, known) ?? []
     })
+}
+
+/** @returns null for what is no attestation of this release, or forged in a known name */
+function parseAttestations(id: string, text: string, known: readonly Verifier[]): Attestation[] | null {
+  try {
+    const note = readNote(text, known)
+    const [kind, of, rebuild = '', ...more] = note.text.split('\n')
+    if (kind !== ATTESTATION_LINE || of !== id || more.join() !== '') return null
+    const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
+    return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
+  } catch {
+    return null
+  }
 }
 
 /** @returns where the log names a release as made, by the proof beside it; null where there is none */
@@ -133,7 +141,26 @@ export function readLogPlace(
   id: string,
 ): { origin: string; index: number; time: string } | null {
   const text = readOrNull(join(releasesDir, id, PROOF_FILE))
-  if (text === null) return null
+  return text === null ? null : parseLogPlace(id, text)
+}
+
+/**
+ * Is a file beside a release what its name says, as far as the keys that are known can tell?
+ * @param name of the file, in the release; @throws ReleaseRefused where it is not
+ */
+export function checkBeside(id: string, name: string, text: string, known: readonly Verifier[]): void {
+  if (name === SIGNATURE_FILE) parseSignatures(id, text, known)
+  else if (
+    name === PROOF_FILE ? parseLogPlace(id, text) === null : parseAttestations(id, text, known) === null
+  )
+    throw new ReleaseRefused(
+      id,
+      name,
+      `is no ${name === PROOF_FILE ? 'proof' : 'attestation'} of this release`,
+    )
+}
+
+function parseLogPlace(id: string, text: string): { origin: string; index: number; time: string } | null {
   try {
     const proof = parseProof(text)
     const { origin } = checkProof(proof, [])

@@ -137,16 +137,17 @@ t.test('the pages and the API document', async (t) => {
   }
 })
 
-t.test('HEAD of an export makes no report', async (t) => {
+t.test('HEAD of an export has the status and headers of GET', async (t) => {
   const q = encodeURIComponent(JSON.stringify({ metrics: ['bed_capacity_existing'], group_by: ['state'] }))
   const ask = (query: string) =>
     client.send({ method: 'HEAD', url: `/v1/analytics/export?format=csv&q=${query}` })
   const { status, headers, text } = await ask(q)
   t.equal(status, 200)
   t.match(headers['content-type'], /^text\/csv/)
-  t.equal(headers['x-report-fingerprint'], undefined, 'nothing was made')
   t.equal(text, '')
   t.equal((await ask(encodeURIComponent('{"metrics":[]}'))).status, 400)
   const report = await client.get(`/v1/analytics/export?format=csv&q=${q}`)
   t.match(report.headers['x-report-fingerprint'], /^[0-9a-f]{64}$/)
+  for (const name of ['x-report-fingerprint', 'x-report-row-count', 'x-artifact-sha256', 'content-length'])
+    t.equal(headers[name], report.headers[name], name)
 })

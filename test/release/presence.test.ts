@@ -90,12 +90,12 @@ t.test('a file that is gone from the release in service is said', secondRing, as
   const { files } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
   const file = join(folder, files[0].path)
   renameSync(file, join(releasesDir, 'elsewhere'))
-  const seconds = await until(() => client.store.missingFiles().length > 0)
+  const seconds = await until(() => client.store.guard.damaged().length > 0)
   t.ok(seconds < SECONDS_MAX, `said after ${seconds.toFixed(1)} s`)
   t.same((await client.get('/ready')).body.data.missing_files, [`${result.demography}/${files[0].path}`])
   renameSync(join(releasesDir, 'elsewhere'), file)
-  await until(() => client.store.missingFiles().length === 0)
-  t.same(client.store.missingFiles(), [])
+  await until(() => client.store.guard.damaged().length === 0)
+  t.same((await client.get('/ready')).body.data.missing_files, [])
 })
 
 t.test(

@@ -92,7 +92,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The files and columns of a release as a Data Package, for data catalogues.
+         * The files and columns of a release that the key may read, as a Data Package for data catalogues.
          * @description Needs any valid key.
          */
         get: operations["getReleaseDataPackage"];
@@ -112,7 +112,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.
+         * The files of a release that the key may read, as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.
          * @description Needs any valid key.
          */
         get: operations["getReleaseMetadata"];
@@ -132,7 +132,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.
+         * A script for DuckDB: views over the files that the key may read of a release, and of those that it joins, by HTTP.
          * @description Needs any valid key.
          */
         get: operations["getReleaseAttachScript"];
@@ -152,7 +152,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.
+         * A file of a release as it is: a Parquet file the manifest lists (for keys with the capability of its table), manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.
          * @description Needs any valid key.
          */
         get: operations["getReleaseFile"];
@@ -2880,7 +2880,7 @@ export interface components {
              * @description What went wrong, for programs.
              * @enum {string}
              */
-            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
+            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
             /** @description Of the request, as in its header x-request-id and in the log of the server. */
             request_id: string;
             errors: {
@@ -2941,6 +2941,13 @@ export interface components {
                 /** @description What is wrong with current.json; null where nothing is. */
                 pointer: string | null;
                 missing_files: string[];
+                /** @description Files of open releases that are damaged or gone since they were verified: what needs one answers 503. */
+                damaged_files: {
+                    /** @description Release id and path. */
+                    file: string;
+                    /** @description Why. */
+                    reason: string;
+                }[];
                 row_store: {
                     /** @description Lists and records are answered from row files. */
                     complete: boolean;

@@ -8,6 +8,7 @@
 import { resolve } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { AppError, both } from '../../errors.ts'
+import { type FileGuard, readUnchanged } from '../../release/guard.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { print, type Sql, type SqlValue } from '../../sql.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
@@ -16,7 +17,7 @@ import { shareConnections } from './connections.ts'
 import { decodeChunks } from './decode.ts'
 import { dropGathered, type Gathered, gatheredTable, loadGathered } from './gathered-rows.ts'
 import { createResidentTables, type ResidentTables } from './resident-tables.ts'
-import { createViewStatements, viewName } from './views.ts'
+import { addFilesRead, createViewStatements, viewName } from './views.ts'
 
 export interface EngineOptions {
   readonly releasesDir: string
@@ -27,6 +28,8 @@ export interface EngineOptions {
   /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
+  /** Says whether files are as they were verified: nothing is answered from others. */
+  readonly guard?: FileGuard
   /** Relations of a release to hold in memory, the most useful first, and for how many bytes in all; none without it. */
   readonly resident?: {
     readonly bytes: number
@@ -72,11 +75,14 @@ function refuseOther(text: string): void {
 /** @returns an engine with nothing open; @throws when DuckDB cannot start */
 export async function createEngine(options: EngineOptions): Promise<DuckDbEngine> {
   const releasesDir = resolve(options.releasesDir)
+  const guard = options.guard ?? null
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memory,
     threads: String(options.threads),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // It keeps parts of files, damaged ones, too, for as long as their time in seconds is the same.
+    enable_external_file_cache: 'false',
     temp_directory: '',
   })
   const setup = await instance.connect()
@@ -158,14 +164,18 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       totalBytesMax: resident.bytes,
     })
     const tables = open.resident
+    const reads = new Set<string>()
     const selectOf = (definition: Sql): string =>
-      print(definition, (dataset, period) => viewName(schema, dataset, period)).text
+      print(definition, (dataset, period) => {
+        addFilesRead(reads, release, releasesDir, dataset, period)
+        return viewName(schema, dataset, period)
+      }).text
     const printed = relations.map(({ months, ...relation }) => ({
       ...relation,
       select: selectOf(relation.definition),
       ...(months && { months: months.map((month) => ({ ...month, select: selectOf(month.definition) })) }),
     }))
-    loading = loading.then(() => tables.load(printed))
+    loading = loading.then(() => tables.load(printed, (fill) => readUnchanged(guard, [...reads], fill, 1)))
     await loading
   }
   /** Its tables replace those of others where there is not room for all. @param beside a release of which they stay */
@@ -238,11 +248,13 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     withSchemas(
       other === undefined ? [release] : [release, other],
       async ([schema = '', otherSchema], resident) => {
+        const reads = new Set<string>()
         const { text, values } = print(
           statement,
           (dataset, period, isOther) => {
             if (isOther && otherSchema === undefined)
               throw new TypeError('the statement needs another release')
+            addFilesRead(reads, (isOther ? other : null) ?? release, releasesDir, dataset, period)
             return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
           },
           (name, periods) => resident?.find(name, periods) ?? null,
@@ -261,19 +273,15 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
           interrupt()
         }, options.timeoutMs)
         try {
-          if (signal?.aborted === true)
-            throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
+          if (signal?.aborted === true) throw clientLeft()
           signal?.addEventListener('abort', interrupt, { once: true })
           if (gathered !== undefined) await loadGathered(connection, gathered)
-          return { value: await execute(connection, text, values), connection }
+          const value = await readUnchanged(guard, [...reads], () => execute(connection, text, values))
+          return { value, connection }
         } catch (error) {
           await letGo(connection, { heavyFor, gathered })
           if (timedOut) throw new AppError('query_timeout', { cause: error })
-          if (signal?.aborted === true)
-            throw new AppError('query_timeout', {
-              detail: both('O cliente saiu.', 'The client has left.'),
-              cause: error,
-            })
+          if (signal?.aborted === true) throw clientLeft(error)
           throw toAppError(error)
         } finally {
           leave?.()
@@ -340,8 +348,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
           throw toAppError(error)
         })
         if (chunk === null || chunk.rowCount === 0) return
-        if (runOptions.signal?.aborted === true)
-          throw new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
+        if (runOptions.signal?.aborted === true) throw clientLeft()
         yield decodeChunks(names, [chunk])
       }
     } finally {
@@ -381,6 +388,9 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     },
   }
 }
+
+const clientLeft = (cause?: unknown): AppError =>
+  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })
 
 /** A statement that needs more memory than the limit fails alone, with an error that says so. */
 function toAppError(error: unknown): AppError {

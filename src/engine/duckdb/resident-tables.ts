@@ -23,6 +23,9 @@ export interface PrintedRelation {
   readonly months?: readonly { readonly period: number; readonly rows: number; readonly select: string }[]
 }
 
+/** Runs what reads files; it throws where they are not what they were verified as, all the while. */
+export type Unchanged = <Value>(fill: () => Promise<Value>) => Promise<Value>
+
 export interface ResidentTables {
   /**
    * @param periods months that are wanted of a relation that is of several
@@ -30,7 +33,7 @@ export interface ResidentTables {
    */
   find(name: string, periods?: readonly number[]): string | null
   /** Loads one relation after another into a schema; ends early when `stop` was called. */
-  load(relations: readonly PrintedRelation[]): Promise<void>
+  load(relations: readonly PrintedRelation[], unchanged?: Unchanged): Promise<void>
   /** Marks the begin of a statement that reads tables found; @returns a function that marks its end */
   enter(): () => void
   /** From now on nothing is found; ends when loading has. */
@@ -269,7 +272,7 @@ export function createResidentTables(
         if (users === 0) onIdle?.()
       }
     },
-    load(relations) {
+    load(relations, unchanged = (fill) => fill()) {
       loading = loading.then(async () => {
         for (const relation of relations) {
           if (isStopped) return
@@ -277,9 +280,11 @@ export function createResidentTables(
           if (tables.has(relation.name)) continue
           try {
             await loadOne(relation.name, (database) =>
-              relation.key === undefined
-                ? loadNarrow(database, relation)
-                : loadKeyed(database, relation, relation.key),
+              unchanged(() =>
+                relation.key === undefined
+                  ? loadNarrow(database, relation)
+                  : loadKeyed(database, relation, relation.key),
+              ),
             )
           } catch {
             // Memory is short or a file is broken: the statement that reads the file says so.

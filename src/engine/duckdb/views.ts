@@ -94,6 +94,29 @@ function filesOf(manifest: Manifest, dataset: string, releasesDir: string): stri
     .map((file) => join(releasesDir, manifest.release_id, file.path))
 }
 
+const FILES_READ = new WeakMap<ReleaseView, Map<string, readonly string[]>>()
+
+/** Adds the files that a view of `createViewStatements` reads to a set. @param releasesDir absolute */
+export function addFilesRead(
+  reads: Set<string>,
+  release: ReleaseView,
+  releasesDir: string,
+  dataset: string,
+  period: number | null,
+): void {
+  const known = FILES_READ.get(release) ?? new Map<string, readonly string[]>()
+  FILES_READ.set(release, known)
+  const name = `${dataset} ${period}`
+  let files = known.get(name)
+  if (files === undefined) {
+    files = [...componentManifests(release), release.analytics]
+      .flatMap((manifest) => filesOf(manifest, dataset, releasesDir))
+      .filter((file) => period === null || file.includes(`reference_period=${period}`))
+    known.set(name, files)
+  }
+  for (const file of files) reads.add(file)
+}
+
 function createView(
   schema: string,
   dataset: string,

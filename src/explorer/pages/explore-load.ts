@@ -16,6 +16,7 @@ import { metricOf } from '../parts/table.tsx'
 import {
   bodyOf,
   keyOf,
+  lookUp,
   PAGE_ROWS,
   pageBodyOf,
   type Question,
@@ -109,7 +110,7 @@ async function loadForm(api: Api, question: Question): Promise<FormData & { read
             members[dimension] = { isWhole: true, list: data.filter(({ code }) => code !== null) }
             return
           }
-          const codes = question.filters[dimension] ?? []
+          const codes = lookUp(question.filters, dimension) ?? []
           const found = await Promise.all(
             codes
               .slice(0, 12)

@@ -10,7 +10,7 @@ import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { change, EMPTY_QUESTION, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
+import { change, EMPTY_QUESTION, lookUp, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
 /** Questions to begin with, as far as the catalog has what they need. */
@@ -89,7 +89,8 @@ function Shown({ data }: { readonly data: ExploreData }) {
   const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language) || code)
   const places = Object.entries(question.filters).flatMap(([dimension, codes]) => {
     const names = codes.map(
-      (code) => data.members[dimension]?.list.find((member) => String(member.code) === code)?.name ?? code,
+      (code) =>
+        lookUp(data.members, dimension)?.list.find((member) => String(member.code) === code)?.name ?? code,
     )
     return names.length > NAMED_MAX ? [`${names.slice(0, NAMED_MAX).join(', ')} …`] : [names.join(', ')]
   })

@@ -66,7 +66,7 @@ const orNull = <Answer,>(promise: Promise<Answer>): Promise<Answer | null> =>
 
 async function loadShown(api: Api, cnes: string, wanted: string): Promise<FacilityData['shown']> {
   const [name = '', ...key] = wanted.split('/')
-  if (!(name in TABLES) || key.some((code) => !/^\w{1,6}$/.test(code))) return null
+  if (!Object.hasOwn(TABLES, name) || key.some((code) => !/^\w{1,6}$/.test(code))) return null
   const answer = await orNull(
     api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(
       `/v1/facilities/${cnes}/${TABLES[name as TableName].path}/${key.join('/')}/provenance`,

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dimension, Member } from '../api.ts'
 import { dimensionConflict } from '../conflicts.ts'
-import { change, type Question } from '../question.ts'
+import { change, lookUp, type Question } from '../question.ts'
 import { matches, type Option, Options } from './options.tsx'
 import { type Mark, Picker } from './picker.tsx'
 import type { FormData } from './question-form.tsx'
@@ -23,7 +23,7 @@ export function toggleFilter(
   dimension: string,
   code: string,
 ): Question['filters'] {
-  const codes = filters[dimension] ?? []
+  const codes = lookUp(filters, dimension) ?? []
   const rest = codes.includes(code) ? codes.filter((other) => other !== code) : [...codes, code]
   const { [dimension]: _gone, ...others } = filters
   return rest.length === 0 ? others : { ...others, [dimension]: rest }
@@ -46,7 +46,7 @@ export function Filters({ question, data }: { readonly question: Question; reado
   const usable = filterable.filter((dimension) => reasonOf(dimension) === null)
   const marks = Object.entries(question.filters).flatMap(([dimension, codes]) =>
     codes.map((code): Mark => {
-      const member = members[dimension]?.list.find((other) => String(other.code) === code)
+      const member = lookUp(members, dimension)?.list.find((other) => String(other.code) === code)
       return {
         key: `${dimension}:${code}`,
         label: `${labelOf(dimensionOf(catalog, dimension), language) || dimension}: ${member === undefined ? code : textOf(member)}`,
@@ -164,7 +164,7 @@ function Boxes(props: {
 }) {
   const { question, dimension, members } = props
   const toggle = useToggle(question, dimension)
-  const chosen = question.filters[dimension] ?? []
+  const chosen = lookUp(question.filters, dimension) ?? []
   return (
     <>
       {members.map((member) => (
@@ -206,7 +206,7 @@ function Members(props: {
   const { question, dimension, data } = props
   const { t, isLive, language } = useSite()
   const toggle = useToggle(question, dimension.code)
-  const chosen = question.filters[dimension.code] ?? []
+  const chosen = lookUp(question.filters, dimension.code) ?? []
   const { isWhole, list } = data.members[dimension.code] ?? { isWhole: false, list: [] }
   const name = `in.${dimension.code}`
   if (isWhole)

@@ -15,7 +15,7 @@ import {
   overConflict,
 } from '../conflicts.ts'
 import { formatMonth } from '../numbers.ts'
-import { change, type Question } from '../question.ts'
+import { change, lookUp, type Question } from '../question.ts'
 import { Filters } from './filters.tsx'
 import { Options } from './options.tsx'
 import { type Mark, Picker } from './picker.tsx'
@@ -319,14 +319,14 @@ function Choice(props: {
 }) {
   const { name, label, value, options, reason = null, without = {} } = props
   // A value that is no longer offered (a release that is gone) stays visible until another is chosen.
-  const all = value in options ? options : { ...options, [value]: value }
+  const all = Object.hasOwn(options, value) ? options : { ...options, [value]: value }
   const hintId = `why-${name}`
   return (
     <label class="choice">
       <span>{label}</span>
       <select name={name} disabled={reason !== null} aria-describedby={reason === null ? undefined : hintId}>
         {Object.entries(all).map(([code, text]) => {
-          const why = code === value ? undefined : without[code]
+          const why = code === value ? undefined : lookUp(without, code)
           return (
             <option key={code} value={code} selected={code === value} disabled={why !== undefined}>
               {why === undefined ? text : `${text} (${why})`}

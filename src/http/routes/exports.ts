@@ -1,9 +1,8 @@
 /** Reports: an analytics query's rows as a file that proves itself. */
 import { createReadStream, openSync, unlinkSync } from 'node:fs'
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
-import { parseReport, reportSchema } from '../../query/request.ts'
+import { reportSchema } from '../../query/request.ts'
 import { readPin } from '../../query/result.ts'
 import { componentAs, jsonText } from '../../query/text-schemas.ts'
 import { formatPeriod } from '../../release/view.ts'
@@ -25,11 +24,7 @@ async function answerReport(
 ): Promise<FileResult> {
   const { view, key, language, reports, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  // Whoever wants the headers alone gets those that are known without making a report.
-  if (request.isHead) {
-    parseReport(body)
-    return { content: Readable.from([]), contentType: REPORT_FORMATS[format].contentType, headers: {} }
-  }
+  // HEAD makes the report, too: whether it is refused, and what its headers are, is known with it only.
   const report = await reports.build(
     { body, format, view, capabilities: key?.capabilities ?? [], language },
     signal,

@@ -47,6 +47,7 @@ export const HEALTH: readonly Route[] = [
           headers: { 'Retry-After': '5' },
           extra: { refused, pointer },
         })
+      const damaged = releases.guard.damaged()
       // Without row files the engine answers lists and records, at a fraction of the pace.
       const missing = rows?.problems(current).map(({ dataset, reason }) => ({ dataset, reason })) ?? []
       return {
@@ -55,7 +56,8 @@ export const HEALTH: readonly Route[] = [
           release_id: current.id,
           refused,
           pointer,
-          missing_files: releases.missingFiles(),
+          missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
+          damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
           row_store: { complete: missing.length === 0, missing },
           trino: await describeTrino(engine, current),
         },

@@ -1,26 +1,36 @@
-/** Releases that are here, their manifests and their files (any valid key): whoever can read them can keep a copy. */
-import { createReadStream } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/**
+ * Releases that are here and their manifests (any valid key), and their files, for keys with the capability of what a file holds:
+ * whoever can read them can keep a copy.
+ */
+import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
+import type { Key } from '../../keys/keys.ts'
 import type { Trust } from '../../keys/trust.ts'
+import { capabilitiesOfTable } from '../../model/table-capabilities.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
-import type { Manifest } from '../../release/manifest.ts'
-import { RELEASE_FILE, RELEASE_ID } from '../../release/manifest.ts'
+import { stateOf } from '../../release/file-state.ts'
+import { damagedError } from '../../release/guard.ts'
+import { type Manifest, manifestText, RELEASE_FILE, RELEASE_ID } from '../../release/manifest.ts'
 import { describeMetadata } from '../../release/metadata-jsonld.ts'
-import { TRUST_FILE } from '../../release/verify.ts'
+import { ReleaseRefused, TRUST_FILE } from '../../release/verify.ts'
 import { formatPeriod } from '../../release/view.ts'
-import { readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
+import { checkBeside, readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
+import { requireAll } from '../authorise.ts'
 import { matchesTag } from '../etag.ts'
 import { chooseRange } from '../ranges.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
+/** Bytes that are read, and compared with the state of the file, at once. */
+const PART_BYTES = 256 << 10
+/** How often a file that changes is opened again. */
+const OPENS_MAX = 3
 const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 
 function describeRelease(
@@ -40,37 +50,88 @@ function describeRelease(
   }
 }
 
-interface ListedFile {
+/** Name of the table that a file holds rows of; null for the manifest and for what is signed of it. */
+const tableOf = (path: string): string | null =>
+  path.endsWith('.parquet') ? (path.split('/')[0] ?? '') : null
+
+/**
+ * Checks the key before the release is looked up, so that a key without the capability learns nothing about what is there.
+ * @throws AppError 'forbidden'
+ */
+function requireFile({ parameters, key }: HandlerRequest): void {
+  const path = parameters.path ?? ''
+  const table = RELEASE_FILE.test(path) ? tableOf(path) : null
+  if (table !== null) requireAll(capabilitiesOfTable(table), key)
+}
+
+/** @returns the manifest with only the tables that the key may read as files; its id stays */
+function readableBy(key: Key | null, manifest: Manifest): Manifest {
+  const isReadable = (table: string | null): boolean =>
+    table === null || capabilitiesOfTable(table).every((name) => key?.capabilities.includes(name) === true)
+  return {
+    ...manifest,
+    datasets: Object.fromEntries(Object.entries(manifest.datasets).filter(([name]) => isReadable(name))),
+    files: manifest.files.filter(({ path }) => isReadable(tableOf(path))),
+  }
+}
+
+/** A file that may be sent. */
+interface FoundFile {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
   /** Others may be added to it: signatures, attestations. */
-  readonly changes?: boolean
+  readonly changes: boolean
+  /** What is sent where it was read already; else it is read from the path. */
+  readonly content: Buffer | null
 }
 
 /** A file the manifest lists, the manifest itself, or what is signed of it; anything else is not there. */
-async function findFile({ parameters, releases }: HandlerRequest): Promise<ListedFile> {
+async function findFile({ parameters, releases, trust }: HandlerRequest): Promise<FoundFile> {
   const release = await releases.locate(parameters.release_id ?? '')
   if (release === null) throw new AppError('not_found')
   const { folder, manifest } = release
   const name = parameters.path ?? ''
-  const changes = TRUST_FILE.test(name)
-  if (name === MANIFEST || changes) {
-    const path = join(folder, name)
+  const path = resolve(folder, name)
+  // The manifest as it was verified, whatever has become of its file.
+  if (name === MANIFEST) return foundText(path, Buffer.from(manifestText(manifest)), false)
+  if (TRUST_FILE.test(name)) {
     const text = await readFile(path).catch(() => null)
     if (text === null) throw new AppError('not_found')
-    return { path, bytes: text.length, sha256: sha256Hex(text), changes }
+    requireWhole(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.known()))
+    return foundText(path, text, true)
   }
-  const listed = manifest.files.find(({ path }) => path === parameters.path)
+  const listed = manifest.files.find((file) => file.path === name)
   if (listed === undefined) throw new AppError('not_found')
-  return { ...listed, path: join(folder, listed.path) }
+  return { ...listed, path, changes: false, content: null }
+}
+
+const foundText = (path: string, content: Buffer, changes: boolean): FoundFile => ({
+  path,
+  bytes: content.length,
+  sha256: sha256Hex(content),
+  changes,
+  content,
+})
+
+/** @throws AppError 'release_damaged' for what is refused of a file beside a release */
+function requireWhole<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof ReleaseRefused)) throw error
+    const file = `${error.releaseId}/${error.file}`
+    throw damagedError({ file, reason: error.message.slice(file.length + 2) })
+  }
 }
 
 /** What is said of a release from outside its hash; in `meta`, so that `data` is the manifest that the id is the digest of. */
 function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
   const keys = known()
   return {
-    signatures: readSignatures(releasesDir, id, keys).map((signature) => ({ ...signature })),
+    signatures: requireWhole(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
+      ...signature,
+    })),
     attestations: readAttestations(releasesDir, id, keys).map((attestation) => ({ ...attestation })),
     log: readLogPlace(releasesDir, id),
   }
@@ -78,20 +139,19 @@ function describeTrust(id: string, { releasesDir, known }: Trust): Record<string
 
 /** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
 async function sendFile(request: HandlerRequest): Promise<FileResult> {
-  const { path, bytes, sha256, changes } = await findFile(request)
+  const { path, bytes, sha256, changes, content } = await findFile(request)
   const { ifNoneMatch, ifRange, range } = request.conditions
   const tag = `"${sha256}"`
   const headers = {
     etag: tag,
     'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
-    'cache-control': changes === true ? 'private, no-cache' : 'private, max-age=31536000, immutable',
+    'cache-control': changes ? 'private, no-cache' : 'private, max-age=31536000, immutable',
   }
-  const contentType =
-    changes === true
-      ? 'text/plain; charset=utf-8'
-      : path.endsWith('.json')
-        ? 'application/json'
-        : 'application/vnd.apache.parquet'
+  const contentType = changes
+    ? 'text/plain; charset=utf-8'
+    : path.endsWith('.json')
+      ? 'application/json'
+      : 'application/vnd.apache.parquet'
   const answer = (status: number, stream: Readable, more: Record<string, string>): FileResult => ({
     content: stream,
     contentType,
@@ -101,16 +161,74 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
   if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
   const part = chooseRange(bytes, { range, ifRange }, tag)
   const { start, end } = part
-  const stream = request.isHead ? Readable.from([]) : createReadStream(path, { start, end })
-  return answer(part.status, stream, part.headers)
+  if (content !== null) {
+    const bytesOfPart = request.isHead ? [] : [content.subarray(start, end + 1)]
+    return answer(part.status, Readable.from(bytesOfPart), part.headers)
+  }
+  const file = await openWhole(path, request.releases)
+  if (!request.isHead) return answer(part.status, Readable.from(readPart(file, start, end)), part.headers)
+  await file.handle.close()
+  return answer(part.status, Readable.from([]), part.headers)
 }
 
-/** Manifests of a release: of an analytics release, those it joins, too. @throws AppError 'not_found' */
-async function manifestsOf({ parameters, releases }: HandlerRequest): Promise<Manifest[]> {
+interface WholeFile {
+  readonly handle: FileHandle
+  /** Its state, in which it was verified. */
+  readonly state: string
+}
+
+/** @throws AppError 'release_damaged' naming the file, where it is not what the manifest lists */
+async function openWhole(path: string, { guard }: HandlerRequest['releases']): Promise<WholeFile> {
+  for (let turn = 0; turn < OPENS_MAX; turn += 1) {
+    await guard.check([path])
+    const handle = await open(path, 'r').catch(() => null)
+    const state = handle === null ? null : stateOf(await handle.stat())
+    if (handle !== null && state === guard.stateOf(path)) return { handle, state: state ?? '' }
+    // It has changed since it was checked.
+    await handle?.close()
+  }
+  throw new AppError('release_damaged', { headers: { 'Retry-After': '5' } })
+}
+
+/** The bytes of a range. Those that were read while the file was no longer as it was verified are not sent: the answer is cut off. */
+function readPart({ handle, state }: WholeFile, start: number, end: number): Readable {
+  let at = start
+  const readNext = async (): Promise<Buffer | null> => {
+    if (at > end) return null
+    const target = Buffer.allocUnsafe(Math.min(PART_BYTES, end - at + 1))
+    const { bytesRead } = await handle.read(target, 0, target.length, at)
+    if (bytesRead === 0 || stateOf(await handle.stat()) !== state)
+      throw new Error('a file of a release changed while it was sent')
+    at += bytesRead
+    return target.subarray(0, bytesRead)
+  }
+  return new Readable({
+    read() {
+      readNext().then(
+        (bytes) => this.push(bytes),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    destroy(error, done) {
+      handle.close().then(
+        () => done(error),
+        (failed: Error) => done(error ?? failed),
+      )
+    },
+  })
+}
+
+/**
+ * Manifests of a release, and of those that it joins, each with the tables that the key may read.
+ * @throws AppError 'not_found'
+ */
+async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
   const own = await releases.locate(parameters.release_id ?? '')
   if (own === null) throw new AppError('not_found')
   const joined = await Promise.all(Object.values(own.manifest.components).map((id) => releases.locate(id)))
-  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])]
+  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])].map((manifest) =>
+    readableBy(key, manifest),
+  )
 }
 
 const fileAddress = (origin: string, releaseId: string, path: string): string =>
@@ -167,7 +285,8 @@ export const RELEASES: readonly Route[] = [
     method: 'GET',
     path: '/v1/releases/{release_id}/datapackage.json',
     operation: 'getReleaseDataPackage',
-    summary: 'The files and columns of a release as a Data Package, for data catalogues.',
+    summary:
+      'The files and columns of a release that the key may read, as a Data Package for data catalogues.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -186,7 +305,7 @@ export const RELEASES: readonly Route[] = [
     path: '/v1/releases/{release_id}/metadata.jsonld',
     operation: 'getReleaseMetadata',
     summary:
-      'A release as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
+      'The files of a release that the key may read, as JSON-LD for catalogues and search engines of data: schema.org, Croissant 1.1 and DCAT 3.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -209,7 +328,8 @@ export const RELEASES: readonly Route[] = [
     method: 'GET',
     path: '/v1/releases/{release_id}/attach.sql',
     operation: 'getReleaseAttachScript',
-    summary: 'A script for DuckDB: views over the files of a release by HTTP, and of those that it joins.',
+    summary:
+      'A script for DuckDB: views over the files that the key may read of a release, and of those that it joins, by HTTP.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
@@ -228,13 +348,16 @@ export const RELEASES: readonly Route[] = [
     path: '/v1/releases/{release_id}/files/{path}',
     operation: 'getReleaseFile',
     summary:
-      'A file of a release as it is: a Parquet file the manifest lists, manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.',
+      'A file of a release as it is: a Parquet file the manifest lists (for keys with the capability of its table), manifest.json, or what is signed of it (manifest.sig, log.tlog-proof, attestations/…); parts by Range.',
     capability: 'any',
     release: null,
     response: 'ReleaseFileResponse',
     pathSchemas: { ...PATHS, path: z.string().regex(RELEASE_FILE) },
     isRaw: true,
     produces: ['application/vnd.apache.parquet', 'application/json', 'text/plain; charset=utf-8'],
-    handle: sendFile,
+    handle: (request) => {
+      requireFile(request)
+      return sendFile(request)
+    },
   },
 ]
