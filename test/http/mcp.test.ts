@@ -350,10 +350,12 @@ t.test('texts are bounded on every way in, and a long one costs nothing', async 
       .result
   const many = '('.repeat(400_000)
   let longest = 0
+  /** CPU time, because other programs may hold the machine. */
   const timed = async <Value>(work: Promise<Value>): Promise<Value> => {
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     const value = await work
-    longest = Math.max(longest, performance.now() - startedAt)
+    const { user, system } = process.cpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1000)
     return value
   }
   let bounded = 0
@@ -431,6 +433,6 @@ t.test('texts are bounded on every way in, and a long one costs nothing', async 
         status,
         `${path} ${length}`,
       )
-  t.comment(`the longest took ${longest.toFixed(0)} ms`)
-  t.ok(longest < 1000, `${longest} ms`)
+  t.comment(`the longest took ${longest.toFixed(0)} ms of CPU time`)
+  t.ok(longest < 1000, `${longest} ms of CPU time`)
 })
