@@ -25,6 +25,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
+  'published-rows': () => import('./commands/published-rows.ts'),
   sign: () => import('./commands/sign.ts'),
   attest: () => import('./commands/attest.ts'),
   log: () => import('./commands/log.ts'),

@@ -131,9 +131,32 @@ export const OF_ANSWERS: Readonly<Record<string, Json>> = {
         type: 'number',
         description: 'What the record adds to the side of the cell; of values in reais, reais.',
       },
+      'published_rows?': ref('PublishedRows'),
       sources: list(ref('LineageSource'), 'Published rows of the record.'),
     },
     'A record behind a cell.',
+  ),
+  PublishedRows: object(
+    {
+      count: integer('Published rows that were added up.'),
+      where: list(
+        object({
+          columns: list(
+            text('Column of the file; of alternatives, separated by a bar, the first that it has.'),
+          ),
+          pattern: text(
+            'Regular expression that the cells match, each without blanks around it, joined by a blank; a column that the file lacks is empty.',
+          ),
+        }),
+        'Conditions that these rows of the file meet.',
+      ),
+      is_exact: {
+        type: 'boolean',
+        description:
+          'Do these rows alone meet them? False where the publisher names no municipality: others may, too.',
+      },
+    },
+    'How the rows are found that a record of admissions or production was added up from.',
   ),
   LineageSource: object({
     publisher: orNull(text('Who published the file.')),

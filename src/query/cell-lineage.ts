@@ -33,6 +33,7 @@ import type { GroupKey } from './dialect/duckdb/page.ts'
 import { printContributions, printSources, recordKeyOf } from './dialect/duckdb/records.ts'
 import { printAggregate } from './dialect/duckdb/statement.ts'
 import { type ProvenanceSource, sourceOf } from './provenance.ts'
+import { publishedRowsOf } from './published-rows.ts'
 import { aloneOf, type BasePlan } from './query-plan.ts'
 import { refuse } from './refusals.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from './request.ts'
@@ -67,6 +68,12 @@ export const lineageSchema = componentAs(
       .optional()
       .describe('Which metric of the query, or its base (<metric>__base); its only one by default.'),
     side: componentAs(z.enum(SIDES), 'MetricSide').default('numerator').describe('Which side of a ratio.'),
+    rows: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Of records that were added up from many published rows: how many rows each is of, and how to find them in the file.',
+      ),
     limit: z.number().int().min(1).max(1000).default(100),
   }),
   'AnalyticsLineageRequest',
@@ -74,7 +81,7 @@ export const lineageSchema = componentAs(
 
 /** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
 export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
-  const { key, metric, side, ...rest } = parseBody(lineageSchema, body)
+  const { key, metric, side, rows: withRows, ...rest } = parseBody(lineageSchema, body)
   const query = resolveQuery({ ...rest, order_by: [], rank: false })
   const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
   const level = chooseLevel(prepared.plan, key)
@@ -123,6 +130,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
         { ...row, contribution: Number(row.contribution ?? 0) / unit },
         sources[index] ?? [],
         parts.view,
+        withRows,
       ),
     ),
     pagination: describePage(rest, records.length, total),
@@ -278,12 +286,15 @@ function describeRecord(
   row: Row,
   sources: readonly Row[],
   view: ReleaseView,
+  withRows: boolean,
 ): JsonValue {
+  const { dataset } = plan
   return {
     dataset: plan.dataset,
     ...(isPopulation(plan.dataset) ? {} : { reference_period: row.reference_period ?? null }),
     key: Object.fromEntries(recordKeyOf(plan).map((column) => [column, row[column] ?? null])),
     contribution: row.contribution ?? 0,
+    ...(withRows && isAddedUp(dataset) ? { published_rows: { ...publishedRowsOf(dataset, row) } } : {}),
     sources: sources.map((source) => {
       const column = publishedColumn(plan, measure, source, row, view)
       const place: ProvenanceSource | null = sourceOf(view, source, column ?? '')

@@ -158,6 +158,24 @@ t.test('lineage, exports and values of dimensions mean the same months', async (
   t.equal(csv.text.trim().split('\n').length, 6, 'five months and a header')
 })
 
+t.test('lineage says how the published rows of a record are found', async (t) => {
+  const question = { ...bodyOf([], [RR, [MONTH, 'EQ', '2018-05']]), key: {} }
+  const { status, body, text } = await client.post('/v1/analytics/lineage', { ...question, rows: true })
+  t.equal(status, 200, text)
+  const found = body.data.map(({ published_rows: { count, where, is_exact } }: { published_rows: never }) => [
+    count,
+    is_exact,
+    (where as { columns: string[]; pattern: string }[]).find(({ columns }) => columns[0] === 'PA_CODUNI')
+      ?.pattern,
+  ])
+  t.same(found, [
+    [1, true, '^0000000$|^(?!\\d{7}$)'],
+    [1, true, `^${OF_RORAIMA}$`],
+  ])
+  const plain = await client.post('/v1/analytics/lineage', question)
+  t.notOk('published_rows' in plain.body.data[0], 'where it is not asked for, it is not there')
+})
+
 t.test('a facility lies in a state, and needs that state alone', async (t) => {
   const of = (facility: unknown, operator = 'EQ') => ['facility', operator, facility] as const
   const may = [MONTH, 'EQ', '2018-05'] as const

@@ -1391,6 +1391,8 @@ export interface components {
             metric?: string;
             /** @description Which side of a ratio. Without it: "numerator". */
             side?: components["schemas"]["MetricSide"];
+            /** @description Of records that were added up from many published rows: how many rows each is of, and how to find them in the file. Without it: false. */
+            rows?: boolean;
         };
         AnalyticsLineageResponse: {
             data: components["schemas"]["LineageRecord"][];
@@ -2463,6 +2465,7 @@ export interface components {
             };
             /** @description What the record adds to the side of the cell; of values in reais, reais. */
             contribution: number;
+            published_rows?: components["schemas"]["PublishedRows"];
             /** @description Published rows of the record. */
             sources: components["schemas"]["LineageSource"][];
         };
@@ -2925,6 +2928,19 @@ export interface components {
         } | ((string | number | boolean | null) | {
             [key: string]: string | number | boolean | null;
         })[];
+        /** @description How the rows are found that a record of admissions or production was added up from. */
+        PublishedRows: {
+            /** @description Published rows that were added up. */
+            count: number;
+            /** @description Conditions that these rows of the file meet. */
+            where: {
+                columns: string[];
+                /** @description Regular expression that the cells match, each without blanks around it, joined by a blank; a column that the file lacks is empty. */
+                pattern: string;
+            }[];
+            /** @description Do these rows alone meet them? False where the publisher names no municipality: others may, too. */
+            is_exact: boolean;
+        };
         ReadyResponse: {
             data: {
                 /** @constant */

@@ -17,6 +17,7 @@ import {
 import type { Condition, Measure } from '../../../model/metrics.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../sql.ts'
 import type { DatasetPlan } from '../../aggregate.ts'
+import { countField } from '../../published-rows.ts'
 import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
 import { unionOf } from '../differences.ts'
 import {
@@ -114,8 +115,8 @@ export function printContributions(
   page: { readonly limit: number; readonly offset: number },
 ): Sql {
   const columns = columnList(recordKeyOf(plan))
-  // Flows were added up: each row names the published file that it is of.
-  const batch = isAddedUp(plan.dataset) ? TEXT(', source_file') : EMPTY
+  // Flows were added up: each row names the published file that it is of, and counts its rows.
+  const batch = isAddedUp(plan.dataset) ? sql`, source_file, ${ident(countField(plan.dataset))}` : EMPTY
   const inCell = plan.keys.map((dimension) => {
     const column = groupColumn(dimension, plan)
     return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`

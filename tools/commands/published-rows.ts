@@ -1,0 +1,66 @@
+/** `sus-data published-rows`: lists the rows of a published file that a record of a lineage answer was added up from. */
+import { readFileSync } from 'node:fs'
+import { findPublishedRows } from '../../src/import/published-rows.ts'
+import { type Command, textOption, UsageError } from '../command.ts'
+
+interface LineageRecord {
+  readonly published_rows?: {
+    readonly count: number
+    readonly where: readonly { readonly columns: readonly string[]; readonly pattern: string }[]
+    readonly is_exact: boolean
+  }
+  readonly sources: readonly { readonly file: string | null; readonly sha256: string | null }[]
+}
+
+/** @returns a whole number of an option */
+function numberOf(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${text} is no whole number`)
+  return Number(text)
+}
+
+export const command: Command = {
+  name: 'published-rows',
+  summary: 'List the rows of a published file that a record of admissions or production was added up from.',
+  usage: ['published-rows FILE --lineage ANSWER.json [--record N] [--limit N] [--offset N] [--json]'],
+  options: {
+    lineage: { type: 'string', help: 'Answer of POST /v1/analytics/lineage with "rows": true.' },
+    record: { type: 'string', help: 'Which record of its data, from 1 on. Default 1.' },
+    limit: { type: 'string', help: 'Rows that are listed. Default 100.' },
+    offset: { type: 'string', help: 'Rows that are passed over. Default 0.' },
+    json: { type: 'boolean', help: 'Print JSON.' },
+  },
+  async run(args) {
+    const [path, ...more] = args.positionals
+    const answer = textOption(args, 'lineage')
+    if (path === undefined || more.length > 0 || answer === undefined)
+      throw new UsageError('published-rows takes a published file, and --lineage')
+    const { data } = JSON.parse(readFileSync(answer, 'utf8')) as { readonly data?: readonly LineageRecord[] }
+    const record = data?.[numberOf(textOption(args, 'record'), 1) - 1]
+    const wanted = record?.published_rows
+    if (record === undefined || wanted === undefined)
+      throw new UsageError(`${answer} has no such record with published_rows: ask with "rows": true`)
+    const found = await findPublishedRows(path, wanted.where, {
+      limit: numberOf(textOption(args, 'limit'), 100),
+      offset: numberOf(textOption(args, 'offset'), 0),
+    })
+    const isFile = record.sources.some(({ sha256 }) => sha256 === found.sha256)
+    const isAll = wanted.is_exact ? found.count === wanted.count : found.count >= wanted.count
+    const problems = [
+      ...(isFile ? [] : [`its SHA-256 ${found.sha256} is not that of the record's source`]),
+      ...(isAll ? [] : [`${found.count} rows meet the conditions, ${wanted.count} were added up`]),
+    ]
+    process.stdout.write(
+      args.values.json === true
+        ? `${JSON.stringify({ ...found, is_exact: wanted.is_exact, problems })}\n`
+        : [
+            ...found.rows.map(({ row, cells }) => `${row}\t${JSON.stringify(cells)}`),
+            `${found.count} rows; ${wanted.count} were added up`,
+            ...problems,
+          ]
+            .map((line) => `${line}\n`)
+            .join(''),
+    )
+    return problems.length === 0 ? 0 : 1
+  },
+}
