@@ -57,7 +57,7 @@ t.test('months, tables and states that are missing', async (t) => {
       .map((name) => name.replace(/(\d{4})\.dbf$/, ''))
       .join(' ')
   t.same(months, {
-    '2009-12': 'SRAC SRRR STRR',
+    '2009-12': 'EQAC SRAC SRRR STRR',
     '2025-12': 'STAP STRR',
     '2026-01': 'EQAC LTAC LTRR',
     '2026-02': 'BASE_DE_DADOS_CNES_202602.ZIP',
@@ -128,7 +128,9 @@ t.test('rows are of the state and month of the file', async (t) => {
   for (const { path } of written.filter(({ path }) => path.endsWith('.dbf'))) {
     const [, uf = '', month = ''] = /^..(..)(\d{4})/.exec(basename(path)) ?? []
     const rows = readDbf(path)
-    t.ok(rows.length > 0, basename(path))
+    // One file is published empty.
+    t.equal(rows.length === 0, basename(path) === 'EQAC0912.dbf', basename(path))
+    if (rows.length === 0) continue
     t.same([...new Set(rows.map(({ COMPETEN }) => COMPETEN))], [`20${month}`])
     t.same([...new Set(rows.map(({ CODUFMUN = '' }) => CODUFMUN.slice(0, 2)))], [CODES[uf]])
   }
