@@ -19,7 +19,7 @@ export type ReportReply =
   | { readonly failure: string }
 
 /** Enough for the cells of some hundred thousand rows. */
-const LIMITS: JobLimits = { memoryBytes: 380 * 2 ** 20, timeMs: 15_000 }
+const LIMITS: JobLimits = { memoryBytes: 380 * 2 ** 20, timeMs: 12_000 }
 
 export interface ReportCheck {
   /** @throws ReportUnreadable, as the others */

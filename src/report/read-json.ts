@@ -26,10 +26,43 @@ type JsonReport = JsonStat & {
 }
 
 /** Refuses members that stand twice, and keeps digits that a number would lose as text, which no cell equals. */
-const parseJson = (bytes: Buffer): JsonReport =>
-  parseExactly(bytes.toString(), null, (digits) =>
+function parseJson(bytes: Buffer): JsonReport {
+  refuseVast(bytes)
+  return parseExactly(bytes.toString(), null, (digits) =>
     isSafeNumber(digits) ? Number(digits) : `${digits} (more digits than a number has)`,
   ) as JsonReport
+}
+
+/** Reports nest a dozen deep; a row takes some five objects and a value each cell. */
+const DEPTH_MAX = 64
+const OBJECTS_MAX = 2_000_000
+const VALUES_MAX = 10_000_000
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
+const [BRACKET, CLOSED_BRACKET, BRACE, CLOSED_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/**
+ * Counts what a text holds before anything is made of it: a parsed object takes many times the bytes of `{}`.
+ * @throws ReportUnreadable
+ */
+function refuseVast(bytes: Buffer): void {
+  let [depth, objects, commas, isText] = [0, 0, 0, false]
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (isText) {
+      if (byte === BACKSLASH) at += 1
+      else if (byte === QUOTE) isText = false
+    } else if (byte === QUOTE) isText = true
+    else if (byte === COMMA) commas += 1
+    else if (byte === CLOSED_BRACKET || byte === CLOSED_BRACE) depth -= 1
+    else if (byte === BRACKET || byte === BRACE) {
+      depth += 1
+      objects += 1
+      if (depth > DEPTH_MAX) throw new ReportUnreadable('is nested deeper than a report')
+    }
+    if (objects > OBJECTS_MAX || commas > VALUES_MAX)
+      throw new ReportUnreadable('has more objects or values than can be read of a report')
+  }
+}
 
 function jsonManifest(report: JsonReport): ReportManifest {
   const manifest = report.class === 'dataset' ? report.extension?.manifest : report.manifest
@@ -37,13 +70,11 @@ function jsonManifest(report: JsonReport): ReportManifest {
   return parseManifest(manifest)
 }
 
-/** A manifest stands in the last megabytes of a JSON report. */
-const TAIL_BYTES = 8 * 2 ** 20
 const MANIFEST_MEMBER = '"manifest":'
 
-/** @returns what a report says of itself; null where its manifest is not its last member */
-export function jsonHead(bytes: Buffer): ReportHead | null {
-  const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES)).toString()
+/** @param end last bytes of a report @returns what it says of itself; null where its manifest is not its last member */
+export function jsonHead(end: Buffer): ReportHead | null {
+  const tail = end.toString()
   const text = tail.slice(tail.lastIndexOf(MANIFEST_MEMBER) + MANIFEST_MEMBER.length).trimEnd()
   // It is the last member of the report, or of the `extension` of a JSON-stat.
   for (const [format, closing] of [

@@ -3,7 +3,7 @@
  * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why. What a file
  * inflates to is bounded; `src/workers/report-check.ts` bounds time and memory of the rest.
  */
-import { lstat, readFile } from 'node:fs/promises'
+import { lstat, open } from 'node:fs/promises'
 import { RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { REPORT_ROWS_MAX } from '../query/request.ts'
@@ -19,17 +19,19 @@ import type { Cell } from './table.ts'
 import { CSV_MANIFEST_MARK } from './text-writers.ts'
 import { ReportUnreadable } from './unreadable.ts'
 
-/** A report of a million rows and a few columns is smaller. */
-const FILE_BYTES_MAX = 512 * 2 ** 20
+/** A file whose cells are read; larger ones are only compared by their bytes. Cells take several times the memory of their file. */
+const READ_BYTES_MAX = 128 * 2 ** 20
+/** The manifest of a report stands within so many bytes of one end of its file. */
+const END_BYTES = 8 * 2 ** 20
 
 /** @throws ReportUnreadable */
 export const readReport = (path: string): Promise<ReadReport> =>
   readByFormat(path, {
-    xlsx: readWorkbook,
-    parquet: readParquet,
-    csv: readCsv,
-    json: readJson,
-    arrow: readArrow,
+    xlsx: async ({ all }) => readWorkbook(await all()),
+    parquet: async ({ all }) => readParquet(await all()),
+    csv: async ({ all }) => readCsv(await all()),
+    json: async ({ all }) => readJson(await all()),
+    arrow: async ({ all }) => readArrow(await all()),
   })
 
 /**
@@ -40,46 +42,73 @@ export const readReport = (path: string): Promise<ReadReport> =>
 export const readHead = (path: string): Promise<ReportHead | null> => {
   const headOf = (format: ReportFormat, manifest: ReportManifest): ReportHead => ({ format, manifest })
   return readByFormat<ReportHead | null>(path, {
-    xlsx: async (bytes) => headOf('xlsx', await readWorkbookManifest(bytes)),
-    parquet: (bytes) => headOf('parquet', parquetManifest(parquetMetadata(arrayBufferOf(bytes)))),
-    csv: (bytes) => headOf('csv', csvManifest(bytes)),
-    json: jsonHead,
-    arrow: (bytes) => headOf('arrow', arrowManifest(RecordBatchReader.from(bytes).open().schema)),
+    xlsx: async ({ all }) => headOf('xlsx', await readWorkbookManifest(await all())),
+    parquet: async ({ end }) =>
+      headOf('parquet', parquetManifest(parquetMetadata(arrayBufferOf(await end())))),
+    csv: async ({ start }) => headOf('csv', csvManifest(start)),
+    json: async ({ end }) => jsonHead(await end()),
+    arrow: async ({ start }) => headOf('arrow', arrowManifest(RecordBatchReader.from(start).open().schema)),
   })
 }
 
+/** A file of which no more is read than is needed. */
+interface ReportFile {
+  /** Its first megabytes. */
+  readonly start: Buffer
+  /** Reads its last megabytes. */
+  readonly end: () => Promise<Buffer>
+  /** @throws ReportUnreadable where it is too large */
+  readonly all: () => Promise<Buffer>
+}
+
 type Readers<Result> = Readonly<
-  Record<Exclude<ReportFormat, 'json-stat'>, (bytes: Buffer) => Result | Promise<Result>>
+  Record<Exclude<ReportFormat, 'json-stat'>, (file: ReportFile) => Promise<Result>>
 >
 
 async function readByFormat<Result>(path: string, readers: Readers<Result>): Promise<Result> {
-  const bytes = await readBytes(path)
+  const stats = await lstat(path).catch(() => null)
+  if (stats === null) throw new ReportUnreadable(`${path} cannot be read`)
+  if (!stats.isFile()) throw new ReportUnreadable('is no regular file')
+  const handle = await open(path)
   try {
-    if (bytes.subarray(0, 2).toString('latin1') === 'PK') return await readers.xlsx(bytes)
-    if (bytes.subarray(0, 4).toString('latin1') === 'PAR1') return await readers.parquet(bytes)
-    if (bytes.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK)
-      return await readers.csv(bytes)
-    if (bytes[0] === 0x7b) return await readers.json(bytes)
-    if (bytes.subarray(0, 4).every((byte) => byte === 0xff)) return await readers.arrow(bytes)
+    const { size } = await handle.stat()
+    const read = async (from: number, length: number): Promise<Buffer> => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from)
+      return buffer.subarray(0, bytesRead)
+    }
+    const endBytes = Math.min(size, END_BYTES)
+    const file: ReportFile = {
+      start: await read(0, endBytes),
+      end: () => read(size - endBytes, endBytes),
+      all() {
+        if (size > READ_BYTES_MAX)
+          throw new ReportUnreadable(
+            `is larger than ${READ_BYTES_MAX / 2 ** 20} MiB, so that its cells cannot be read`,
+          )
+        return read(0, size)
+      },
+    }
+    const { start } = file
+    if (start.subarray(0, 2).toString('latin1') === 'PK') return await readers.xlsx(file)
+    if (start.subarray(0, 4).toString('latin1') === 'PAR1') return await readers.parquet(file)
+    if (start.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK)
+      return await readers.csv(file)
+    if (start[0] === 0x7b) return await readers.json(file)
+    if (start.subarray(0, 4).equals(ARROW_MARK)) return await readers.arrow(file)
   } catch (error) {
     if (error instanceof ReportUnreadable) throw error
     // The stack is full: a RangeError of V8.
     if (error instanceof RangeError) throw new ReportUnreadable('is nested deeper than a report')
     throw new ReportUnreadable(error instanceof Error ? error.message : String(error))
+  } finally {
+    await handle.close()
   }
   throw new ReportUnreadable(
     'is neither a workbook nor a CSV, JSON, JSON-stat, Parquet or Arrow report of sus-data',
   )
 }
-
-async function readBytes(path: string): Promise<Buffer> {
-  const stats = await lstat(path).catch(() => null)
-  if (stats === null) throw new ReportUnreadable(`${path} cannot be read`)
-  if (!stats.isFile()) throw new ReportUnreadable('is no regular file')
-  if (stats.size > FILE_BYTES_MAX)
-    throw new ReportUnreadable(`is larger than ${FILE_BYTES_MAX / 2 ** 20} MiB`)
-  return readFile(path)
-}
+/** Stands in front of every message of an Arrow stream. */
+const ARROW_MARK = Buffer.from('ffffffff', 'hex')
 
 const csvManifest = (bytes: Buffer): ReportManifest =>
   parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, csvManifestEnd(bytes)).toString()))
@@ -93,10 +122,22 @@ function csvManifestEnd(bytes: Buffer): number {
 /** A cell and what ends it; quotes are doubled inside quotes. */
 const CSV_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
 
+/** Cells that fit the memory of the process that reads them. */
+const CELLS_MAX = 10_000_000
+const [LINE_FEED, COMMA] = [0x0a, 0x2c]
+
+function countOf(bytes: Buffer, byte: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(byte); at >= 0; at = bytes.indexOf(byte, at + 1)) count += 1
+  return count
+}
+
 /** Reads exactly what the writer writes: RFC 4180 with CR LF. */
 function readCsv(bytes: Buffer): ReadReport {
   const manifest = csvManifest(bytes)
   const table = bytes.subarray(csvManifestEnd(bytes) + 2)
+  if (countOf(table, LINE_FEED) > REPORT_ROWS_MAX + 1 || countOf(table, COMMA) > CELLS_MAX)
+    throw new ReportUnreadable('has more rows or cells than can be read of a report')
   const text = table.toString()
   const lines: Cell[][] = [[]]
   CSV_CELL.lastIndex = 0

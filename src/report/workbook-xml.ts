@@ -11,6 +11,8 @@ const PLAIN = new Set([
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
   'http://schemas.openxmlformats.org/package/2006/relationships',
 ])
+/** Elements in elements: cells nest six deep, and what other programs add some more. */
+const DEPTH_MAX = 100
 /** Characters without any tag: a cell holds 32,767. */
 const TEXT_MAX = 1 << 20
 
@@ -37,6 +39,7 @@ export async function readXml(name: string, part: AsyncIterable<Buffer>, reader:
   parser.on('opentag', ({ local, uri, attributes }) => {
     const element = PLAIN.has(uri) ? local : `{${uri}}${local}`
     paths.push(paths.length === 0 ? element : `${here()}/${element}`)
+    if (paths.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
     const values: Record<string, string> = Object.create(null)
     for (const { name: attribute, value } of Object.values(attributes)) values[attribute] = value
     reader.open(here(), values)

@@ -2,11 +2,9 @@
  * Reports that somebody edited, each with its verdict: what a usual program would show otherwise than the report that was made is
  * `differs`, and nothing but the file that was made is `reproduced`. In the first ring a few of them, in the second all.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { strFromU8, strToU8, unzipSync, type Zippable, zipSync } from 'fflate'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
@@ -15,12 +13,11 @@ import t from 'tap'
 import { MANIFEST_KEY } from '../../src/report/arrow.ts'
 import { ReportUnreadable } from '../../src/report/unreadable.ts'
 import { readSettings } from '../../src/settings.ts'
-import { verifyReport } from '../../tools/commands/verify-report.ts'
+import { createReportVerifier, type ReportVerifier } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
-const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const small = await makeSmallRelease(2)
 const client = await openClient(small.releasesDir)
 t.teardown(() => client.close())
@@ -281,9 +278,17 @@ const BINARIES: Forgery[] = [
   ['Parquet: a number', () => parquets.other, /bed_capacity_existing/],
 ]
 
-async function verdictOf(path: string, releasesDir: string): Promise<{ verdict: string; text: string }> {
+const settings = readSettings({})
+const here = createReportVerifier(small.releasesDir, settings)
+const alone = createReportVerifier(nowhere, settings)
+t.teardown(async () => {
+  await here.close()
+  await alone.close()
+})
+
+async function verdictOf(path: string, verifier: ReportVerifier): Promise<{ verdict: string; text: string }> {
   try {
-    const { verdict, differences } = await verifyReport(path, releasesDir, null, readSettings({}))
+    const { verdict, differences } = await verifier.verify(path, null)
     return { verdict, text: differences.join('\n') }
   } catch (error) {
     if (!(error instanceof ReportUnreadable)) throw error
@@ -294,8 +299,8 @@ async function verdictOf(path: string, releasesDir: string): Promise<{ verdict: 
 t.test('the files that were made', async (t) => {
   for (const [format, bytes] of reports) {
     const path = save(bytes)
-    t.equal((await verdictOf(path, small.releasesDir)).verdict, 'reproduced', format)
-    t.equal((await verdictOf(path, nowhere)).verdict, 'whole, not replayed', format)
+    t.equal((await verdictOf(path, here)).verdict, 'reproduced', format)
+    t.equal((await verdictOf(path, alone)).verdict, 'whole, not replayed', format)
   }
 })
 
@@ -304,14 +309,14 @@ const FEW = ALL.filter(([name]) => /true value in an XML comment|a part twice|la
 for (const [index, [name, make, says, verdict = 'differs']] of cases(ALL, FEW).entries())
   t.test(name, async (t) => {
     const path = save(make())
-    const found = await verdictOf(path, small.releasesDir)
+    const found = await verdictOf(path, here)
     t.equal(found.verdict, verdict, found.text)
     if (says !== null) t.match(found.text, says)
     // Workbooks are read in the same way with and without their release.
     if (index < WORKBOOKS.length && index % 5 > 0) return
-    const alone = await verdictOf(path, nowhere)
+    const without = await verdictOf(path, alone)
     const isAgreed = verdict === AGREE
-    t.match(alone.verdict, isAgreed ? /^whole, not replayed/ : /^(differs|unreadable)$/, alone.text)
+    t.match(without.verdict, isAgreed ? /^whole, not replayed/ : /^(differs|unreadable)$/, without.text)
   })
 
 const hasOffice = spawnSync('soffice', ['--version']).status === 0
@@ -326,114 +331,18 @@ t.test(
     execFileSync('soffice', [profile, '--headless', '--convert-to', 'xlsx', '--outdir', out, path], {
       stdio: 'ignore',
     })
-    const found = await verdictOf(join(out, 'office.xlsx'), small.releasesDir)
+    const found = await verdictOf(join(out, 'office.xlsx'), here)
     t.equal(found.verdict, AGREE, found.text)
     t.equal(
-      (await verdictOf(join(out, 'office.xlsx'), nowhere)).verdict,
+      (await verdictOf(join(out, 'office.xlsx'), alone)).verdict,
       'whole, not replayed; not the file that was made',
     )
   },
 )
 
-/** A workbook with one part replaced by bytes that inflate to many times their size. */
-function inflating(part: string, mebibytes: number, before: string, after: string): Buffer {
-  const parts: Zippable = { ...unzipSync(report('xlsx')) }
-  const filler = Buffer.alloc(mebibytes * 2 ** 20, ' ')
-  parts[part] = [Buffer.concat([Buffer.from(before), filler, Buffer.from(after)]), { level: 9 }]
-  return Buffer.from(zipSync(parts))
-}
-const SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
-/** Bytes of a part whose directory entry states another size. */
-function understated(): Buffer {
-  const bytes = inflating(DATA, 64, SHEET, '</sheetData></worksheet>')
-  const entry = bytes.lastIndexOf(DATA) - 46
-  bytes.writeUInt32LE(100, entry + 24)
-  return bytes
-}
-const manyRows = (): Buffer => {
-  const row = '<row r="1"><c r="A1"><v>1</v></c></row>'
-  const parts = partsOf(report('xlsx'))
-  return packed({ ...parts, [DATA]: `${SHEET}${row.repeat(3_000_000)}</sheetData></worksheet>` })
-}
-const BOMBS: readonly (readonly [name: string, make: () => Buffer])[] = [
-  ['spaces in Dados, 1 GiB', () => inflating(DATA, 1024, SHEET, '</sheetData></worksheet>')],
-  ['spaces in Dados, 300 MiB', () => inflating(DATA, 300, SHEET, '</sheetData></worksheet>')],
-  ['a text of 100 MiB', () => inflating('xl/sharedStrings.xml', 100, '<sst><si><t>', '</t></si></sst>')],
-  ['a text of 50 MiB', () => inflating('xl/sharedStrings.xml', 50, '<sst><si><t>', '</t></si></sst>')],
-  ['the workbook itself, 200 MiB', () => inflating(BOOK, 200, '<workbook>', '</workbook>')],
-  ['a part that is larger than it says', understated],
-  ['three million cells', manyRows],
-  [
-    'a thousand parts',
-    () =>
-      packed({
-        ...partsOf(report('xlsx')),
-        ...Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`xl/${index}.xml`, 'x'])),
-      }),
-  ],
-  [
-    'JSON: 100 million brackets',
-    () => Buffer.concat([Buffer.from('{"data":'), Buffer.alloc(100_000_000, '[')]),
-  ],
-  [
-    'JSON: 30 million empty objects',
-    () =>
-      Buffer.concat([Buffer.from('{"data":['), Buffer.from('{},'.repeat(30_000_000)), Buffer.from('{}]}')]),
-  ],
-]
-/** Bounds that the command promises for any file. */
-const BOMB_BYTES = 600 * 2 ** 20
-const BOMB_SECONDS = 20
-for (const [name, make] of cases(BOMBS, BOMBS.slice(3, 4)))
-  t.test(
-    `bomb: ${name}`,
-    { skip: process.platform === 'linux' ? false : '/usr/bin/time is needed' },
-    async (t) => {
-      const path = save(make())
-      const began = performance.now()
-      const args = [bin, 'verify-report', path, '--releases', small.releasesDir]
-      const { status, stderr, stdout, peak } = await runMeasured(args)
-      const seconds = (performance.now() - began) / 1000
-      t.equal(status, 1, stderr || stdout)
-      t.ok(peak < BOMB_BYTES, `${Math.round(peak / 2 ** 20)} MiB`)
-      t.ok(seconds < BOMB_SECONDS, `${seconds.toFixed(1)} s`)
-      t.comment(
-        `${name}: ${Math.round(peak / 2 ** 20)} MiB, ${seconds.toFixed(1)} s: ${(stderr || stdout).trim().slice(0, 200)}`,
-      )
-    },
-  )
-
-/** Runs the command. @returns its end and the most memory that it and its children held together, looked at 50 times a second */
-async function runMeasured(args: readonly string[]) {
-  const child = spawn(process.execPath, args)
-  let [stdout, stderr, peak] = ['', '', 0]
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const look = setInterval(() => {
-    peak = Math.max(peak, residentOf(child.pid ?? 0))
-  }, 20)
-  const [status] = (await once(child, 'close')) as [number]
-  clearInterval(look)
-  return { status, stdout, stderr, peak }
-}
-
-function residentOf(pid: number): number {
-  try {
-    const alone = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    return children.filter(Boolean).reduce((sum, each) => sum + residentOf(Number(each)), alone)
-  } catch {
-    return 0
-  }
-}
-
 t.test('what is no regular file is refused', async (t) => {
   const fifo = join(folder, 'fifo')
   execFileSync('mkfifo', [fifo])
   for (const path of [fifo, '/dev/zero', folder])
-    t.match(await verdictOf(path, nowhere), { verdict: 'unreadable', text: /no regular file/ }, path)
+    t.match(await verdictOf(path, alone), { verdict: 'unreadable', text: /no regular file/ }, path)
 })

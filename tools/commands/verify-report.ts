@@ -10,12 +10,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { engineWith } from '../../src/engine/trino/connect.ts'
+import type { Engine } from '../../src/engine/types.ts'
 import { AppError } from '../../src/errors.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
 import { createTrust } from '../../src/keys/trust.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
-import { openStore } from '../../src/release/store.ts'
+import { openStore, type ReleaseStore } from '../../src/release/store.ts'
 import { buildReport } from '../../src/report/build.ts'
 import { createReportCheck, type ReportCheck } from '../../src/report/check.ts'
 import { readHead } from '../../src/report/read.ts'
@@ -84,11 +85,7 @@ export const command: Command = {
   },
 }
 
-/**
- * @param key Ed25519 key (base64) that must have signed the report, or null
- * @param logKey key that must have signed the log in which the report's release is, or null
- * @throws ReportUnreadable
- */
+/** Verifies one report, as createReportVerifier does. */
 export async function verifyReport(
   file: string,
   releasesDir: string,
@@ -96,39 +93,98 @@ export async function verifyReport(
   settings: Settings,
   logKey: Verifier | null = null,
 ): Promise<Verdict> {
-  const check = createReportCheck()
+  const verifier = createReportVerifier(releasesDir, settings)
   try {
-    const head = (await readHead(file)) ?? (await check.readHead(file))
-    const { manifest } = head
-    const wrong = checkManifest(manifest, isSignedBy)
-    if (key !== null && manifest.signature?.public_key !== key)
-      wrong.push(
-        manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
-      )
-    let log: LogPlace | null = null
-    try {
-      log = checkLogProof(
-        manifest,
-        logKey === null ? createTrust(settings).known() : [logKey],
-        logKey !== null,
-      )
-    } catch (error) {
-      if (!(error instanceof NoteError)) throw error
-      wrong.push(`the proof that the release is in the log (log_proof) ${error.message}`)
-    }
-    const { verdict, differences } = await compareWithRelease(file, head, releasesDir, settings, check)
-    return {
-      verdict: differences.length + wrong.length > 0 ? 'differs' : verdict,
-      release_id: manifest.release_id,
-      fingerprint: manifest.fingerprint,
-      rows: manifest.row_count,
-      signed_by: manifest.signature?.public_key ?? null,
-      log,
-      // The cell that differs says more than the digest that does.
-      differences: [...differences, ...wrong],
-    }
+    return await verifier.verify(file, key, logKey)
   } finally {
-    check.end()
+    await verifier.close()
+  }
+}
+
+/** Verifies reports one after another: releases are opened once. */
+export interface ReportVerifier {
+  /**
+   * @param key Ed25519 key (base64) that must have signed the report, or null
+   * @param logKey key that must have signed the log in which the report's release is, or null
+   * @throws ReportUnreadable
+   */
+  verify(file: string, key: string | null, logKey?: Verifier | null): Promise<Verdict>
+  close(): Promise<void>
+}
+
+/** What a report is compared with. */
+interface Replay {
+  readonly engine: Engine
+  readonly store: ReleaseStore
+  readonly check: ReportCheck
+}
+
+export function createReportVerifier(releasesDir: string, settings: Settings): ReportVerifier {
+  const check = createReportCheck()
+  // A file that is no report needs no releases.
+  let opened: Promise<Replay> | null = null
+  const open = (): Promise<Replay> => {
+    opened ??= openReplay(releasesDir, settings, check)
+    return opened
+  }
+  return {
+    verify: (file, key, logKey = null) => checkReport(file, key, logKey, settings, check, open),
+    async close() {
+      check.end()
+      const replay = await opened
+      replay?.store.close()
+      await replay?.engine.close()
+    },
+  }
+}
+
+async function openReplay(releasesDir: string, settings: Settings, check: ReportCheck): Promise<Replay> {
+  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = settings
+  const local = await createEngine({
+    releasesDir,
+    memory: duckdbMemory,
+    threads: duckdbThreads,
+    timeoutMs: reportTimeoutMs,
+    concurrency: 1,
+    queue: 1,
+  })
+  // SUS_ENGINE says which engine replays: both must find the same.
+  const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
+  return { engine, store: await openStore({ releasesDir, prepare: (view) => engine.open(view) }), check }
+}
+
+async function checkReport(
+  file: string,
+  key: string | null,
+  logKey: Verifier | null,
+  settings: Settings,
+  check: ReportCheck,
+  openReleases: () => Promise<Replay>,
+): Promise<Verdict> {
+  const head = (await readHead(file)) ?? (await check.readHead(file))
+  const { manifest } = head
+  const wrong = checkManifest(manifest, isSignedBy)
+  if (key !== null && manifest.signature?.public_key !== key)
+    wrong.push(
+      manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
+    )
+  let log: LogPlace | null = null
+  try {
+    log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error
+    wrong.push(`the proof that the release is in the log (log_proof) ${error.message}`)
+  }
+  const { verdict, differences } = await compareWithRelease(file, head, await openReleases())
+  return {
+    verdict: differences.length + wrong.length > 0 ? 'differs' : verdict,
+    release_id: manifest.release_id,
+    fingerprint: manifest.fingerprint,
+    rows: manifest.row_count,
+    signed_by: manifest.signature?.public_key ?? null,
+    log,
+    // The cell that differs says more than the digest that does.
+    differences: [...differences, ...wrong],
   }
 }
 
@@ -141,22 +197,8 @@ interface Comparison {
 async function compareWithRelease(
   file: string,
   { format, manifest }: ReportHead,
-  releasesDir: string,
-  settings: Settings,
-  check: ReportCheck,
+  { engine, store, check }: Replay,
 ): Promise<Comparison> {
-  const { duckdbMemory, duckdbThreads, reportTimeoutMs } = settings
-  const local = await createEngine({
-    releasesDir,
-    memory: duckdbMemory,
-    threads: duckdbThreads,
-    timeoutMs: reportTimeoutMs,
-    concurrency: 1,
-    queue: 1,
-  })
-  // SUS_ENGINE says which engine replays: both must find the same.
-  const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
-  const store = await openStore({ releasesDir, prepare: (view) => engine.open(view) })
   const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
   try {
     const view = await store.pin(manifest.release_id)
@@ -194,8 +236,6 @@ async function compareWithRelease(
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
-    store.close()
-    await engine.close()
   }
 }
 
