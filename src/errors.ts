@@ -300,3 +300,7 @@ function defaultDetail(code: ErrorCode, errors: readonly ErrorDetail[]): Text {
   )
   return code === 'invalid_request' ? sentence : both(`${sentence.pt} ${hint}`, `${sentence.en} ${hint_en}`)
 }
+
+/** @returns the end of work that nobody waits for any more */
+export const clientLeft = (cause?: unknown): AppError =>
+  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })

@@ -200,7 +200,7 @@ export const SETTINGS = {
     // In proportion to what runs, so that the wait of the last in the queue does not depend on the machine.
     computeDefault: (context) => String(32 * Number(context.text('SUS_QUERY_CONCURRENCY'))),
     unit: 'queries',
-    help: 'Queries that may wait; one more is answered with overloaded.',
+    help: 'Light queries that may wait, and as many heavy ones; one more is answered with overloaded.',
     ...wholeNumber(0, 100_000),
   }),
   queryNice: setting({

@@ -17,6 +17,7 @@ const CODE_LISTS = 'model/cnes/codes/'
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
+  'turns.ts': ['errors.ts'],
   'text-limits.ts': [],
   'machine.ts': [],
   'last-resort.ts': [],
@@ -25,7 +26,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts', 'errors.ts'],
-  engine: ['model', 'release', 'sql.ts', 'errors.ts'],
+  engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [
     'model',
@@ -48,6 +49,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'workers/entry.ts',
     'sql.ts',
     'errors.ts',
+    'turns.ts',
   ],
   import: ['model', 'release', 'engine', 'rows', 'workers/entry.ts', 'sql.ts', 'errors.ts', 'machine.ts'],
   keys: ['model', 'trust/note.ts', 'errors.ts'],

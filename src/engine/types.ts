@@ -6,6 +6,7 @@ import type { FileGuard } from '../release/guard.ts'
 import type { Manifest } from '../release/manifest.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { Sql } from '../sql.ts'
+import type { Weight } from '../turns.ts'
 
 export type JsonValue =
   | string
@@ -19,11 +20,10 @@ export type Row = Readonly<Record<string, JsonValue>>
 export interface RunOptions {
   /** Aborted when the client leaves: the running statement is interrupted. */
   readonly signal?: AbortSignal
-  /**
-   * Owner of a heavy statement (an aggregation), such as the id of a key; absent for light ones. Heavy statements leave some
-   * connections to point reads, and owners take turns.
-   */
-  readonly heavyFor?: string
+  /** Id of the key that the statement is run for: keys take turns. Empty without it. */
+  readonly owner?: string
+  /** Weight of an aggregation, whose tables go into memory when some have run; absent for other statements, which are light. */
+  readonly weight?: Weight
   /** Columns that have one value in all rows: only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
   /** The other release of a statement over two. */

@@ -25,11 +25,11 @@ import { isAny, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import { fromRowFiles, runRoute } from './handlers.ts'
 import type { MountedRoute } from './mount.ts'
-import { notingEngine } from './noting-engine.ts'
 import { originOf } from './origin.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
 import { languageOf } from './problem.ts'
+import { engineOfRequest } from './request-engine.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
 import { type DataResult, type FileResult, type JsonResult, type Result, releaseMeta } from './route.ts'
 import type { ApiResponse } from './send.ts'
@@ -271,7 +271,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     cursorSecret: parts.cursorSecret,
     view,
     body,
-    engine: notingEngine(parts.engine, request.state),
+    engine: engineOfRequest(parts.engine, request.state),
     lookups: parts.lookups,
     reports: parts.reports,
     rows: parts.rows,

@@ -41,9 +41,9 @@ import {
   type AnswerParts,
   componentsOf,
   describePage,
-  optionsOf,
   type PagedAnswer,
   prepareQuery,
+  run,
 } from './result.ts'
 import { componentAs } from './text-schemas.ts'
 
@@ -109,10 +109,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   const own = narrowPeriods(dataset, group)
   // No records are behind a cell that is null because something was not collected.
   const isKnown = !cell.isUnknown || isPopulation(dataset.dataset)
-  const rows =
-    hasRows(own) && isKnown
-      ? await parts.engine.run(printContributions(own, measure, group, rest), parts.view, optionsOf(parts))
-      : []
+  const rows = hasRows(own) && isKnown ? await run(printContributions(own, measure, group, rest), parts) : []
   // A sum is not known where one of its records has no amount: then none is behind it.
   const isSum = rows[0]?.total !== null
   const records = isSum ? rows.filter((row) => row.position !== null && row.position !== undefined) : []
@@ -242,7 +239,7 @@ async function readCell(
   // Conditions on values may be on shares, so the level that is 100 percent stays beside the cell's.
   const all = level.whole === null ? null : { ...aloneOf(level.whole), name: 'whole_' }
   const plan = { ...aloneOf(level), base: level.base, whole: all }
-  const rows = await parts.engine.run(printAggregate(plan, key), parts.view, optionsOf(parts))
+  const rows = await run(printAggregate(plan, key), parts)
   const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined)
     throw new AppError('not_found', {
@@ -272,7 +269,7 @@ async function readSources(plan: DatasetPlan, records: readonly Row[], parts: An
     )
     const period = month === null ? null : Number(String(month).replace('-', ''))
     const statement = printSources(plan.dataset, period, keys)
-    for (const row of await parts.engine.run(statement, parts.view, optionsOf(parts))) {
+    for (const row of await run(statement, parts)) {
       const name = `${month ?? ''}\t${keyOf(row)}`
       found.set(name, [...(found.get(name) ?? []), row])
     }

@@ -15,6 +15,7 @@ import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './agg
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
+import { estimateAnswer } from './estimate.ts'
 import { bodySchema, parseBody, resolveQuery } from './request.ts'
 import {
   type AnswerParts,
@@ -130,7 +131,9 @@ async function compareLevels(
 
 async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<AnsweredSide> {
   const prepared = await prepareQuery(query, parts)
-  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, optionsOf(parts))
+  const statement = printQuery(prepared, parts.view)
+  const options = optionsOf(parts, statement, estimateAnswer(prepared.plan, parts.view))
+  const rows = await parts.engine.run(statement, parts.view, options)
   const total = Number(rows[0]?.table_rows ?? 0)
   if (total > GROUPS_MAX)
     throw new AppError('too_many_rows', {
@@ -193,8 +196,9 @@ async function findMeasureCauses(
   const measure = own?.measures[index]
   if (own === undefined || other === undefined || measure === undefined) return null
   if (!hasRows(own) || !hasRows(other)) return null
-  const rows = await parts.engine.run(printCauses(other, own, measure), parts.view, {
-    ...optionsOf(parts),
+  const statement = printCauses(other, own, measure)
+  const rows = await parts.engine.run(statement, parts.view, {
+    ...optionsOf(parts, statement),
     other: parts.before,
   })
   const byGroup = new Map<string, CauseEntry[]>()

@@ -9,6 +9,7 @@ import { NO_FACILITY } from '../model/sih/code-lists.ts'
 import { hasGaps, tablesBeside } from '../release/collected.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
+import { weightOf } from './estimate.ts'
 import type { QueryFilter } from './request.ts'
 
 /** Datasets whose rows name a facility and its state; the registry first. */
@@ -50,11 +51,8 @@ export async function findStates(
   for (const dataset of NAMING) {
     if (sought.length === 0) break
     if (view.components[datasetOf(dataset).area]?.datasets[dataset] === undefined) continue
-    const rows = await engine.run(
-      sql`SELECT DISTINCT cnes_code, uf FROM ${table(dataset)} WHERE cnes_code IN (SELECT unnest(${sought}))`,
-      view,
-      options,
-    )
+    const statement = sql`SELECT DISTINCT cnes_code, uf FROM ${table(dataset)} WHERE cnes_code IN (SELECT unnest(${sought}))`
+    const rows = await engine.run(statement, view, { ...options, weight: weightOf(statement, view) })
     for (const { uf } of rows) states.add(String(uf))
     const found = new Set(rows.map(({ cnes_code }) => String(cnes_code)))
     sought = sought.filter((code) => !found.has(code))

@@ -7,7 +7,7 @@
  * the next. What each gets is what its own statement would have given it: rows, their order, and errors of its own.
  */
 import type { Engine, Row } from '../engine/types.ts'
-import { AppError, both } from '../errors.ts'
+import { AppError, clientLeft } from '../errors.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { PeriodChoice } from './list.ts'
@@ -53,8 +53,6 @@ interface Group {
 }
 
 const KEYS_MAX = 64
-const clientLeft = (): AppError =>
-  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
 /** May go well for one key where it failed for many. */
 const maySucceedAlone = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'query_too_large' || error.code === 'internal')

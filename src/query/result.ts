@@ -16,6 +16,7 @@ import type { AggregatePlan } from './aggregate.ts'
 import { type Citation, citationOf } from './citation.ts'
 import { shownValues } from './dialect/duckdb/measured.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
+import { estimateAnswer, weightOf } from './estimate.ts'
 import { statesOfFilters } from './facility-states.ts'
 import { fingerprintOf, type NormalisedQuery } from './fingerprint.ts'
 import { allPeriods } from './periods.ts'
@@ -32,8 +33,6 @@ export interface AnswerParts {
   readonly capabilities: readonly Capability[]
   readonly language: 'pt' | 'en'
   readonly signal?: AbortSignal
-  /** Id of the key of the request: owners of heavy statements take turns. */
-  readonly owner?: string
 }
 
 /** A page of an answer of any kind. */
@@ -62,21 +61,22 @@ export interface PreparedQuery {
 
 /** @throws AppError as planAggregate */
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
-  const filters = await widenMunicipalities(parsed.filters, parts.engine, parts.view, optionsOf(parts))
+  const { engine, view, signal } = parts
+  const options = signal === undefined ? {} : { signal }
+  const filters = await widenMunicipalities(parsed.filters, engine, view, options)
   const query = { ...parsed, filters }
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
-  const ofFacilities = await statesOfFilters(filters, parts.engine, parts.view, optionsOf(parts))
-  const plan = planQuery(query, parts.view, parts.capabilities, { estimateYears, ofFacilities })
+  const ofFacilities = await statesOfFilters(filters, engine, view, options)
+  const plan = planQuery(query, view, parts.capabilities, { estimateYears, ofFacilities })
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
 /** @returns years of the release's estimates, ascending */
 async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
   if (parts.view.components.demography === null) return []
-  const rows = await parts.engine.run(
+  const rows = await run(
     sql`SELECT DISTINCT reference_year FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' ORDER BY reference_year`,
-    parts.view,
-    optionsOf(parts),
+    parts,
   )
   return rows.map(({ reference_year }) => Number(reference_year))
 }
@@ -85,11 +85,19 @@ async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
 export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
   printAggregate(choosePreAggregates(plan, view))
 
-/** @returns options of the query's statements */
-export const optionsOf = ({ signal, owner }: AnswerParts): RunOptions => ({
-  heavyFor: owner ?? 'nobody',
+/** @param answerRows rows of the answer over all pages, where more may be answered than is read */
+export const optionsOf = (
+  { signal, view }: Pick<AnswerParts, 'signal' | 'view'>,
+  statement: Sql,
+  answerRows = 0,
+): RunOptions => ({
+  weight: weightOf(statement, view, answerRows),
   ...(signal === undefined ? {} : { signal }),
 })
+
+/** Runs one statement of a query. */
+export const run = (statement: Sql, parts: AnswerParts): Promise<Row[]> =>
+  parts.engine.run(statement, parts.view, optionsOf(parts, statement))
 
 /** What is true of all rows of an answer, whatever the page. */
 export interface AnswerSummary {
@@ -135,8 +143,9 @@ export interface PageAnswer {
 /** @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows' */
 export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
   const prepared = await prepareQuery(parseQuery(body), parts)
-  const rows = await parts.engine.run(printQuery(prepared, parts.view), parts.view, {
-    ...optionsOf(parts),
+  const statement = printQuery(prepared, parts.view)
+  const rows = await parts.engine.run(statement, parts.view, {
+    ...optionsOf(parts, statement, estimateAnswer(prepared.plan, parts.view)),
     once: summaryColumns(prepared.plan),
   })
   const summary = summarise(rows[0], prepared, parts.view)

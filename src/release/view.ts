@@ -64,3 +64,18 @@ export function coverageOf(view: ReleaseView, dataset: DatasetName, period: numb
 /** 202605 → '2026-05' */
 export const formatPeriod = (period: number): string =>
   `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`
+
+/** The releases that a release's statements read: those it joins, and itself. */
+export const manifestsOf = (view: ReleaseView): Manifest[] => [...componentManifests(view), view.analytics]
+
+/** @returns rows that a statement reads of some months of a dataset, as the manifests say; @param periods null: all */
+export function rowsRead(view: ReleaseView, dataset: string, periods: readonly number[] | null): number {
+  return manifestsOf(view)
+    .flatMap(({ files }) => files)
+    .filter(({ path }) =>
+      periods === null
+        ? path.startsWith(`${dataset}/`)
+        : periods.some((period) => path.startsWith(`${dataset}/reference_period=${period}/`)),
+    )
+    .reduce((sum, { rows }) => sum + rows, 0)
+}

@@ -9,7 +9,7 @@ import { rm } from 'node:fs/promises'
 import type { EngineName, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { printRowCount } from '../query/dialect/duckdb/statement.ts'
-import { estimateRows } from '../query/explain.ts'
+import { estimateAnswer } from '../query/estimate.ts'
 import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import {
   type AnswerParts,
@@ -31,7 +31,7 @@ import { createCsvWriter, createJsonWriter } from './text-writers.ts'
 import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
 import { createXlsxWriter } from './xlsx.ts'
 
-export interface ReportParts extends Omit<AnswerParts, 'owner'>, Pick<RunOptions, 'onEngine'> {
+export interface ReportParts extends AnswerParts, Pick<RunOptions, 'onEngine'> {
   readonly sign: Sign | null
   /** Proof that the release is in the log; made with the release, so that a report's bytes repeat however the log grows. */
   readonly logProof?: string | null
@@ -201,7 +201,7 @@ export async function openTable(
   // values leave rows out, only the answer says how many there are.
   const plans = [prepared.plan, ...prepared.plan.totals]
   const isWhole = query.having.length === 0 && query.include_ignored
-  if (isWhole && plans.reduce((sum, plan) => sum + estimateRows(plan, view), 0) > REPORT_ROWS_MAX) {
+  if (isWhole && estimateAnswer(prepared.plan, view) > REPORT_ROWS_MAX) {
     let rows = 0
     for (const plan of plans) {
       const [row] = await engine.run(printRowCount(plan), view, options)

@@ -2,7 +2,7 @@
  * Reports beside the server: jobs to a process that has a DuckDB of its own, files back.
  *
  * In: a request, a release, a format. Out: a finished file in a folder of ours, to be sent and removed. One report is
- * made at a time; a bounded number waits, then 'overloaded'. The process starts with the first job, and again when it has
+ * made at a time, and keys take turns (turns.ts); a bounded number waits, then 'overloaded'. The process starts with the first job, and again when it has
  * died (a report that exceeds its memory ends it, not the server). A process, not a thread: threads wait for each other
  * wherever memory is taken and given back, and a workbook does little else.
  */
@@ -11,9 +11,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TrinoSettings } from '../engine/types.ts'
-import { AppError, type AppErrorOptions, both, type ErrorCode } from '../errors.ts'
+import { AppError, type AppErrorOptions, clientLeft, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { ReleaseView } from '../release/view.ts'
+import { createTurns } from '../turns.ts'
 import { lowerPriority, type WorkerEntry, workerEntry } from '../workers/entry.ts'
 import type { BuiltReport } from './build.ts'
 import type { ReportFormat } from './formats.ts'
@@ -31,6 +32,8 @@ export interface WorkerSettings {
 }
 
 export interface ReportJob {
+  /** Id of the key that the report is made for. */
+  readonly owner: string
   readonly body: unknown
   readonly format: ReportFormat
   readonly view: ReleaseView
@@ -72,12 +75,9 @@ interface Pending extends Omit<Extract<ToWorker, { kind: 'build' }>, 'kind'> {
   readonly reject: (error: Error) => void
 }
 
-const clientLeft = (): AppError =>
-  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.') })
-
 export function createReportPool(options: PoolOptions): ReportPool {
   const folder = mkdtempSync(join(tmpdir(), 'sus-data-reports-'))
-  const waiting: Pending[] = []
+  const turns = createTurns(['worker'], { queue: options.queue, retryAfterSeconds: 5 })
   let worker: ChildProcess | null = null
   let running: Pending | null = null
   let last = 0
@@ -95,7 +95,6 @@ export function createReportPool(options: PoolOptions): ReportPool {
       running = null
       if (message.kind === 'built') resolve(message.report)
       else reject(new AppError(message.code, { ...message.options, cause: new Error(message.cause) }))
-      next()
     })
     const fail = (cause: unknown): void => {
       if (worker !== started) return
@@ -105,7 +104,6 @@ export function createReportPool(options: PoolOptions): ReportPool {
       // What it had written of the report.
       if (failed !== null) rmSync(failed.file, { force: true })
       failed?.reject(new AppError('internal', { cause }))
-      next()
     }
     started.on('error', fail)
     started.on('exit', (code, signal) =>
@@ -123,42 +121,31 @@ export function createReportPool(options: PoolOptions): ReportPool {
       on.channel?.unref()
     }
   }
-  const next = (): void => {
-    if (running !== null) return
-    running = waiting.shift() ?? null
-    if (running !== null) worker ??= start()
-    if (worker !== null) hold(worker, running !== null)
-    if (running === null || worker === null) return
-    const { id, file, job } = running
-    tell(worker, { kind: 'build', id, file, job })
-  }
   // One that has ended says so itself.
   const tell = (to: ChildProcess, message: ToWorker): void => void to.send(message, () => undefined)
-
-  return {
-    build(job, signal) {
-      // Opening a release may take longer than a client waits.
-      if (signal.aborted) return Promise.reject(clientLeft())
-      if (waiting.length >= options.queue)
-        return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '5' } }))
+  const make = (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> =>
+    new Promise((resolve, reject) => {
       last += 1
       const id = last
-      return new Promise<BuiltReport>((resolve, reject) => {
-        const pending: Pending = { id, file: join(folder, `${id}.${job.format}`), job, resolve, reject }
-        signal.addEventListener(
-          'abort',
-          () => {
-            const place = waiting.indexOf(pending)
-            if (place >= 0) {
-              waiting.splice(place, 1)
-              reject(clientLeft())
-            } else if (worker !== null) tell(worker, { kind: 'cancel', id })
-          },
-          { once: true },
-        )
-        waiting.push(pending)
-        next()
-      })
+      worker ??= start()
+      const busy = worker
+      running = { id, file: join(folder, `${id}.${job.format}`), job, resolve, reject }
+      hold(busy, true)
+      tell(busy, { kind: 'build', id, file: running.file, job })
+      signal.addEventListener('abort', () => tell(busy, { kind: 'cancel', id }), { once: true })
+    })
+
+  return {
+    async build(job, signal) {
+      const turn = await turns.take(job.owner, 'light', { signal })
+      try {
+        // Opening a release may take longer than a client waits.
+        if (signal.aborted) throw clientLeft()
+        return await make(job, signal)
+      } finally {
+        if (worker !== null) hold(worker, false)
+        turn.end()
+      }
     },
     async close() {
       const ending = worker

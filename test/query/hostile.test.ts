@@ -255,7 +255,7 @@ t.test('what does not fit beside others is answered alone', secondRing, async (t
   const COUNT = 2_000_000
   const heavy = sql`SELECT count(*) AS n FROM (SELECT range, sum(range) FROM range(${COUNT}) GROUP BY 1)`
   const ask = (owner: string | null) =>
-    engine.run(heavy, view, owner === null ? {} : { heavyFor: owner }).then(
+    engine.run(heavy, view, owner === null ? {} : { owner, weight: 'heavy' }).then(
       ([row]) => row?.n,
       ({ code }: { code: string }) => code,
     )

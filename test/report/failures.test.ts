@@ -55,7 +55,7 @@ process.on('message', ({ file }) => {
     clearInterval(alive)
     await pool.close()
   })
-  const job = { body, format: 'csv', view, capabilities: CAPABILITIES, language: 'pt' } as const
+  const job = { owner: 'k', body, format: 'csv', view, capabilities: CAPABILITIES, language: 'pt' } as const
   for (let turn = 0; turn < 2; turn += 1)
     await t.rejects(pool.build(job, new AbortController().signal), { code: 'internal' })
   t.same(readdirSync(own), [])

@@ -54,33 +54,30 @@ const NOTHING: ReadonlySet<string> = new Set()
  * @param names column names
  * @param once columns that only the first row of the first chunk has
  */
-export function decodeChunks(
+export function decodeChunk(
   names: readonly string[],
-  chunks: readonly DuckDBDataChunk[],
+  chunk: DuckDBDataChunk,
   once: ReadonlySet<string> = NOTHING,
+  isFirst = true,
 ): Row[] {
-  const rows: Record<string, JsonValue>[] = []
-  for (const chunk of chunks) {
-    const start = rows.length
-    const count = chunk.rowCount
-    for (let row = 0; row < count; row += 1) rows.push({})
-    names.forEach((name, column) => {
-      const vector = chunk.getColumnVector(column)
-      const isPeriod = name === 'reference_period'
-      // Two decimals: the number that is nearest is written as them.
-      const isPercentage = name === 'percentage'
-      const end = once.has(name) ? Math.min(count, start === 0 ? 1 : 0) : count
-      for (let index = 0; index < end; index += 1) {
-        const value = vector.getItem(index)
-        const row = rows[start + index] as Record<string, JsonValue>
-        row[name] =
-          isPeriod && typeof value === 'number'
-            ? formatPeriod(value)
-            : isPercentage && value instanceof DuckDBDecimalValue
-              ? Number(decimalText(value))
-              : decodeValue(value)
-      }
-    })
-  }
+  const count = chunk.rowCount
+  const rows: Record<string, JsonValue>[] = Array.from({ length: count }, () => ({}))
+  names.forEach((name, column) => {
+    const vector = chunk.getColumnVector(column)
+    const isPeriod = name === 'reference_period'
+    // Two decimals: the number that is nearest is written as them.
+    const isPercentage = name === 'percentage'
+    const end = once.has(name) ? Math.min(count, isFirst ? 1 : 0) : count
+    for (let index = 0; index < end; index += 1) {
+      const value = vector.getItem(index)
+      const row = rows[index] as Record<string, JsonValue>
+      row[name] =
+        isPeriod && typeof value === 'number'
+          ? formatPeriod(value)
+          : isPercentage && value instanceof DuckDBDecimalValue
+            ? Number(decimalText(value))
+            : decodeValue(value)
+    }
+  })
   return rows
 }

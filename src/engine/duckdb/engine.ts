@@ -6,15 +6,15 @@
  * no other file, no network, no extension, and its configuration is locked before the first request.
  */
 import { resolve } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { AppError, both } from '../../errors.ts'
+import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api'
+import { AppError, clientLeft } from '../../errors.ts'
 import { type FileGuard, readUnchanged } from '../../release/guard.ts'
 import type { ReleaseView } from '../../release/view.ts'
-import { print, type Sql, type SqlValue } from '../../sql.ts'
+import { print, type Sql } from '../../sql.ts'
+import { createTurns, type Turn } from '../../turns.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
 import { bindType, bindValue, boundTo } from './bind.ts'
-import { shareConnections } from './connections.ts'
-import { decodeChunks } from './decode.ts'
+import { decodeChunk } from './decode.ts'
 import { dropGathered, type Gathered, gatheredTable, loadGathered } from './gathered-rows.ts'
 import { createResidentTables, type ResidentTables } from './resident-tables.ts'
 import { addFilesRead, createViewStatements, viewName } from './views.ts'
@@ -64,8 +64,6 @@ export interface DuckDbEngine extends Engine {
   runInBatches(statement: Sql, release: ReleaseView, options?: GatheredOptions): AsyncIterable<Row[]>
 }
 
-const isHeavy = ({ heavyFor }: RunOptions): boolean => heavyFor !== undefined
-
 /** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
 function refuseOther(text: string): void {
   if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
@@ -92,7 +90,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
 
   const connections: DuckDBConnection[] = []
   for (let index = 0; index < options.concurrency; index += 1) connections.push(await instance.connect())
-  const shared = shareConnections(connections, options.queue)
+  const turns = createTurns(connections, { queue: options.queue, retryAfterSeconds: 1 })
   const loader = options.resident === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
   // Half of the bound each, so that the release in service and a pinned one have room beside each other.
@@ -191,7 +189,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   /** What of a release is in use but not in memory gets there, in the background: its resident relations, a keyed one. */
   const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
     const open = openOf(release)
-    if (isHeavy(runOptions)) {
+    if (runOptions.weight !== undefined) {
       open.heavyRuns += 1
       if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release).catch(() => undefined)
     }
@@ -221,32 +219,29 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
 
   /** The connection is for others again. */
-  const letGo = async (
-    connection: DuckDBConnection,
-    {
-      heavyFor,
-      gathered,
-    }: { readonly heavyFor?: string | undefined; readonly gathered?: Gathered | undefined },
+  const endTurn = async (
+    { place, end }: Turn<DuckDBConnection>,
+    gathered: Gathered | undefined,
   ): Promise<void> => {
     try {
-      if (gathered !== undefined) await dropGathered(connection, gathered)
+      if (gathered !== undefined) await dropGathered(place, gathered)
     } finally {
-      shared.release(connection, heavyFor !== undefined)
+      end()
     }
   }
   /**
-   * A connection with one statement on it: interrupted when its time is over or its client has left.
+   * Runs one statement: interrupted when its time is over or its client has left.
    * @param isAlone no other heavy statement runs meanwhile
+   * @returns the result, which DuckDB holds, and the turn, which whoever called this ends
    */
-  const withResult = async <Value>(
+  const runOnce = async (
     statement: Sql,
-    release: ReleaseView,
-    { signal, other, heavyFor, gathered }: GatheredOptions,
+    view: ReleaseView,
+    { signal, other, owner = '', weight = 'light', gathered }: GatheredOptions,
     isAlone: boolean,
-    execute: (connection: DuckDBConnection, text: string, values: readonly SqlValue[]) => Promise<Value>,
-  ): Promise<{ readonly value: Value; readonly connection: DuckDBConnection }> =>
+  ): Promise<{ readonly result: DuckDBResult; readonly turn: Turn<DuckDBConnection> }> =>
     withSchemas(
-      other === undefined ? [release] : [release, other],
+      other === undefined ? [view] : [view, other],
       async ([schema = '', otherSchema], resident) => {
         const reads = new Set<string>()
         const { text, values } = print(
@@ -254,7 +249,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
           (dataset, period, isOther) => {
             if (isOther && otherSchema === undefined)
               throw new TypeError('the statement needs another release')
-            addFilesRead(reads, (isOther ? other : null) ?? release, releasesDir, dataset, period)
+            addFilesRead(reads, (isOther ? other : null) ?? view, releasesDir, dataset, period)
             return viewName(isOther ? (otherSchema ?? '') : schema, dataset, period)
           },
           (name, periods) => resident?.find(name, periods) ?? null,
@@ -262,98 +257,72 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
         )
         refuseOther(text)
         const leave = resident?.enter()
-        const connection = await shared.acquire(heavyFor ?? null, isAlone).catch((error: unknown) => {
-          leave?.()
-          throw error
-        })
-        let timedOut = false
-        const interrupt = (): void => connection.interrupt()
-        const timer = setTimeout(() => {
-          timedOut = true
-          interrupt()
-        }, options.timeoutMs)
         try {
-          if (signal?.aborted === true) throw clientLeft()
+          const turn = await turns.take(owner, weight, { signal, isAlone })
+          const connection = turn.place
+          let timedOut = false
+          const interrupt = (): void => connection.interrupt()
+          const timer = setTimeout(() => {
+            timedOut = true
+            interrupt()
+          }, options.timeoutMs)
           signal?.addEventListener('abort', interrupt, { once: true })
-          if (gathered !== undefined) await loadGathered(connection, gathered)
-          const value = await readUnchanged(guard, [...reads], () => execute(connection, text, values))
-          return { value, connection }
-        } catch (error) {
-          await letGo(connection, { heavyFor, gathered })
-          if (timedOut) throw new AppError('query_timeout', { cause: error })
-          if (signal?.aborted === true) throw clientLeft(error)
-          throw toAppError(error)
+          try {
+            if (signal?.aborted === true) throw clientLeft()
+            if (gathered !== undefined) await loadGathered(connection, gathered)
+            const result = await readUnchanged(guard, [...reads], () =>
+              connection.run(text, boundTo(values, bindValue), boundTo(values, bindType)),
+            )
+            return { result, turn }
+          } catch (error) {
+            const failure = timedOut
+              ? new AppError('query_timeout', { cause: error })
+              : signal?.aborted === true
+                ? clientLeft(error)
+                : toAppError(error)
+            // What did not fit beside others may fit alone; what had no others beside it is too large.
+            const mayFitAlone = failure.code === 'query_too_large' && turn.hadCompany()
+            await endTurn(turn, gathered)
+            throw mayFitAlone ? new DoesNotFitBeside(failure) : failure
+          } finally {
+            clearTimeout(timer)
+            signal?.removeEventListener('abort', interrupt)
+          }
         } finally {
           leave?.()
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', interrupt)
         }
       },
     )
 
-  const run = async (
-    statement: Sql,
-    release: ReleaseView,
-    runOptions: GatheredOptions = {},
-  ): Promise<Row[]> => {
-    countRun(release, runOptions)
-    let hadCompany = false
-    const runOnce = async (isAlone: boolean): Promise<Row[]> => {
-      const { value, connection } = await withResult(
-        statement,
-        release,
-        runOptions,
-        isAlone,
-        async (taken, text, values) => {
-          try {
-            const result = await taken.run(text, boundTo(values, bindValue), boundTo(values, bindType))
-            return decodeChunks(
-              result.deduplicatedColumnNames(),
-              await result.fetchAllChunks(),
-              runOptions.once,
-            )
-          } finally {
-            hadCompany = shared.hadCompany(taken)
-          }
-        },
-      )
-      await letGo(connection, runOptions)
-      return value
-    }
-    try {
-      return await runOnce(false)
-    } catch (error) {
-      // What did not fit beside others may fit alone; what had no others beside it is too large.
-      if (!(hadCompany && error instanceof AppError && error.code === 'query_too_large')) throw error
-      return await runOnce(true)
-    }
-  }
-
   async function* runInBatches(
     statement: Sql,
-    release: ReleaseView,
+    view: ReleaseView,
     runOptions: GatheredOptions = {},
   ): AsyncGenerator<Row[], void, void> {
-    const { value: result, connection } = await withResult(
-      statement,
-      release,
-      runOptions,
-      false,
-      (taken, text, values) => taken.run(text, boundTo(values, bindValue), boundTo(values, bindType)),
-    )
+    countRun(view, runOptions)
+    const { result, turn } = await runOnce(statement, view, runOptions, false).catch((error: unknown) => {
+      if (error instanceof DoesNotFitBeside) return runOnce(statement, view, runOptions, true)
+      throw error
+    })
     try {
       const names = result.deduplicatedColumnNames()
-      for (;;) {
+      for (let isFirst = true; ; isFirst = false) {
         const chunk = await result.fetchChunk().catch((error: unknown) => {
           throw toAppError(error)
         })
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true) throw clientLeft()
-        yield decodeChunks(names, [chunk])
+        yield decodeChunk(names, chunk, runOptions.once, isFirst)
       }
     } finally {
-      await letGo(connection, runOptions)
+      await endTurn(turn, runOptions.gathered)
     }
+  }
+  const run = async (statement: Sql, view: ReleaseView, runOptions: GatheredOptions = {}): Promise<Row[]> => {
+    const rows: Row[] = []
+    for await (const batch of runInBatches(statement, view, runOptions))
+      for (const row of batch) rows.push(row)
+    return rows
   }
 
   return {
@@ -372,8 +341,8 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       await dropUnused(open)
     },
     stats: () => ({
-      running: shared.running(),
-      waiting: shared.waiting(),
+      running: turns.running(),
+      waiting: turns.waiting(),
       open: schemas.size,
     }),
     async memoryBytes() {
@@ -389,8 +358,12 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
 }
 
-const clientLeft = (cause?: unknown): AppError =>
-  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })
+/** A heavy statement did not fit into memory while others ran. */
+class DoesNotFitBeside extends AppError {
+  constructor(cause: AppError) {
+    super(cause.code, { cause: cause.cause })
+  }
+}
 
 /** A statement that needs more memory than the limit fails alone, with an error that says so. */
 function toAppError(error: unknown): AppError {

@@ -6,8 +6,9 @@
  * one asks for whole numbers as text and needs nothing of it but these two. Not here: what statements say, and how many run.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { clientLeft } from '../../errors.ts'
 import type { JsonValue } from '../types.ts'
-import { clientLeft, TrinoError, unavailable } from './errors.ts'
+import { TrinoError, unavailable } from './errors.ts'
 
 export interface TrinoAccess {
   /** Address of the coordinator, or of what stands before it. */

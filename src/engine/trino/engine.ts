@@ -3,18 +3,18 @@
  * process over the rows that come back, so that answers are the same to the last byte. In: an engine, a client, which relations
  * are worth sending. Out: an engine. Lists, records, lineage and causes of differences have no such parts: they stay.
  */
-import { AppError, both } from '../../errors.ts'
-import type { ReleaseView } from '../../release/view.ts'
+import { AppError, both, clientLeft } from '../../errors.ts'
+import { type ReleaseView, rowsRead } from '../../release/view.ts'
 import { type GatheredPart, gatheredOf, type Sql } from '../../sql.ts'
-import { shareConnections } from '../duckdb/connections.ts'
+import { createTurns } from '../../turns.ts'
 import type { DuckDbEngine, GatheredOptions } from '../duckdb/engine.ts'
 import { createGatheredRows, type Gathered, type GatheredRows } from '../duckdb/gathered-rows.ts'
 import type { Engine, Row, RunOptions } from '../types.ts'
 import type { TrinoClient } from './client.ts'
-import { clientLeft, notRegistered, toAppError } from './errors.ts'
+import { notRegistered, toAppError } from './errors.ts'
 import { isRegistered } from './register.ts'
 import { createStatus } from './status.ts'
-import { rowsRead, trinoRelation } from './tables.ts'
+import { trinoRelation } from './tables.ts'
 
 /** How a plan's relations are said to Trino: query/dialect/trino.ts. */
 export interface TrinoDialect {
@@ -42,8 +42,11 @@ export interface TrinoOptions {
 
 export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   const { client, dialect, catalog, mode, minRows, rowsMax } = options
-  // Owners take turns, as with DuckDB's connections; one place more than may run, which is left to light statements.
-  const shared = shareConnections([...new Array(options.concurrency + 1).keys()], options.queue)
+  // Keys take turns, as with DuckDB's connections.
+  const turns = createTurns([...new Array(options.concurrency).keys()], {
+    queue: options.queue,
+    retryAfterSeconds: 1,
+  })
   /** Releases that were found whole in Trino: one that is half registered would give too little. */
   const whole = new Set<string>()
   const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
@@ -59,9 +62,9 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   const gather = async (
     parts: readonly GatheredPart[],
     release: ReleaseView,
-    { signal, heavyFor }: RunOptions,
+    { signal, owner = '' }: RunOptions,
   ): Promise<Gathered> => {
-    const place = await shared.acquire(heavyFor ?? 'nobody')
+    const turn = await turns.take(owner, 'light', { signal })
     // Ends the other parts when one has failed, or when the time is over.
     const ending = new AbortController()
     let isTimedOut = false
@@ -113,7 +116,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', leave)
-      shared.release(place, true)
+      turn.end()
     }
   }
   const gatheredFor = async (
@@ -189,7 +192,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
           : { name: 'duckdb', because: 'few_rows', rows, min_rows: minRows }
       },
       status: createStatus(client, catalog),
-      stats: () => ({ running: shared.running(), waiting: shared.waiting(), ...counts }),
+      stats: () => ({ running: turns.running(), waiting: turns.waiting(), ...counts }),
     },
   }
 }

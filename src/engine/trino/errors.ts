@@ -91,9 +91,6 @@ export const notRegistered = (cause?: unknown): AppError =>
     ),
   )
 
-export const clientLeft = (cause?: unknown): AppError =>
-  new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })
-
 /** @returns what a client is told of anything that a statement threw */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error

@@ -4,14 +4,13 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '../../release/manifest.ts'
-import type { ReleaseView } from '../../release/view.ts'
+import { manifestsOf, type ReleaseView } from '../../release/view.ts'
 import type { TrinoClient } from './client.ts'
 import { TrinoError } from './errors.ts'
 import {
   createStatements,
   dropStatement,
   filesStatement,
-  manifestsOf,
   schemaOf,
   schemasStatement,
   tablesOf,

@@ -7,7 +7,7 @@ import { ADDED_UP_TABLES } from '../../model/dimensions.ts'
 import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
 import { columnsAsStored } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
-import { componentManifests, type ReleaseView } from '../../release/view.ts'
+import { manifestsOf, type ReleaseView } from '../../release/view.ts'
 
 const TABLES: ReadonlySet<string> = new Set<string>([
   'facilities',
@@ -32,12 +32,6 @@ export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-',
 export const tablesOf = ({ datasets }: Manifest): string[] =>
   Object.keys(datasets).filter((name) => TABLES.has(name))
 
-/** The releases that a release's statements read: those it joins, and itself. */
-export const manifestsOf = (release: ReleaseView): Manifest[] => [
-  ...componentManifests(release),
-  release.analytics,
-]
-
 /** @returns a dataset of a release, or some months of it, as quoted SQL; @param catalog letters, digits and _ */
 export function trinoRelation(catalog: string, release: ReleaseView) {
   return (dataset: string, periods: readonly number[] | null): string => {
@@ -58,18 +52,6 @@ export function trinoRelation(catalog: string, release: ReleaseView) {
     )
     return `(SELECT ${columns.join(', ')} FROM ${quote(catalog)}.${quote(schemaOf(manifest.release_id))}.${quote(dataset)}${months})`
   }
-}
-
-/** @returns rows that a statement reads of some months of a dataset, as the manifests say */
-export function rowsRead(release: ReleaseView, dataset: string, periods: readonly number[] | null): number {
-  return manifestsOf(release)
-    .flatMap(({ files }) => files)
-    .filter(({ path }) =>
-      periods === null
-        ? path.startsWith(`${dataset}/`)
-        : periods.some((period) => path.startsWith(`${dataset}/reference_period=${period}/`)),
-    )
-    .reduce((sum, { rows }) => sum + rows, 0)
 }
 
 const SCALARS: Readonly<Record<string, string>> = {

@@ -32,7 +32,7 @@ import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 /** @throws AppError 'not_ready' where no release is in service */
 function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  return { engine, view, capabilities: key?.capabilities ?? [], language, signal, owner: key?.id ?? '' }
+  return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
 }
 
 /** Filters in a query parameter: the JSON array a query's body has. */

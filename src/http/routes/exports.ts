@@ -26,7 +26,7 @@ async function answerReport(
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   // HEAD makes the report, too: whether it is refused, and what its headers are, is known with it only.
   const report = await reports.build(
-    { body, format, view, capabilities: key?.capabilities ?? [], language },
+    { owner: key?.id ?? '', body, format, view, capabilities: key?.capabilities ?? [], language },
     signal,
   )
   const period = report.referencePeriod?.split(', ').at(-1) ?? formatPeriod(view.analytics.month)
