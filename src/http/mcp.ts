@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, both } from '../errors.ts'
 import { answerMessage, PROTOCOL_VERSIONS } from '../mcp/protocol.ts'
+import { isStateless } from '../mcp/stateless.ts'
 import { apiOf, type Inject } from './explorer.ts'
 import { originOf } from './origin.ts'
 import { VERSION } from './route.ts'
@@ -24,7 +25,7 @@ export interface McpRequest {
   readonly hosts: readonly string[] | null
 }
 
-/** @throws AppError for a page of another origin, or a version of the protocol that nobody speaks here */
+/** @throws AppError for a foreign name, a page of another origin, or an older client's version that is none */
 export async function answerMcp({
   headers,
   message,
@@ -36,7 +37,8 @@ export async function answerMcp({
   checkHost(headers.host, hosts)
   checkOrigin(headers, corsOrigins, hosts ?? [])
   const version = headers['mcp-protocol-version']
-  if (version !== undefined && !PROTOCOL_VERSIONS.some((known) => known === version))
+  const isVersion = PROTOCOL_VERSIONS.some((supported) => supported === version)
+  if (version !== undefined && !isVersion && !isStateless(message, headers))
     throw new AppError('invalid_request', {
       errors: [
         {
@@ -47,14 +49,14 @@ export async function answerMcp({
       ],
     })
   const api = apiOf(inject, headers.authorization ?? '', headers['accept-language'] ?? 'pt')
-  const answer = await answerMessage(message, { api, origin, version: VERSION })
+  const reply = await answerMessage(message, headers, { api, origin, version: VERSION })
   const never = { 'cache-control': 'no-store' }
-  return answer === null
+  return reply === null
     ? { status: 202, headers: never, body: { kind: 'none' } }
     : {
-        status: 200,
+        status: reply.status,
         headers: never,
-        body: { kind: 'content', type: 'application/json', content: JSON.stringify(answer) },
+        body: { kind: 'content', type: 'application/json', content: JSON.stringify(reply.answer) },
       }
 }
 

@@ -1,6 +1,7 @@
 /** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
 import type { Api, Catalog, LineageAnswer, Member, Meta, QueryAnswer, QueryRow } from '../explorer/api.ts'
 import { describeCodes } from './codes.ts'
+import { COMPARE_OUTPUT, EXPLAIN_OUTPUT, LINEAGE_OUTPUT, QUERY_OUTPUT } from './output-schemas.ts'
 import {
   type Arguments,
   originOfAnswer,
@@ -150,7 +151,7 @@ async function columnsOf(api: Api, groups: readonly string[], values: readonly s
   ]
 }
 
-async function query(args: Arguments, context: Context): Promise<unknown> {
+async function query(args: Arguments, context: Context): Promise<object> {
   const { api, origin } = context
   const body: Record<string, unknown> = {
     limit: 20,
@@ -203,7 +204,7 @@ interface ExplainAnswer {
   readonly meta: Meta & { readonly notes?: readonly string[] }
 }
 
-async function explain(args: Arguments, { api }: Context): Promise<unknown> {
+async function explain(args: Arguments, { api }: Context): Promise<object> {
   const body = questionOf(args, { ...QUESTION, ...PAGED, ...OPTIONS })
   const { data, meta } = await api.post<ExplainAnswer>(`${PATH}/explain`, body)
   return {
@@ -217,7 +218,7 @@ async function explain(args: Arguments, { api }: Context): Promise<unknown> {
   }
 }
 
-async function lineage(args: Arguments, context: Context): Promise<unknown> {
+async function lineage(args: Arguments, context: Context): Promise<object> {
   const { key, metric, side, limit = 5 } = args
   const body = {
     ...questionOf(args, QUESTION),
@@ -268,7 +269,7 @@ interface CompareAnswer {
   readonly meta: Meta & { readonly notes?: readonly string[] }
 }
 
-async function compare(args: Arguments, context: Context): Promise<unknown> {
+async function compare(args: Arguments, context: Context): Promise<object> {
   const { old_release_id, new_release_id, limit = 10 } = args
   const { expected_release_id: _pin, ...question } = questionOf(args, QUESTION)
   const releases = bodyOf({ old_release_id, new_release_id }, { old_release_id, new_release_id })
@@ -294,6 +295,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       'Exact values of metrics, grouped and filtered by dimensions, with labels, units and notes. Without a filter of months it is the newest month.',
     properties: { ...QUESTION, ...PAGED, ...OPTIONS },
     required: ['metrics'],
+    outputs: QUERY_OUTPUT,
     call: query,
   },
   {
@@ -308,6 +310,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       with_sql: { type: 'boolean', description: 'true: the SQL, too.' },
     },
     required: ['metrics'],
+    outputs: EXPLAIN_OUTPUT,
     call: explain,
   },
   {
@@ -329,6 +332,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       limit: whole(1, 50, 'Records shown; 5 by default.'),
     },
     required: ['metrics'],
+    outputs: LINEAGE_OUTPUT,
     call: lineage,
   },
   {
@@ -343,6 +347,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       limit: whole(1, 50, 'Rows shown; 10 by default.'),
     },
     required: ['metrics', 'old_release_id'],
+    outputs: COMPARE_OUTPUT,
     call: compare,
   },
 ]

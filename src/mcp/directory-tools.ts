@@ -1,5 +1,6 @@
 /** Tools that find what can be asked for: metrics and dimensions, members, facilities, releases. In: arguments. Out: short lists. */
 import type { Answer, Catalog, Member, Metric, Page, ReleaseInfo } from '../explorer/api.ts'
+import { CATALOG_OUTPUT, FACILITY_OUTPUT, MEMBERS_OUTPUT, RELEASES_OUTPUT } from './output-schemas.ts'
 import { type Arguments, addressOf, originOfAnswer, type Tool, text, whole } from './tool.ts'
 import type { Context } from './tools.ts'
 
@@ -41,7 +42,7 @@ const inFull = ({ code, label, unit, description, formula, meaning, datasets, di
 })
 const inShort = ({ code, label, unit }: Metric) => ({ code, label, unit })
 
-async function catalog({ search, metric }: Arguments, { api, origin }: Context): Promise<unknown> {
+async function catalog({ search, metric }: Arguments, { api, origin }: Context): Promise<object> {
   const { data, meta } = await api.get<Answer<TieredCatalog>>(CATALOG)
   const known = data.metrics.find(({ code }) => code === metric)
   const about = { catalog_version: data.version, ...originOfAnswer(meta), link: origin + CATALOG }
@@ -74,7 +75,7 @@ async function catalog({ search, metric }: Arguments, { api, origin }: Context):
   }
 }
 
-async function members(args: Arguments, { api, origin }: Context): Promise<unknown> {
+async function members(args: Arguments, { api, origin }: Context): Promise<object> {
   const { dimension, search, offset, limit = 20 } = args
   const address = addressOf(`/v1/analytics/dimensions/${encodeURIComponent(String(dimension))}/values`, {
     search: search === '' ? undefined : search,
@@ -121,7 +122,7 @@ const FACILITY_FILTERS = {
   status: { ...text('Active facilities by default.'), enum: ['active', 'inactive', 'all'] },
 }
 
-async function facility(args: Arguments, { api, origin }: Context): Promise<unknown> {
+async function facility(args: Arguments, { api, origin }: Context): Promise<object> {
   const { cnes_code, limit = 10, ...filters } = args
   if (cnes_code !== undefined) {
     const address = `/v1/facilities/${encodeURIComponent(String(cnes_code))}`
@@ -140,7 +141,7 @@ async function facility(args: Arguments, { api, origin }: Context): Promise<unkn
   }
 }
 
-async function releases(_args: Arguments, { api, origin }: Context): Promise<unknown> {
+async function releases(_args: Arguments, { api, origin }: Context): Promise<object> {
   const { data } = await api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases')
   return {
     releases: data
@@ -167,6 +168,7 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
       metric: text('Code of a metric.'),
     },
     required: [],
+    outputs: CATALOG_OUTPUT,
     call: catalog,
   },
   {
@@ -181,6 +183,7 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
       offset: whole(0, 1_000_000, 'Members passed over.'),
     },
     required: ['dimension'],
+    outputs: MEMBERS_OUTPUT,
     call: members,
   },
   {
@@ -193,6 +196,7 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
       limit: whole(1, 50, 'Facilities shown; 10 by default.'),
     },
     required: [],
+    outputs: FACILITY_OUTPUT,
     call: facility,
   },
   {
@@ -201,6 +205,7 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
     description: 'Analytics releases that can be named in expected_release_id and compared.',
     properties: {},
     required: [],
+    outputs: RELEASES_OUTPUT,
     call: releases,
   },
 ]

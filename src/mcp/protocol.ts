@@ -1,14 +1,28 @@
 /**
  * The Model Context Protocol, as far as a server of tools without a session needs it: one JSON-RPC message in, one out.
  *
- * In: a message as it came, and how to ask the API. Out: the message that answers it; null for notifications, which have no answer.
- * Nothing is remembered between messages, so any instance may answer any of them. Not responsible for: how messages arrive (POST /mcp
- * in http/mcp.ts, standard input in tools/commands/mcp.ts), what tools answer (tools.ts).
+ * In: a message as it came with its headers, and how to ask the API. Out: the message that answers it and its status over HTTP; null
+ * for notifications, which have no answer. Nothing is remembered between messages, so any instance may answer any of them. Not
+ * responsible for: how messages arrive (POST /mcp in http/mcp.ts, standard input in tools/commands/mcp.ts), what a request of
+ * revision 2026-07-28 must have (stateless.ts), what tools answer (tools.ts).
  */
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  CACHE_HINT,
+  DISCOVER,
+  findFault,
+  isStateless,
+  objectOf,
+  type Params,
+  SERVER_KEY,
+  STATELESS_VERSION,
+} from './stateless.ts'
 import { type Context, callTool, describeTools } from './tools.ts'
 
+/** Versions that `initialize` agrees on, the newest first. */
+const HANDSHAKE_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
 /** Versions of the protocol whose messages are understood, the newest first. */
-export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
+export const PROTOCOL_VERSIONS = [STATELESS_VERSION, ...HANDSHAKE_VERSIONS] as const
 
 /** Codes of JSON-RPC. */
 export const PARSE_ERROR = -32700
@@ -20,17 +34,11 @@ type Id = string | number | null
 export type Answer = {
   readonly jsonrpc: '2.0'
   readonly id: Id
-  readonly result?: unknown
+  readonly result?: object
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
 const INSTRUCTIONS = `Exact numbers of Brazil's public-health data (facilities, beds, equipment, services, admissions, outpatient production, transfers, population) from immutable releases. Ask catalog for metrics and dimensions, members for codes, then query. Cite the numbers with release_id, fingerprint and citation of the answer. null is not zero: it was not collected or has no denominator; notes say which. Where synthetic is true the numbers are invented.`
-
-/** Parameters of an object, whatever came. */
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {}
 
 export const refusal = (id: Id, code: number, message: string, data?: unknown): Answer => ({
   jsonrpc: '2.0',
@@ -38,46 +46,62 @@ export const refusal = (id: Id, code: number, message: string, data?: unknown): 
   error: { code, message, ...(data === undefined ? {} : { data }) },
 })
 
+export interface Reply {
+  readonly answer: Answer
+  /** Status over HTTP. */
+  readonly status: 200 | 400 | 404
+}
+
 /** @returns null where there is nothing to answer */
-export async function answerMessage(message: unknown, context: Context): Promise<Answer | null> {
+export async function answerMessage(
+  message: unknown,
+  headers: IncomingHttpHeaders,
+  context: Context,
+): Promise<Reply | null> {
   const { jsonrpc, id, method, params, ...rest } = objectOf(message)
   const isId = typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
   // The answer to a request of ours, of which there are none.
   if (method === undefined && isId && ('result' in rest || 'error' in rest)) return null
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !(isId || id === undefined))
-    return refusal(
-      isId ? id : null,
-      INVALID_REQUEST,
-      'One JSON-RPC 2.0 message is taken: {"jsonrpc":"2.0","id":1,"method":"tools/list"}.',
-    )
+    return {
+      answer: refusal(
+        isId ? id : null,
+        INVALID_REQUEST,
+        'One JSON-RPC 2.0 message is taken: {"jsonrpc":"2.0","id":1,"method":"tools/list"}.',
+      ),
+      status: 200,
+    }
   if (!isId) return null
-  const { name, arguments: given, protocolVersion } = objectOf(params)
-  const result = (value: unknown): Answer => ({ jsonrpc: '2.0', id, result: value })
+  if (!isStateless(message, headers))
+    return { answer: await answerRequest(id, method, objectOf(params), context), status: 200 }
+  const fault = findFault(method, params, headers)
+  return fault === null
+    ? answerStateless(id, method, objectOf(params), context)
+    : { answer: refusal(id, fault.code, fault.message, fault.data), status: 400 }
+}
+
+const answerOf = (id: Id, result: object): Answer => ({ jsonrpc: '2.0', id, result })
+
+/** @returns how the program names itself */
+const serverInfo = ({ version }: Context) => ({ name: 'sus-data', title: 'sus-data', version })
+
+/** Answers a request of a revision with a handshake. */
+async function answerRequest(id: Id, method: string, params: Params, context: Context): Promise<Answer> {
   switch (method) {
     case 'initialize':
-      return result({
+      return answerOf(id, {
         protocolVersion:
-          PROTOCOL_VERSIONS.find((version) => version === protocolVersion) ?? PROTOCOL_VERSIONS[0],
+          HANDSHAKE_VERSIONS.find((version) => version === params.protocolVersion) ?? HANDSHAKE_VERSIONS[0],
         capabilities: { tools: {} },
-        serverInfo: { name: 'sus-data', title: 'sus-data', version: context.version },
+        serverInfo: serverInfo(context),
         instructions: INSTRUCTIONS,
       })
     case 'ping':
-      return result({})
+      return answerOf(id, {})
     case 'tools/list':
-      return result({ tools: describeTools() })
-    case 'tools/call': {
-      const called = await callTool(name, given ?? {}, context)
-      return called === null
-        ? refusal(
-            id,
-            INVALID_PARAMS,
-            `There is no tool ${JSON.stringify(String(name).slice(0, 100))}; tools: ${describeTools()
-              .map((tool) => tool.name)
-              .join(', ')}.`,
-          )
-        : result(called)
-    }
+      return answerOf(id, { tools: describeTools() })
+    case 'tools/call':
+      return answerCall(id, params, context)
     default:
       return refusal(
         id,
@@ -85,4 +109,49 @@ export async function answerMessage(message: unknown, context: Context): Promise
         'Methods are initialize, ping, tools/list and tools/call; this server has no resources and no prompts.',
       )
   }
+}
+
+/** Answers a request of the revision without one: each result says its kind and who made it, and how long a list stays fresh. */
+async function answerStateless(id: Id, method: string, params: Params, context: Context): Promise<Reply> {
+  const complete = (result: object): Answer =>
+    answerOf(id, { resultType: 'complete', ...result, _meta: { [SERVER_KEY]: serverInfo(context) } })
+  switch (method) {
+    case DISCOVER:
+      return {
+        answer: complete({
+          supportedVersions: [STATELESS_VERSION],
+          capabilities: { tools: {} },
+          instructions: INSTRUCTIONS,
+          ...CACHE_HINT,
+        }),
+        status: 200,
+      }
+    case 'tools/list':
+      return { answer: complete({ tools: describeTools(), ...CACHE_HINT }), status: 200 }
+    case 'tools/call': {
+      const answer = await answerCall(id, params, context)
+      return { answer: answer.result === undefined ? answer : complete(answer.result), status: 200 }
+    }
+    default:
+      return {
+        answer: refusal(
+          id,
+          METHOD_NOT_FOUND,
+          `Methods are ${DISCOVER}, tools/list and tools/call; this server has no resources and no prompts.`,
+        ),
+        status: 404,
+      }
+  }
+}
+
+async function answerCall(id: Id, params: Params, context: Context): Promise<Answer> {
+  const { name } = params
+  const called = await callTool(name, params.arguments ?? {}, context)
+  if (called !== null) return answerOf(id, called)
+  const names = describeTools().map((tool) => tool.name)
+  return refusal(
+    id,
+    INVALID_PARAMS,
+    `There is no tool ${JSON.stringify(String(name).slice(0, 100))}; tools: ${names.join(', ')}.`,
+  )
 }

@@ -1,6 +1,7 @@
 /** What a tool is, and what is said of every answer. Types and pure functions. */
 import type { Meta } from '../explorer/api.ts'
 import { RELEASE_ID_MAX, SEARCH_MAX } from '../text-limits.ts'
+import type { Outputs } from './output-schemas.ts'
 import type { Context } from './tools.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
@@ -22,8 +23,9 @@ export interface Tool {
   readonly description: string
   readonly properties: Readonly<Record<string, Property>>
   readonly required: readonly string[]
-  /** @returns a JSON value; @throws ApiFailure */
-  readonly call: (args: Arguments, context: Context) => Promise<unknown>
+  readonly outputs: Outputs
+  /** @returns an answer as `outputs` describes it; @throws ApiFailure */
+  readonly call: (args: Arguments, context: Context) => Promise<object>
 }
 
 /** A text of the length that is searched with at the most; names and codes are shorter. */

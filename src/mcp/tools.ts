@@ -21,6 +21,8 @@ export interface Context {
 /** What tools/call answers. */
 export interface Called {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
+  /** The same answer, for programs; a refusal has none. */
+  readonly structuredContent?: object
   readonly isError?: true
 }
 
@@ -28,7 +30,7 @@ const TOOLS: readonly Tool[] = [...ANALYTICS_TOOLS, ...DIRECTORY_TOOLS]
 
 /** @returns the tools as tools/list shows them */
 export const describeTools = () =>
-  TOOLS.map(({ name, title, description, properties, required }) => ({
+  TOOLS.map(({ name, title, description, properties, required, outputs }) => ({
     name,
     title,
     description,
@@ -38,6 +40,7 @@ export const describeTools = () =>
       ...(required.length === 0 ? {} : { required }),
       additionalProperties: false,
     },
+    outputSchema: outputs,
     annotations: {
       title,
       readOnlyHint: true,
@@ -81,7 +84,9 @@ export async function callTool(name: unknown, given: unknown, context: Context):
       return refuse(`${argument} is a whole number from ${minimum} to ${maximum}.`)
   }
   try {
-    return { content: textOf(JSON.stringify(await tool.call(args, context))) }
+    const answer = await tool.call(args, context)
+    // Older clients, and models themselves, read the text.
+    return { content: textOf(JSON.stringify(answer)), structuredContent: answer }
   } catch (error) {
     if (error instanceof ApiFailure)
       return refuse(

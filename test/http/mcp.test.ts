@@ -1,14 +1,22 @@
 /**
- * The Model Context Protocol over both transports, spoken by the SDK's own client: the same conversation of tools over streamable
- * HTTP, over standard input with the releases of this machine, and over standard input with a server elsewhere.
+ * The Model Context Protocol over both transports, spoken by both lines of the SDK's client: the same conversation of tools over
+ * streamable HTTP, over standard input with the releases of this machine, and over standard input with a server elsewhere. The older
+ * line (sdk) begins with `initialize`; the newer one (client) does so, too, or names version 2026-07-28 in every request.
  */
 import { fileURLToPath } from 'node:url'
+import {
+  Client as NewClient,
+  StreamableHTTPClientTransport as NewHttpTransport,
+} from '@modelcontextprotocol/client'
+import { StdioClientTransport as NewStdioTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { mcpHosts } from '../../src/http/mcp.ts'
 import { describeCodes } from '../../src/mcp/codes.ts'
+import { STATELESS_VERSION } from '../../src/mcp/stateless.ts'
 import { RELEASE_ID_MAX, SEARCH_MAX } from '../../src/text-limits.ts'
 import { openClient } from '../fixtures/client.ts'
 import { secondRing } from '../fixtures/rings.ts'
@@ -29,19 +37,66 @@ const QUESTION = {
 /** What tools answer, as an agent reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
 type Json = any
+/** What tests use of a client, of either line of the SDK. */
+interface SdkClient {
+  listTools(): Promise<{ readonly tools: readonly Json[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<Json>
+  getInstructions(): string | undefined
+  close(): Promise<void>
+}
 interface Agent {
-  readonly client: Client
+  readonly client: SdkClient
   call(name: string, args?: Record<string, unknown>): Promise<Json>
   refused(name: string, args: Record<string, unknown>): Promise<string>
 }
 
+/** @returns a schema whose objects have no member but those that it lists */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema).map(([name, value]) => [name, closed(value)])
+  return {
+    ...Object.fromEntries(entries),
+    ...('properties' in schema && schema.type === 'object' ? { additionalProperties: false } : {}),
+  }
+}
+
 async function converse(transport: StreamableHTTPClientTransport | StdioClientTransport): Promise<Agent> {
-  const agent = new Client({ name: 'test', version: '1.0.0' })
-  await agent.connect(transport as Parameters<Client['connect']>[0])
+  const sdk = new Client({ name: 'test', version: '1.0.0' })
+  await sdk.connect(transport as Parameters<Client['connect']>[0])
+  return agentOf(sdk)
+}
+
+/** @param mode of the newer line: with a handshake, or by the revision that has none */
+async function converseNew(
+  transport: NewHttpTransport | NewStdioTransport,
+  mode: 'legacy' | 'auto' | { pin: string } = { pin: STATELESS_VERSION },
+): Promise<Agent> {
+  const sdk = new NewClient({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
+  await sdk.connect(transport)
+  t.equal(sdk.getNegotiatedProtocolVersion(), mode === 'legacy' ? '2025-11-25' : STATELESS_VERSION)
+  return agentOf(sdk)
+}
+
+async function agentOf(agent: SdkClient): Promise<Agent> {
+  const ajv = new Ajv2020({ allowUnionTypes: true })
+  const validators = new Map<string, ValidateFunction>(
+    (await agent.listTools()).tools.map(({ name, outputSchema }) => [
+      name,
+      ajv.compile(closed(outputSchema)),
+    ]),
+  )
   const ask = async (name: string, args: Record<string, unknown>): Promise<[boolean, string]> => {
-    const { content, isError } = await agent.callTool({ name, arguments: args })
+    const { content, structuredContent, isError } = await agent.callTool({ name, arguments: args })
     const [part] = content as { type: string; text: string }[]
-    return [isError === true, part?.text ?? '']
+    const text = part?.text ?? ''
+    if (isError === true) return [true, text]
+    if (JSON.stringify(structuredContent) !== text)
+      throw new Error(`${name}: ${text} is not what is structured`)
+    const validate = validators.get(name)
+    if (validate?.(structuredContent) !== true)
+      throw new Error(`${name}: ${ajv.errorsText(validate?.errors)}: ${text}`)
+    return [false, text]
   }
   return {
     client: agent,
@@ -60,6 +115,12 @@ async function converse(transport: StreamableHTTPClientTransport | StdioClientTr
 const overHttp = (bearer: string): StreamableHTTPClientTransport =>
   new StreamableHTTPClientTransport(new URL(`${address}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${bearer}` } },
+  })
+
+const overNewHttp = (send?: typeof fetch): NewHttpTransport =>
+  new NewHttpTransport(new URL(`${address}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+    ...(send === undefined ? {} : { fetch: send }),
   })
 
 /** Ten calls, each made of what the one before said. @param origin of links */
@@ -211,30 +272,65 @@ t.test('ten calls over streamable HTTP', async (t) => {
   await agent.client.close()
 })
 
-t.test('ten calls over standard input, with the releases of this machine', secondRing, async (t) => {
-  const agent = await converse(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [bin, 'mcp', '--releases', small.releasesDir],
-      stderr: 'ignore',
+t.test('ten calls over streamable HTTP without a handshake, the list of tools from the cache', async (t) => {
+  let sent = 0
+  const agent = await converseNew(
+    overNewHttp((...request) => {
+      sent += 1
+      return fetch(...request)
     }),
   )
-  await tenCalls(t, agent, '')
-  await wrongQuestions(t, agent)
+  const before = sent
+  await tenCalls(t, agent, address)
+  t.equal(sent - before, 14, 'the calls alone were sent, because the list is fresh for an hour')
+  await t.rejects(agent.client.callTool({ name: 'delete', arguments: {} }), /tools: query, explain/)
   await agent.client.close()
 })
 
+t.test('the newer client with a handshake, and looking for the version itself', secondRing, async (t) => {
+  for (const mode of ['legacy', 'auto'] as const) {
+    const agent = await converseNew(overNewHttp(), mode)
+    await tenCalls(t, agent, address)
+    await wrongQuestions(t, agent)
+    await agent.client.close()
+  }
+})
+
+/** How clients start the command. */
+const startHere = {
+  command: process.execPath,
+  args: [bin, 'mcp', '--releases', small.releasesDir],
+  stderr: 'ignore',
+} as const
+const startThere = {
+  command: process.execPath,
+  args: [bin, 'mcp', '--url', address],
+  env: { ...(process.env as Record<string, string>), SUS_KEY: key },
+  stderr: 'ignore',
+} as const
+
+t.test('ten calls over standard input, with the releases of this machine', secondRing, async (t) => {
+  for (const agent of [
+    await converse(new StdioClientTransport({ ...startHere, args: [...startHere.args] })),
+    await converseNew(new NewStdioTransport({ ...startHere, args: [...startHere.args] })),
+  ]) {
+    await tenCalls(t, agent, '')
+    await wrongQuestions(t, agent)
+    await agent.client.close()
+  }
+})
+
 t.test('ten calls over standard input, with a server elsewhere', secondRing, async (t) => {
-  const agent = await converse(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [bin, 'mcp', '--url', address],
-      env: { ...(process.env as Record<string, string>), SUS_KEY: key },
-      stderr: 'ignore',
-    }),
-  )
-  await tenCalls(t, agent, address)
-  await agent.client.close()
+  for (const agent of [
+    await converse(new StdioClientTransport({ ...startThere, args: [...startThere.args] })),
+    await converseNew(new NewStdioTransport({ ...startThere, args: [...startThere.args] })),
+    await converseNew(new NewStdioTransport({ ...startThere, args: [...startThere.args] }), 'auto'),
+  ]) {
+    await tenCalls(t, agent, address)
+    for (const name of ['ação', '=?base64?cXVlcnk=?=', ' query', 'q'.repeat(300)])
+      await t.rejects(agent.client.callTool({ name, arguments: {} }), /There is no tool|Mcp-Name/, name)
+    await agent.client.close()
+  }
 })
 
 t.test('codes are looked up in the release that a question names', async (t) => {
@@ -317,6 +413,93 @@ t.test(
   },
 )
 
+const PREFIX = 'io.modelcontextprotocol/'
+const META = { [`${PREFIX}protocolVersion`]: STATELESS_VERSION, [`${PREFIX}clientCapabilities`]: {} }
+/** A request without a handshake, and the headers that repeat it. */
+const statelessly = (method: string, params: Json = {}, changed: Record<string, string> = {}) => {
+  const headers: Record<string, string> = {
+    'mcp-protocol-version': STATELESS_VERSION,
+    'mcp-method': method,
+    ...(method === 'tools/call' ? { 'mcp-name': params.name } : {}),
+    ...changed,
+  }
+  const message = { jsonrpc: '2.0', id: 7, method, params: { _meta: META, ...params } }
+  return post(message, Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== '-')))
+}
+
+t.test('requests without a handshake say what they are, in the body and in headers', async (t) => {
+  const server = { [`${PREFIX}serverInfo`]: { name: 'sus-data', version: String } }
+  const fresh = { resultType: 'complete', ttlMs: 3_600_000, cacheScope: 'public', _meta: server }
+  t.match(await statelessly('server/discover'), {
+    status: 200,
+    body: {
+      id: 7,
+      result: {
+        ...fresh,
+        supportedVersions: [STATELESS_VERSION],
+        capabilities: { tools: {} },
+        instructions: /Cite/,
+      },
+    },
+  })
+  const { result: listed } = (await statelessly('tools/list')).body
+  t.match(listed, fresh)
+  const list = { jsonrpc: '2.0', id: 7, method: 'tools/list' }
+  const { result: older } = (await post(list)).body
+  t.same(older, { tools: listed.tools }, 'older clients get the same tools and nothing else')
+  for (const { outputSchema, annotations } of listed.tools) {
+    t.match(outputSchema, { type: 'object', properties: {} })
+    t.match(annotations, { readOnlyHint: true })
+  }
+  const called = (await statelessly('tools/call', CALL.params)).body.result
+  t.match(called, { resultType: 'complete', structuredContent: { fingerprint: String }, _meta: server })
+  t.notOk('ttlMs' in called, 'the revision lets lists be cached, not calls')
+  const refused = (await statelessly('tools/call', { name: 'query', arguments: {} })).body.result
+  t.match(refused, { resultType: 'complete', isError: true, structuredContent: undefined })
+  t.equal((await statelessly('tools/call', CALL.params, { 'mcp-name': '=?base64?cXVlcnk=?=' })).status, 200)
+
+  const { [`${PREFIX}protocolVersion`]: version, [`${PREFIX}clientCapabilities`]: capabilities } = META
+  const unsupported = { [`${PREFIX}protocolVersion`]: '2099-01-01', [`${PREFIX}clientCapabilities`]: {} }
+  for (const [status, code, method, params, changed] of [
+    [400, -32602, 'tools/list', { _meta: undefined }, {}],
+    [400, -32602, 'server/discover', { _meta: undefined }, { 'mcp-protocol-version': '-' }],
+    [400, -32602, 'tools/list', { _meta: { [`${PREFIX}protocolVersion`]: version } }, {}],
+    [400, -32602, 'tools/list', { _meta: { [`${PREFIX}clientCapabilities`]: capabilities } }, {}],
+    [400, -32602, 'tools/list', { _meta: { ...META, [`${PREFIX}clientCapabilities`]: [] } }, {}],
+    [400, -32602, 'tools/list', { _meta: { ...META, [`${PREFIX}protocolVersion`]: 1 } }, {}],
+    [400, -32602, 'initialize', { _meta: undefined }, {}],
+    [400, -32020, 'tools/list', {}, { 'mcp-protocol-version': '-' }],
+    [400, -32020, 'tools/list', {}, { 'mcp-protocol-version': '2025-11-25' }],
+    [400, -32020, 'tools/list', { _meta: unsupported }, {}],
+    [400, -32022, 'tools/list', { _meta: unsupported }, { 'mcp-protocol-version': '2099-01-01' }],
+    [400, -32020, 'tools/list', {}, { 'mcp-method': '-' }],
+    [400, -32020, 'tools/list', {}, { 'mcp-method': 'Tools/List' }],
+    [400, -32020, 'tools/call', CALL.params, { 'mcp-name': '-' }],
+    [400, -32020, 'tools/call', CALL.params, { 'mcp-name': 'explain' }],
+    [400, -32020, 'tools/call', CALL.params, { 'mcp-name': '=?base64?cXVlcnk?=' }],
+    [400, -32020, 'tools/call', CALL.params, { 'mcp-name': '=?base64?ZXhwbGFpbg==?=' }],
+    [200, -32602, 'tools/call', { name: 'delete' }, {}],
+    [404, -32601, 'initialize', {}, {}],
+    [404, -32601, 'ping', {}, {}],
+    [404, -32601, 'resources/list', {}, {}],
+    [404, -32601, 'subscriptions/listen', {}, {}],
+    [404, -32601, 'constructor', {}, {}],
+  ] as const) {
+    const answer = await statelessly(method, params, changed)
+    t.match(
+      answer,
+      { status, body: { id: 7, error: { code } } },
+      `${method} ${JSON.stringify([params, changed])}`,
+    )
+    t.equal(answer.headers['cache-control'], 'no-store')
+    if (code === -32022)
+      t.same(answer.body.error.data, { supported: [STATELESS_VERSION], requested: '2099-01-01' })
+  }
+  const noted = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META } }
+  t.equal((await post(noted, { 'mcp-protocol-version': STATELESS_VERSION })).status, 202)
+  t.equal((await statelessly('tools/list', {}, { authorization: '' })).status, 401)
+})
+
 t.test('a name that is led to this machine, and pages of other origins, are refused', async (t) => {
   t.same(mcpHosts('0.0.0.0', []), null, 'open to the network, under any name')
   t.same(mcpHosts('127.0.0.1', []), ['localhost', '127.0.0.1', '[::1]', '127.0.0.1'])
@@ -339,6 +522,8 @@ t.test('a name that is led to this machine, and pages of other origins, are refu
   ] as const) {
     const answer = await post(ping, { host, ...(origin === undefined ? {} : { origin }) })
     t.equal(answer.status, status, `${host} ${origin}`)
+    const newer = await statelessly('tools/list', {}, { host, ...(origin === undefined ? {} : { origin }) })
+    t.equal(newer.status, status, `${host} ${origin} without a handshake`)
     if (status === 403) t.match(answer.body, { code: 'forbidden', detail: /SUS_ALLOWED_HOSTS/ })
   }
 })

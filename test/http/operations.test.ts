@@ -51,6 +51,7 @@ t.test('other origins are closed out, but for those the operator names', async (
   const asked = await preflight(open, origin)
   t.equal(asked.status, 204)
   t.match(asked.headers['access-control-allow-headers'], /authorization/)
+  t.match(asked.headers['access-control-allow-headers'], /mcp-protocol-version.*mcp-method.*mcp-name/)
   t.notOk((await preflight(open, 'https://elsewhere.org')).headers['access-control-allow-origin'])
 })
 

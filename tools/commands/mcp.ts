@@ -11,6 +11,7 @@ import { pino } from 'pino'
 import type { KeyStore } from '../../src/keys/keys.ts'
 import { openService } from '../../src/main.ts'
 import { PARSE_ERROR, refusal } from '../../src/mcp/protocol.ts'
+import { headersOf } from '../../src/mcp/stateless.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
@@ -20,9 +21,10 @@ const NOT_TAKEN = -32000
 /** Messages that are answered at once; more wait in the pipe. */
 const PENDING_MAX = 16
 
-/** Sends a message. @returns status and body of the answer */
+/** Sends a message, with the headers that repeat parts of it. @returns status and body of the answer */
 type Post = (
   message: string,
+  repeated: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ) => Promise<{ readonly status: number; readonly body: string }>
 
@@ -77,11 +79,11 @@ async function openHere(settings: Settings): Promise<Target> {
   })
   const headers = { authorization: 'Bearer local', 'content-type': 'application/json', host: '' }
   return {
-    async post(payload, signal) {
+    async post(payload, repeated, signal) {
       const { statusCode: status, payload: body } = await service.app.inject({
         method: 'POST',
         url: '/mcp',
-        headers,
+        headers: { ...headers, ...repeated },
         payload,
         signal,
       })
@@ -97,8 +99,9 @@ function openThere(url: string, key: string | null): Target {
   if (key === null) throw new UsageError('mcp --url needs a key in SUS_KEY')
   const address = new URL('/mcp', url)
   return {
-    async post(body, signal) {
+    async post(body, repeated, signal) {
       const headers = {
+        ...repeated,
         authorization: `Bearer ${key}`,
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
@@ -111,6 +114,12 @@ function openThere(url: string, key: string | null): Target {
   }
 }
 
+interface Message {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: { readonly requestId?: unknown }
+}
+
 /** Answers the lines of standard input until it ends. */
 async function serveLines(post: Post): Promise<void> {
   const running = new Map<string, AbortController>()
@@ -118,11 +127,7 @@ async function serveLines(post: Post): Promise<void> {
   const write = (answer: unknown): void => void process.stdout.write(`${JSON.stringify(answer)}\n`)
   for await (const line of createInterface({ input: process.stdin, terminal: false })) {
     if (line.trim() === '') continue
-    let message: {
-      readonly id?: unknown
-      readonly method?: unknown
-      readonly params?: { readonly requestId?: unknown }
-    }
+    let message: Message
     try {
       message = JSON.parse(line) ?? {}
     } catch {
@@ -137,7 +142,7 @@ async function serveLines(post: Post): Promise<void> {
     const name = JSON.stringify(id)
     const controller = new AbortController()
     if (id !== null) running.set(name, controller)
-    const answered = answerLine(post, line, id, controller.signal).then((answer) => {
+    const answered = answerLine(post, line, message, id, controller.signal).then((answer) => {
       running.delete(name)
       // Who has cancelled wants no answer.
       if (answer !== null && !controller.signal.aborted) write(answer)
@@ -153,13 +158,15 @@ async function serveLines(post: Post): Promise<void> {
 async function answerLine(
   post: Post,
   line: string,
+  message: Message,
   id: string | number | null,
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
-    const { status, body } = await post(line, signal)
+    const { status, body } = await post(line, headersOf(message), signal)
     const answer: unknown = body === '' ? null : JSON.parse(body)
-    if (status < 400) return answer
+    // An error of the protocol has a status, too; what the server itself refuses is a problem of HTTP.
+    if (status < 400 || (answer !== null && Object.hasOwn(Object(answer), 'jsonrpc'))) return answer
     const { detail, title } = (answer ?? {}) as { readonly detail?: string; readonly title?: string }
     return id === null ? null : refusal(id, NOT_TAKEN, detail ?? title ?? `The server answered ${status}.`)
   } catch (error) {
