@@ -6,6 +6,7 @@
  * no other file, no network, no extension, and its configuration is locked before the first request.
  */
 import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckdb/node-api'
 import { AppError, clientLeft } from '../../errors.ts'
 import { type FileGuard, readUnchanged } from '../../release/guard.ts'
@@ -52,6 +53,7 @@ interface OpenRelease {
 
 /** Loading takes seconds of a core, so a release that a few queries are about is read from its files. */
 const RUNS_BEFORE_LOADING = 10
+const CLOSE_LOOK_MS = 10
 
 /** Options of a statement of which another engine ran parts. */
 export interface GatheredOptions extends RunOptions {
@@ -328,9 +330,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   return {
     run,
     runInBatches,
-    async open(release) {
-      await openOf(release).schema
-    },
+    open: async (release) => void (await openOf(release).schema),
     warm,
     async release(id) {
       const open = schemas.get(id)
@@ -340,17 +340,18 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       void open.resident?.stop()
       await dropUnused(open)
     },
-    stats: () => ({
-      running: turns.running(),
-      waiting: turns.waiting(),
-      open: schemas.size,
-    }),
+    stats: () => ({ running: turns.running(), waiting: turns.waiting(), open: schemas.size }),
     async memoryBytes() {
       const reader = await setup.runAndReadAll('SELECT sum(memory_usage_bytes) FROM duckdb_memory()')
       return Number(reader.getRows()[0]?.[0] ?? 0)
     },
     async close() {
-      await Promise.all([...schemas.values()].map(({ resident }) => resident?.stop()))
+      for (const { schema, resident } of schemas.values())
+        await Promise.allSettled([resident?.stop(), schema])
+      await loading.catch(() => undefined)
+      // If a connection closes under its statement, DuckDB frees it in that statement's thread, which deadlocks.
+      for (; turns.running() > 0; await wait(CLOSE_LOOK_MS))
+        for (const connection of connections) connection.interrupt()
       loader?.closeSync()
       for (const connection of [...connections, setup]) connection.closeSync()
       instance.closeSync()
