@@ -1,8 +1,9 @@
 /**
  * `npm start`: serves. Without a promoted release it first makes the national demonstration, imports, verifies and promotes
- * it, and prints the explorer's address, a key and two lines to paste. A second start finds all that and serves at once.
+ * it, and prints the explorer's address, a key and two lines to paste. A second start finds all that and serves at once. The key is
+ * shown on a terminal only: output that goes into a file or a log names the file of the key instead.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKey } from '../../src/keys/keys.ts'
@@ -16,8 +17,14 @@ import { createProgress } from '../progress.ts'
 export const command: Command = {
   name: 'start',
   summary: 'Serve; without a promoted release, make and serve the demonstration first.',
-  usage: ['start [--scale small|national]'],
-  options: { scale: { type: 'string', value: 'SCALE', help: 'Of the demonstration. Default national.' } },
+  usage: ['start [--scale small|national] [--show-key]'],
+  options: {
+    scale: { type: 'string', value: 'SCALE', help: 'Of the demonstration. Default national.' },
+    'show-key': {
+      type: 'boolean',
+      help: 'Print the key of the demonstration where the output is not a terminal, too.',
+    },
+  },
   async run(args) {
     const scale = textOption(args, 'scale') ?? 'national'
     if (scale !== 'small' && scale !== 'national')
@@ -25,18 +32,22 @@ export const command: Command = {
     const settings = readSettings()
     let secret: string | null = null
     const keyFile = join(settings.releasesDir, EXPLORER_KEY_FILE)
+    const clientKeyFile = join(settings.releasesDir, CLIENT_KEY_FILE)
     if ((await readPointer(settings.releasesDir)) === null) {
       await makeDemonstration(settings, scale)
       if (!existsSync(settings.keysFile)) {
         secret = createKey(settings.keysFile, { name: 'demonstration', capabilities: CAPABILITIES }).secret
         const explorer = createKey(settings.keysFile, { name: 'explorer', capabilities: CAPABILITIES })
-        writeFileSync(keyFile, `${explorer.secret}\n`, { mode: 0o600 })
+        writeKey(keyFile, explorer.secret)
+        writeKey(clientKeyFile, secret)
       }
     }
     const explorerKey = settings.explorerKey ?? readExplorerKey(keyFile)
     await serveUntilStopped({ ...settings, explorerKey }, (address) => {
       process.stderr.write(`\nExplorer: ${address}/\n`)
-      if (secret !== null) process.stderr.write(welcome(address, secret))
+      if (secret === null) return
+      const isShown = process.stderr.isTTY || args.values['show-key'] === true
+      process.stderr.write(welcome(address, isShown ? secret : `$(cat '${clientKeyFile}')`, clientKeyFile))
     })
     return 0
   },
@@ -44,6 +55,14 @@ export const command: Command = {
 
 /** In the folder of releases: the key of the demonstration's explorer, so that a second start shows it, too. */
 const EXPLORER_KEY_FILE = 'explorer-key'
+/** In the folder of releases: a key of the demonstration for clients. */
+const CLIENT_KEY_FILE = 'demonstration-key'
+
+function writeKey(file: string, secret: string): void {
+  // A file that is there keeps its mode when it is written to.
+  rmSync(file, { force: true })
+  writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx' })
+}
 
 function readExplorerKey(file: string): string | null {
   try {
@@ -107,14 +126,13 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
   }
 }
 
-const welcome = (address: string, secret: string): string => `
-A key that may read everything, shown this once:
-
-  ${secret}
+/** @param key the secret, or what a shell puts in its place */
+const welcome = (address: string, key: string, file: string): string => `
+A key that may read everything is in ${file} (mode 0600).
 
 Try it:
 
-  curl -s -H 'Authorization: Bearer ${secret}' '${address}/v1/facilities?uf=RR&limit=2'
-  curl -s -H 'Authorization: Bearer ${secret}' -H 'content-type: application/json' '${address}/v1/analytics/query' -d '{"metrics":["bed_capacity_existing","beds_existing_per_100k"],"group_by":["state"]}'
+  curl -s -H "Authorization: Bearer ${key}" '${address}/v1/facilities?uf=RR&limit=2'
+  curl -s -H "Authorization: Bearer ${key}" -H 'content-type: application/json' '${address}/v1/analytics/query' -d '{"metrics":["bed_capacity_existing","beds_existing_per_100k"],"group_by":["state"]}'
 
 `
