@@ -30,7 +30,9 @@ import {
   CONNECTIONS_CHECK_MS,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
+  REQUEST_TIMEOUT_CODE,
   REQUEST_TIMEOUT_MS,
+  refuseTunnel,
 } from './http/socket-errors.ts'
 import { stateOf } from './http/state.ts'
 import type { KeyStore } from './keys/keys.ts'
@@ -41,7 +43,7 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
   readonly metrics: Metrics
-  /** /metrics is on this app, for requests of this machine alone. */
+  /** Serves /metrics on this app, to requests from this machine. */
   readonly servesMetrics: boolean
   /** Origins whose pages may read answers. */
   readonly corsOrigins: readonly string[]
@@ -76,6 +78,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   /** Requests that came by a link: its token stands in no address that anything behind this sees. */
   const links = new WeakMap<IncomingMessage, LinkRequest>()
   let order: Order | null = null
+  function refuseBytes(error: { readonly code?: string | undefined }, socket: Socket): void {
+    // Bytes that wait here are none that the client has not sent.
+    if (error.code === REQUEST_TIMEOUT_CODE && order?.hasMore(socket) === true) return
+    order?.fail(socket, () => answerSocketError(error, socket))
+  }
   const app = Fastify({
     // The line of a request is written below, where its answer has left.
     logger: false,
@@ -103,13 +110,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         request.headers.expect = UNKNOWN_EXPECTATION
         server.emit('request', request, response)
       })
+      server.on('connect', (_request, socket) =>
+        made.fail(socket as Socket, () => refuseTunnel(socket as Socket)),
+      )
       return server
     },
-    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      // Bytes that wait here are none that the client has not sent.
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && order?.hasMore(socket) === true) return
-      order?.fail(socket, () => answerSocketError(error, socket))
-    },
+    clientErrorHandler: refuseBytes,
     // While it closes, what still comes in on open connections is answered, and told to come back on others.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -131,7 +137,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
-    if (order !== null) await drain(order)
+    if (order !== null) await drain(order, (socket) => refuseBytes({ code: REQUEST_TIMEOUT_CODE }, socket))
   })
   /** Does an answer end its connection? */
   const isLast = ({ req }: ServerResponse): boolean => isClosing && order?.hasMore(req.socket) !== true

@@ -198,6 +198,14 @@ export const ERRORS = {
     hint: 'Informe o request_id ao operador.',
     hint_en: 'Report the request_id to the operator.',
   },
+  not_implemented: {
+    status: 501,
+    title: 'Recurso do HTTP não oferecido',
+    title_en: 'HTTP feature not offered',
+    hint: 'Envie o pedido sem Transfer-Encoding além de chunked, e sem o método CONNECT.',
+    hint_en:
+      'Send the request without a Transfer-Encoding other than chunked, and without the method CONNECT.',
+  },
   not_ready: {
     status: 503,
     title: 'Serviço ainda não pronto',

@@ -45,6 +45,8 @@ const AHEAD_AFTER_MS = 1000
 const AHEAD_EVERY_MS = 3000
 /** Connections that may wait to be accepted (the system may hold fewer): past it, clients try again after a second. */
 const LISTEN_BACKLOG = 4096
+/** The log writes its lines every tenth of a second; it gets this long for the last one. */
+const LAST_LINE_MS = 500
 /** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
 export const REPORT_HEAP_MB = 512
 
@@ -53,6 +55,8 @@ export interface RunningServer {
   readonly address: string
   readonly logger: Logger
   readonly metrics: Metrics
+  /** What `close` is waiting for; null before it is called and after it is done. */
+  closing(): string | null
   close(): Promise<void>
 }
 
@@ -67,6 +71,8 @@ export interface Service {
    * asked for, and holds the newest of them, too.
    */
   warm(): void
+  /** What `close` is waiting for; null before it is called and after it is done. */
+  closing(): string | null
   close(): Promise<void>
 }
 
@@ -124,12 +130,15 @@ export async function openService(
    */
   let warming: NodeJS.Timeout | undefined
   let isWarmedUp = false
+  let closing: string | null = null
   const hold = async (view: ReleaseView, beside: ReleaseView | null): Promise<void> => {
+    if (closing !== null) return
     try {
       await engine.warm(view, beside)
     } catch (error) {
       return logger.warn({ release_id: view.id, err: error }, 'release not held in memory')
     }
+    if (closing !== null) return
     if (!isWarmedUp) {
       isWarmedUp = true
       // A release without beds or population refuses the question; then the first clients are the warm-up.
@@ -244,7 +253,7 @@ export async function openService(
     keys,
     cache,
     metrics,
-    servesMetrics: settings.metricsPort === null,
+    servesMetrics: settings.metricsPort === 'local',
     corsOrigins: settings.corsOrigins,
     mcpHosts: mcpHosts(settings.host, settings.allowedHosts),
     writesTogether: settings.writeTogether,
@@ -265,18 +274,26 @@ export async function openService(
       if (current !== null) warm(current)
       lookAhead(AHEAD_AFTER_MS)
     },
+    closing: () => closing,
     async close() {
-      clearTimeout(aheadTimer)
+      closing = 'releases opened ahead'
+      for (const timer of [aheadTimer, warming, holdingAhead]) clearTimeout(timer)
       aheadTimer = undefined
-      await opening
-      for (const timer of [warming, holdingAhead]) clearTimeout(timer)
-      await app.close()
-      await shared?.close()
-      releases.close()
-      keys.close()
-      await reports.close()
-      await rows.close()
-      await engine.close()
+      const steps: readonly (readonly [name: string, close: () => unknown])[] = [
+        [closing, () => opening],
+        ['requests', () => app.close()],
+        ['rate limits', () => shared?.close()],
+        ['releases', () => releases.close()],
+        ['keys', () => keys.close()],
+        ['reports', () => reports.close()],
+        ['row files', () => rows.close()],
+        ['engine', () => engine.close()],
+      ]
+      for (const [name, close] of steps) {
+        closing = name
+        await close()
+      }
+      closing = null
     },
   }
 }
@@ -285,8 +302,8 @@ export async function openService(
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const service = await openService(settings)
   const { app, logger, metrics, releases } = service
-  const metricsApp = settings.metricsPort === null ? null : Fastify({ logger: false })
-  if (metricsApp !== null && settings.metricsPort !== null) {
+  const metricsApp = typeof settings.metricsPort === 'number' ? Fastify({ logger: false }) : null
+  if (metricsApp !== null && typeof settings.metricsPort === 'number') {
     metricsApp.get('/metrics', async (_request, reply) => {
       const { type, text } = await metrics.render()
       return reply.type(type).header('cache-control', 'no-store').send(text)
@@ -305,6 +322,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     address,
     logger,
     metrics,
+    closing: service.closing,
     async close() {
       process.off('SIGHUP', refresh)
       await metricsApp?.close()
@@ -314,20 +332,41 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
 }
 
 /**
- * Waits for SIGTERM or SIGINT, then ends the server in good order. It listens for them before it starts: the first process
- * of a container is not ended by a signal that nobody listens for.
+ * Waits for SIGTERM or SIGINT, then stops the server gracefully. It listens for them before it starts, because the first process
+ * of a container ignores a signal without a listener. A server that has not stopped in time is killed, with a line in the log.
  */
 export async function serveUntilStopped(
   settings: Settings,
   onListening: (address: string) => void = () => undefined,
 ): Promise<void> {
+  let server: RunningServer | null = null
   const stopped = new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
+    const stop = (): void => {
+      // Unreferenced, and never cleared: a thread that never ends holds the process even after everything is closed.
+      setTimeout(() => endNow(server, settings.stopTimeoutMs), settings.stopTimeoutMs).unref()
+      resolve()
+    }
+    process.once('SIGTERM', stop)
+    process.once('SIGINT', stop)
   })
-  const server = await startServer(settings)
-  surviveUncaught(server.logger, () => server.metrics.countUncaught())
-  onListening(server.address)
+  server = await startServer(settings)
+  const { logger, metrics, address } = server
+  surviveUncaught(logger, () => metrics.countUncaught())
+  onListening(address)
   await stopped
   await server.close()
+}
+
+/** Kills this process: exit() waits for threads, and one of them may be what never ends. @param server null while it starts */
+function endNow(server: RunningServer | null, afterMs: number): void {
+  const found = {
+    after_ms: afterMs,
+    closing: server === null ? 'start' : server.closing(),
+    waits_for: process.getActiveResourcesInfo(),
+  }
+  const message = 'the server did not stop in time and is killed'
+  if (server === null) process.stderr.write(`${JSON.stringify({ ...found, msg: message })}\n`)
+  else server.logger.error(found, message)
+  server?.logger.flush()
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_LINE_MS)
 }

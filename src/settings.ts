@@ -135,9 +135,10 @@ export const SETTINGS = {
   metricsPort: setting({
     name: 'SUS_METRICS_PORT',
     default: 'none',
-    help: 'A port of its own for /metrics, on HOST; none serves it on PORT to this machine alone.',
-    allowed: 'none, or a whole number from 0 to 65535',
-    parse: (text, context) => (text === 'none' ? null : wholeNumber(0, 65_535).parse(text, context)),
+    help: 'Separate port for /metrics, on HOST; local serves it on PORT to requests from this machine, so set that only where no proxy of this machine passes /metrics on; none serves no metrics.',
+    allowed: 'none, local, or a whole number from 0 to 65535',
+    parse: (text, context): number | 'local' | null | undefined =>
+      text === 'none' ? null : text === 'local' ? text : wholeNumber(0, 65_535).parse(text, context),
   }),
   releasesOpen: setting({
     name: 'SUS_RELEASES_OPEN',
@@ -145,6 +146,13 @@ export const SETTINGS = {
     unit: 'releases',
     help: 'Releases kept open, the newest before they are asked for; the one used longest ago is closed first and opened again when it is requested.',
     ...wholeNumber(1, 100),
+  }),
+  stopTimeoutMs: setting({
+    name: 'SUS_STOP_TIMEOUT_MS',
+    default: '50000',
+    unit: 'milliseconds',
+    help: 'Time from SIGTERM after which a server that has not stopped is killed, with a line in its log.',
+    ...wholeNumber(1, 3_600_000),
   }),
   logLevel: setting({
     name: 'SUS_LOG_LEVEL',

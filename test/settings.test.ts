@@ -23,6 +23,7 @@ t.test('nothing set: every default', async (t) => {
     writeTogether: true,
     metricsPort: null,
     releasesOpen: 4,
+    stopTimeoutMs: 50_000,
     logLevel: 'info',
     duckdbMemory: '768MiB',
     residentBytes: 362387865,

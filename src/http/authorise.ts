@@ -41,6 +41,17 @@ export function checkCoding({ 'content-encoding': coding }: IncomingHttpHeaders)
     })
 }
 
+/** Node.js removes chunked and leaves any other coding in the body. @throws AppError for such a coding (RFC 9112, 6.1) */
+function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding))
+    throw new AppError('not_implemented', {
+      detail: both(
+        'Transfer-Encoding só pode ser chunked.',
+        'Transfer-Encoding must be chunked and nothing else.',
+      ),
+    })
+}
+
 /** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
 export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1')
@@ -52,6 +63,7 @@ export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage)
       detail: both('Há dois cabeçalhos Host; envie um só.', 'There are two Host headers; send one.'),
     })
   if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
+  checkTransferCoding(headers)
 }
 
 /** What decides on admission. */

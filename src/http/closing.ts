@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection, Order } from './in-order.ts'
+import { REQUEST_TIMEOUT_MS } from './socket-errors.ts'
 
 /** A client has this long to read what was written and to close its side. */
 const LINGER_MS = 1000
@@ -17,6 +18,8 @@ export const QUIET_MS = 1000
 /** After this long it does so in any case; requests that run are still answered. */
 export const DRAIN_MS = 5000
 const LOOK_MS = 20
+/** Interval at which connections that are still open after the drain are looked at. */
+const SWEEP_MS = 100
 
 /** Ends a connection once everything written to it has left. */
 export function endGently(socket: Socket): void {
@@ -35,13 +38,17 @@ export function endsGently(socket: Socket): void {
   socket.destroySoon = () => endGently(socket)
 }
 
-/** Waits until clients have gone elsewhere, then ends the connections that are idle. */
-export async function drain(order: Order): Promise<void> {
+const isBusy = ({ current, waiting, unread }: Connection): boolean =>
+  current !== null || waiting.length > 0 || unread !== null
+
+/**
+ * Waits until clients have gone elsewhere, then ends the connections that are idle.
+ * @param refuseSlow ends a connection whose request has not arrived in time
+ */
+export async function drain(order: Order, refuseSlow: (socket: Socket) => void): Promise<void> {
   const began = performance.now()
   let quietSince = began
   let begun = order.begun()
-  const isBusy = ({ current, waiting, unread }: Connection): boolean =>
-    current !== null || waiting.length > 0 || unread !== null
   for (;;) {
     const open = [...order.connections()]
     if (open.length === 0) return
@@ -57,4 +64,20 @@ export async function drain(order: Order): Promise<void> {
   for (const { socket } of idle) endGently(socket)
   const closed = (): boolean => idle.every(({ socket }) => socket.destroyed)
   for (let waited = 0; waited < LINGER_MS && !closed(); waited += LOOK_MS) await wait(LOOK_MS)
+  sweep(order, began, refuseSlow)
+}
+
+/** Ends what the drain left open. Node.js stops its own checks of slow requests as soon as its server closes. */
+function sweep(order: Order, began: number, refuseSlow: (socket: Socket) => void): void {
+  const timer = setInterval(() => {
+    const open = [...order.connections()]
+    if (open.length === 0) clearInterval(timer)
+    const isLate = performance.now() - began >= REQUEST_TIMEOUT_MS
+    for (const connection of open) {
+      const { socket, current } = connection
+      if (socket.writableEnded) continue
+      if (!isBusy(connection)) endGently(socket)
+      else if (isLate && current?.[0].complete === false) refuseSlow(socket)
+    }
+  }, SWEEP_MS).unref()
 }

@@ -10,9 +10,17 @@ export interface Range {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A suffix that is longer than the content is all of it (RFC 9110, 14.1.2). */
-const clampSuffix = (range: string, bytes: number): string =>
-  range.replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
+/** Range units are case-insensitive (RFC 9110, 14.1). */
+const BYTES = /^\s*bytes\s*=\s*/i
+
+/** @returns the range in the parser's form; undefined for an unknown unit, which is ignored (RFC 9110, 14.2) */
+function byteRangeOf(range: string, bytes: number): string | undefined {
+  if (!BYTES.test(range)) return undefined
+  // A suffix longer than the content selects all of it (RFC 9110, 14.1.2).
+  return range
+    .replace(BYTES, 'bytes=')
+    .replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
+}
 
 /**
  * @param tag of the content; a part of another version of it is of no use, so then it is the whole
@@ -23,16 +31,15 @@ export function chooseRange(
   { range, ifRange }: { readonly range: string | undefined; readonly ifRange: string | undefined },
   tag: string | null,
 ): Range {
-  const wanted =
-    range === undefined || (ifRange !== undefined && ifRange !== tag)
-      ? -2
-      : parseRange(bytes, clampSuffix(range, bytes))
+  const byteRange =
+    range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : byteRangeOf(range, bytes)
+  const wanted = byteRange === undefined ? -2 : parseRange(bytes, byteRange)
   if (wanted === -1)
     throw new AppError('range_not_satisfiable', {
       detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
       headers: { 'Content-Range': `bytes */${bytes}` },
     })
-  const [part] = typeof wanted === 'number' || wanted.type !== 'bytes' || wanted.length !== 1 ? [] : wanted
+  const [part] = typeof wanted === 'number' || wanted.length !== 1 ? [] : wanted
   const { start, end } = part ?? { start: 0, end: bytes - 1 }
   const headers = { 'accept-ranges': 'bytes', 'content-length': String(end - start + 1) }
   return part === undefined

@@ -20,13 +20,15 @@ export const CONNECTIONS_CHECK_MS = 5_000
 /** An answer of which the client takes nothing for this long is given up. */
 export const STALL_MS = 60_000
 
+/** Code of the error that Node.js reports for a request that has not arrived in time. */
+export const REQUEST_TIMEOUT_CODE = 'ERR_HTTP_REQUEST_TIMEOUT'
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  [REQUEST_TIMEOUT_CODE]: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
 /** For Fastify's `clientErrorHandler`. */
-export function answerSocketError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerSocketError(error: { readonly code?: string | undefined }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable) {
     socket.destroy()
@@ -37,12 +39,22 @@ export function answerSocketError(error: NodeJS.ErrnoException, socket: Socket):
     code === 'invalid_request'
       ? both('O que foi enviado não é um pedido HTTP/1.1.', 'What was sent is not an HTTP/1.1 request.')
       : undefined
+  endWithProblem(socket, new AppError(code, detail === undefined ? {} : { detail }))
+}
+
+/** Answers CONNECT: Node.js closes the connection without an answer unless somebody listens for it. */
+export function refuseTunnel(socket: Socket): void {
+  // Node.js takes its listeners from the socket of a tunnel, so a reset by the client would be an uncaught error.
+  socket.on('error', () => socket.destroy())
+  const detail = both('Este servidor não abre túneis (CONNECT).', 'This server opens no tunnels (CONNECT).')
+  if (socket.writable) endWithProblem(socket, new AppError('not_implemented', { detail }))
+  else socket.destroy()
+}
+
+/** Writes the problem as the last answer of a connection. */
+function endWithProblem(socket: Socket, error: AppError): void {
   const id = randomUUID()
-  const { status, body } = describeProblem(
-    new AppError(code, detail === undefined ? {} : { detail }),
-    id,
-    'pt',
-  )
+  const { status, body } = describeProblem(error, id, 'pt')
   const text = JSON.stringify(body)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

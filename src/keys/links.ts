@@ -33,7 +33,7 @@ export type LinkScope = (typeof LINK_SCOPES)[number]
 const DAY_MS = 86_400_000
 export const LINK_DAYS = 7
 export const LINK_DAYS_MAX = 366
-/** Addresses of the API are written like this, without anything encoded, so that one is one text. */
+/** A decoded path of the API. None of its characters needs percent-encoding, so each path has one decoded form. */
 const PATH = /^\/v1(\/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)+$/
 const RELEASE = /^\/v1\/releases\/[^/]+\//
 /** key, end in seconds since 1970 (base 36), scope and form, signature */
@@ -61,6 +61,21 @@ export interface LinkRequest {
 export const linkSecretOf = (secret: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', 'sus-data links', 32))
 
+/**
+ * Decodes a path: programs write `reference_period%3D202605` for `reference_period=202605` (RFC 3986, 6.2.2.2).
+ * @returns null where it is not the path of a route
+ */
+function canonicalPath(path: string): string | null {
+  // An encoded slash is part of a segment, and no segment of the API holds one.
+  if (/%2f/i.test(path)) return null
+  try {
+    const decoded = decodeURIComponent(path)
+    return PATH.test(decoded) ? decoded : null
+  } catch {
+    return null
+  }
+}
+
 /** Parameters in one order and writing, so that programs may write them as they do. */
 function canonicalParameters(query: string): { readonly text: string; readonly tokens: string[] } {
   const params = new URLSearchParams(query)
@@ -72,8 +87,9 @@ function canonicalParameters(query: string): { readonly text: string; readonly t
 
 /** @returns what a link is good for, as text that is signed; null for an address that no link can name */
 function resourceOf(scope: LinkScope, path: string, parameters: string): string | null {
-  if (!PATH.test(path)) return null
-  return scope === 'address' ? `${path}?${parameters}` : (RELEASE.exec(path)?.[0] ?? null)
+  const canonical = canonicalPath(path)
+  if (canonical === null) return null
+  return scope === 'address' ? `${canonical}?${parameters}` : (RELEASE.exec(canonical)?.[0] ?? null)
 }
 
 /** @returns 43 characters, in the one form of base64 that the bytes have */

@@ -334,6 +334,7 @@ if (withoutTrino !== false) {
       SUS_ENGINE: 'trino',
       SUS_TRINO_URL: cluster.url,
       SUS_QUERY_TIMEOUT_MS: '60000',
+      SUS_METRICS_PORT: 'local',
     }),
   )
   t.teardown(() => server.close())

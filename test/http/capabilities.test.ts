@@ -51,6 +51,11 @@ const server = await startServer(
 )
 t.teardown(() => server.close())
 
+t.test('the port of the API serves no metrics unless the operator sets it', async (t) => {
+  const { status } = await fetch(`${server.address}/metrics`)
+  t.equal(status, 404, 'a proxy of this machine that adds no X-Forwarded-For would pass them on')
+})
+
 interface Reply {
   readonly status: number
   readonly headers: Headers

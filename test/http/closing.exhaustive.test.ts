@@ -140,6 +140,43 @@ t.test(
   },
 )
 
+t.test('a server that cannot stop is killed, and its log says what it waits for', async (t) => {
+  const hook = new URL('../fixtures/blocked-thread.js', import.meta.url).href
+  const { child, ended, log } = await startServerProcess(small.releasesDir, {
+    env: { NODE_OPTIONS: `--import=${hook}`, SUS_STOP_TIMEOUT_MS: '2500' },
+  })
+  child.kill('SIGTERM')
+  t.equal(await Promise.race([ended, wait(20_000).then(() => 'still there')]), null)
+  t.equal(child.signalCode, 'SIGKILL')
+  t.match(
+    log(),
+    /"after_ms":2500,"closing":null,"waits_for":\[.*"msg":"the server did not stop in time and is killed"/,
+  )
+})
+
+/** A request whose body does not arrive: the server that gets it is asked to stop at once. */
+async function stopWithinRequest(): Promise<{ seconds: number; code: number | null; text: string }> {
+  const { child, port, ended } = await startServerProcess(small.releasesDir)
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  socket.on('error', () => undefined)
+  const key = createKey(join(small.releasesDir, 'keys.json'), { name: 'slow', capabilities: CAPABILITIES })
+  await wait(1500)
+  socket.write(
+    `POST /v1/analytics/query HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.secret}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+  )
+  await wait(200)
+  const began = performance.now()
+  child.kill('SIGTERM')
+  const code = await ended
+  return { seconds: (performance.now() - began) / 1000, code, text }
+}
+// It takes the half minute that a request may take, so the hand-overs run meanwhile.
+const slowRequest = stopWithinRequest()
+
 t.test(`${HAND_OVERS} hand-overs from one process to another`, async (t) => {
   const key = createKey(join(small.releasesDir, 'keys.json'), {
     name: 'load',
@@ -181,3 +218,10 @@ t.test(`${HAND_OVERS} hand-overs from one process to another`, async (t) => {
 async function checkEnd(t: Test, { ended, log }: ServerProcess): Promise<void> {
   t.equal(await Promise.race([ended, wait(30_000).then(() => 'still there')]), 0, log())
 }
+
+t.test('a request that never arrives does not hold a server that stops', async (t) => {
+  const { seconds, code, text } = await slowRequest
+  t.equal(code, 0)
+  t.match(text, /^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/)
+  t.ok(seconds < 50, `${seconds.toFixed(1)} s`)
+})

@@ -38,6 +38,10 @@ t.test('a suffix longer than the file is the whole file', async (t) => {
   t.equal(part.status, 206)
   t.ok(part.bytes.equals(whole.bytes.subarray(-10)))
   t.equal((await client.get(url, { range: 'bytes=-0' })).status, 416)
+  for (const range of ['Bytes=0-3', 'BYTES= 0-3'])
+    t.same((await client.get(url, { range })).bytes, whole.bytes.subarray(0, 4), range)
+  for (const range of ['pages=1-2', 'rows=999999999-', 'x', 'items=a'])
+    t.equal((await client.get(url, { range })).status, 200, `${range}: an unknown unit is ignored`)
 })
 
 t.test('If-None-Match: * is 304 for what is there, and nothing else', async (t) => {

@@ -45,6 +45,7 @@ async function serve(releasesDir: string, redisUrl: string): Promise<Instance> {
       PORT: String(port),
       SUS_REDIS_URL: redisUrl,
       SUS_DUCKDB_THREADS: '1',
+      SUS_METRICS_PORT: 'local',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -100,11 +100,8 @@ t.test('it reads what it says, and nothing else', async (t) => {
   const token = tokenOf(url)
   t.equal(await statusOf(url), 200)
   t.equal(await statusOf(url, 'HEAD'), 200)
-  t.equal(
-    await statusOf(`/v1/facilities?limit=5&access_token=${token}&uf=%52R`),
-    200,
-    'order and writing are free',
-  )
+  for (const same of ['/v1/facilities?limit=5&uf=%52R', '/v1/%66acilities?uf=RR&limit=5'])
+    t.equal(await statusOf(`${same}&access_token=${token}`), 200, 'order and writing are free')
   for (const other of [
     '/v1/facilities?uf=AC&limit=5',
     '/v1/facilities?uf=RR&limit=6',
@@ -113,7 +110,10 @@ t.test('it reads what it says, and nothing else', async (t) => {
     '/v1/facilities?uf=RR&uf=AC&limit=5',
     '/v1/facilities/?uf=RR&limit=5',
     '/v1//facilities?uf=RR&limit=5',
-    '/v1/%66acilities?uf=RR&limit=5',
+    '/v1%2Ffacilities?uf=RR&limit=5',
+    '/v1/%2566acilities?uf=RR&limit=5',
+    '/v1/facilities%00?uf=RR&limit=5',
+    '/v1/facilities%?uf=RR&limit=5',
     '/v1/bed-capacity?uf=RR&limit=5',
     '/v1/releases',
     '/explorer/api/v1/facilities?uf=RR&limit=5',
@@ -165,6 +165,8 @@ t.test('a link to a release reads its files and descriptions, and no other relea
     range: 'bytes=0-3',
   })
   t.same([part.status, part.text], [206, 'PAR1'])
+  const encoded = manifest.files.find(({ path }: { path: string }) => path.includes('=')).path
+  t.equal(await below(`${base}/files/${encoded.replace('=', '%3D')}`), 200, 'with its path percent-encoded')
   t.equal(await below(`/v1/releases/${analytics}/files/manifest.json`), 401)
   t.equal(await below(`/v1/releases/${cnes}x/files/manifest.json`), 401)
   t.equal(await below('/v1/releases'), 401)

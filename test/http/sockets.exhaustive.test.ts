@@ -69,6 +69,19 @@ const CASES: readonly (readonly [name: string, bytes: string, status: number, co
     'invalid_request',
   ],
   ['a header folded', 'GET /health HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n', 400, 'invalid_request'],
+  ['a tunnel', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n', 501, 'not_implemented'],
+  [
+    'a transfer coding before chunked',
+    'POST /v1/analytics/query HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    501,
+    'not_implemented',
+  ],
+  [
+    'a transfer coding without chunked',
+    'POST /v1/analytics/query HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n',
+    400,
+    'invalid_request',
+  ],
   [
     'an unknown expectation',
     'GET /health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n',
@@ -96,7 +109,9 @@ t.test('an upgrade nobody offers is not made', async (t) => {
     ),
   )
   t.equal(answer.status, 200)
-  t.equal(await exchange('CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n'), '', 'and no tunnel')
+  const health = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'
+  const texts = await exchange(`${health}CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n`, null)
+  t.match(texts, /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 501 /, 'and no tunnel, after the answers before it')
 })
 
 t.test('seeded noise: nothing but problem documents, and the server goes on', async (t) => {

@@ -22,7 +22,7 @@ t.test('in a server of its own', async (t) => {
     rate: 10_000_000,
   }).secret
   const { child, port, log } = await startServerProcess(small.releasesDir, {
-    env: { NODE_OPTIONS: `--import=${hook}`, SUS_CACHE_BYTES: '0' },
+    env: { NODE_OPTIONS: `--import=${hook}`, SUS_CACHE_BYTES: '0', SUS_METRICS_PORT: 'local' },
   })
   t.teardown(() => child.kill('SIGKILL'))
   const get = (path: string, headers: Record<string, string> = {}) =>

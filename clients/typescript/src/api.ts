@@ -2883,7 +2883,7 @@ export interface components {
              * @description What went wrong, for programs.
              * @enum {string}
              */
-            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
+            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_implemented" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
             /** @description Of the request, as in its header x-request-id and in the log of the server. */
             request_id: string;
             errors: {
