@@ -57,7 +57,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   trust: ['release', 'keys/file-lock.ts'],
   rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
-  explorer: ['text-limits.ts'],
+  // Notes are the exception: they carry codes, and the pages name these by their labels.
+  explorer: ['text-limits.ts', 'model/note-sentences.ts'],
   // Tools know the API as its clients do, too.
   mcp: ['explorer/api.ts', 'text-limits.ts'],
   http: [

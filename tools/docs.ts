@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes the tables of docs/ anew from the tables of the code: routes, lists, errors, commands, settings,
- * metrics, dimensions. In: Markdown in which a table stands between two comments that name it. Out: the same Markdown with
+ * metrics, dimensions, notes. In: Markdown in which a table stands between two comments that name it. Out: the same Markdown with
  * these tables, and nothing else, replaced. test/docs.test.ts fails where a table is not what this writes.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { costOf, methodOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/http/routes/index.ts'
 import { DIMENSION_CODES, dimensionOf } from '../src/model/dimensions.ts'
 import { METRIC_CODES, metricOf } from '../src/model/metrics.ts'
+import { NOTE_CODES, NOTES } from '../src/model/notes.ts'
 import { SETTINGS } from '../src/settings.ts'
 import { COMMANDS } from './cli.ts'
 
@@ -89,6 +90,11 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
         const { kind, tier, unit, description } = metricOf(name)
         return [`${code(name)}${tier === 'core' ? ' (core)' : ''}`, kind, unit, description]
       }),
+    ),
+  notes: async () =>
+    table(
+      ['code', 'when', 'parameters'],
+      NOTE_CODES.map((name) => [code(name), NOTES[name].when, codes(Object.keys(NOTES[name].params))]),
     ),
   dimensions: async () =>
     table(

@@ -2,6 +2,9 @@
  * The API as the explorer's pages see it: what they ask for, and the shapes they read of the answers. The server answers
  * in-process, the browser over HTTP; pages do not know which.
  */
+import type { WrittenNote } from '../model/note-sentences.ts'
+
+export type Note = WrittenNote
 
 export interface Problem {
   readonly status: number
@@ -114,7 +117,7 @@ export interface QueryAnswer {
     readonly rows_sha256: string
     readonly fingerprint: string
     readonly citation: { readonly abnt: string; readonly bibtex: string }
-    readonly notes: readonly string[]
+    readonly notes: readonly Note[]
   }
 }
 
@@ -133,7 +136,7 @@ export interface LineageAnswer {
     readonly scale?: number
     readonly decimals?: number
     readonly side?: string
-    readonly notes: readonly string[]
+    readonly notes: readonly Note[]
   }
 }
 

@@ -3,9 +3,11 @@
  * text to show. A text that is not known here is shown as it is; tests compare these with the catalog, so that none is missed.
  * Not here: rules and attributes of a facility's record (record-texts.ts), and texts of the pages' own (texts-pt.ts).
  */
-import type { Catalog, Metric } from './api.ts'
+import { sentenceOf } from '../model/note-sentences.ts'
+import type { Catalog, Metric, Note } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
+import { ATTRIBUTES } from './record-texts.ts'
 
 /** @returns the unit, or '' where the label of the metric says it already */
 export function unitBeside(metric: Metric | undefined, language: Language): string {
@@ -202,149 +204,17 @@ const TABLES: Readonly<Record<string, string>> = {
   population: 'população',
   population_by_age: 'população por idade',
 }
-const months = (text: string): string =>
-  text.replace(/(\d+) months to /, '$1 meses até ').replace('of any month', 'de nenhum mês')
 
-const TRANSFER_NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
-  [
-    /^federal_health_transfers: is of years, each the period of its last month: (.*)\.$/,
-    (years) => `Transferências federais: são de anos, cada um a competência do seu último mês: ${years}.`,
-  ],
-  [
-    /^federal_health_transfers: (\S+) is the year (\d+) up to its last published transfer\.$/,
-    (month, year) => `Transferências federais: ${month} é o ano ${year} até o último repasse publicado.`,
-  ],
-  [
-    /^federal_health_transfers (\S+): the published file has no row of (\d+) funds of (\w+); .*\.$/,
-    (month, count, uf) =>
-      `Transferências federais ${month}: o arquivo publicado não traz ${count} fundos de ${uf}; o que precisa de um deles fica sem dado.`,
-  ],
-  [
-    /^federal_health_transfers (\S+): the published file has no row of (\d+) municipalities; .*\.$/,
-    (month, count) =>
-      `Transferências federais ${month}: o arquivo publicado não traz ${count} municípios; ficam sem dado e fora das somas.`,
-  ],
-]
-
-/** Notes of answers. Codes of metrics and dimensions in them are put in words afterwards. */
-const NOTES: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
-  [
-    /^(.*): membership of municipalities by the edition (.*) of the territorial base, for all periods\.$/,
-    (places, edition) =>
-      `${places}: municípios segundo a edição ${edition} da base territorial, em todos os meses.`,
-  ],
-  [
-    /^(\w+) (.*): not collected for any state; (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
-    (table, when, metrics) =>
-      `${TABLES[table] ?? table}, ${months(when)}: não coletado em nenhum estado; sem dado onde a resposta precisa disso: ${metrics}.`,
-  ],
-  [
-    /^(\w+) (.*): not collected for (.*); (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
-    (table, when, states, metrics) =>
-      `${TABLES[table] ?? table}, ${months(when)}: não coletado em ${states}; sem dado onde a resposta precisa disso: ${metrics}.`,
-  ],
-  [
-    /^(\w+) (.*): collected for (.*) only; (.*) (?:is|are) null where an answer needs (?:it|them)\.$/,
-    (table, when, states, metrics) =>
-      `${TABLES[table] ?? table}, ${months(when)}: coletado só em ${states}; sem dado onde a resposta precisa do resto: ${metrics}.`,
-  ],
-  [
-    /^(\w+) (.*): the files(?: of (.*))? do not carry (\w+); (.*) (?:is|are) null .*\.$/,
-    (table, when, states, dimension, metrics) =>
-      `${TABLES[table] ?? table}, ${months(when)}: os arquivos${states === undefined ? '' : ` de ${states.replace(' states', ' estados')}`} não trazem ${dimension}; sem dado onde a resposta precisa disso: ${metrics}.`,
-  ],
-  [
-    /^(\w+) (.*): the published file of (.*) is empty; it counts as 0\.$/,
-    (table, when, states) =>
-      `${TABLES[table] ?? table}, ${months(when)}: o arquivo publicado de ${states === 'the country' ? 'todo o país' : states} está vazio; conta como 0.`,
-  ],
-  [
-    /^facilities (.*): the files do not publish the registry's link to SUS; (.*) (?:is|are) null .*\.$/,
-    (when, metrics) =>
-      `estabelecimentos, ${months(when)}: os arquivos não publicam o vínculo com o SUS; sem dado onde a resposta precisa disso: ${metrics}.`,
-  ],
-  [
-    /^change: (\w+) was not collected for (.*); the change of (.*) is null(?: in (.*))?\.$/,
-    (table, base, compared, states) =>
-      `Variação: ${TABLES[table] ?? table} não coletado em ${base}; a variação de ${compared} fica sem dado${states === undefined ? '' : ` em ${states}`}.`,
-  ],
-  [/^change: (.*)$/, (rest) => `Variação: ${noteInWords(rest)}`],
-  [
-    /^(\w+): has no reference period, so there is no change\.$/,
-    (metric) => `${metric}: não tem mês, então não tem variação.`,
-  ],
-  [
-    /^by residence: a state is null .*\.$/,
-    () =>
-      'Por residência: um estado fica sem dado onde os seus próprios hospitais não foram coletados; internações dos seus residentes em hospitais de estados não coletados não entram nos números.',
-  ],
-  [
-    /^(\w+): standardized directly by 17 age groups to the population of Brazil in (\d+) \(POPSBR\); admissions of unknown age are left out\.$/,
-    (metric, year) =>
-      `${metric}: padronização direta por 17 faixas etárias pela população do Brasil em ${year} (POPSBR); internações de idade não informada ficam de fora.`,
-  ],
-  [
-    /^The newest periods of what is asked for differ: (.*)\.$/,
-    (list) => `Os meses mais novos do que se pergunta são diferentes: ${list}.`,
-  ],
-  [
-    /^The release is of (.*) alone: totals(?: of (.*))? are of .*\.$/,
-    (states, metrics) =>
-      `Esta versão dos dados é só de ${states}: os totais${metrics === undefined ? '' : ` de ${metrics}`} são de ${states}.`,
-  ],
-  [
-    /^population_by_age: estimates of the Ministry of Health for 1 July (\d+) .*\.$/,
-    (year) =>
-      `População por idade: estimativas do Ministério da Saúde para 1º de julho de ${year} (POPSBR), outra fonte que o censo e as estimativas do IBGE: os totais diferem.`,
-  ],
-  [
-    /^(\w+): there is no estimate of (.*) or before; its rates are null\.$/,
-    (metric, year) => `${metric}: não há estimativa de ${year} ou antes; as taxas ficam sem dado.`,
-  ],
-  [
-    /^(\w+): there is no estimate of (.*); its months are divided by the estimate of (.*)\.$/,
-    (metric, year, used) =>
-      `${metric}: não há estimativa de ${year}; seus meses são divididos pela de ${used}.`,
-  ],
-  [
-    /^(\w+): the periods? (?:from )?(\S+)(?: to (\S+))? lies? more than (\d+) years from the denominator, the (census|estimate) of (\d+)\.$/,
-    (metric, first, last, years, kind, year) =>
-      `${metric}: ${last === undefined ? first : `${first} a ${last}`} a mais de ${years} anos do denominador, ${kind === 'census' ? 'o censo' : 'a estimativa'} de ${year}.`,
-  ],
-  [
-    /^(\w+): null in (\d+) of (\d+) rows, which (are not in the source of the population|have no denominator)\.$/,
-    (metric, count, total, why) =>
-      `${metric}: sem dado em ${count} de ${total} linhas, que ${why.startsWith('are') ? 'não estão na fonte da população' : 'não têm denominador'}.`,
-  ],
-  [
-    /^equipment_sus: quantities published by the source and quantities taken from its flag .*$/,
-    () =>
-      'Equipamentos disponíveis ao SUS: quantidades publicadas pela fonte e quantidades tomadas da sua marca estão lado a lado.',
-  ],
-  [
-    /^beds_non_sus: in (\d+) records of (\S+) the publisher registers more SUS beds than beds; they count as negative\.$/,
-    (count, month) =>
-      `Leitos não SUS: em ${count} registros de ${month} a fonte registra mais leitos SUS do que leitos; contam como negativos.`,
-  ],
-  ...TRANSFER_NOTES,
-]
-
-const noteInWords = (note: string): string => translate(note, NOTES) ?? note
-
-/** @returns a note of an answer, its codes of metrics and dimensions as labels; `isKnown` is false where it stays English */
-export function noteText(
-  note: string,
-  catalog: Catalog,
-  language: Language,
-): { readonly text: string; readonly isKnown: boolean } {
-  if (language === 'en') return { text: note, isKnown: true }
-  const found = translate(note, NOTES)
-  if (found === null) return { text: note, isKnown: false }
-  const labels = new Map(
-    [...catalog.dimensions, ...catalog.metrics].map(({ code, label }) => [code, label] as const),
+/** @returns the sentence of a note; in Portuguese with the labels of metrics, dimensions and datasets in place of their codes */
+export function noteText(note: Note, catalog: Catalog, language: Language): string {
+  if (language === 'en') return sentenceOf(note, language)
+  const found = (code: string) =>
+    catalog.metrics.find((metric) => metric.code === code) ??
+    catalog.dimensions.find((dimension) => dimension.code === code)
+  const text = sentenceOf(
+    note,
+    language,
+    (code) => TABLES[code] ?? found(code)?.label ?? ATTRIBUTES[code] ?? code,
   )
-  return {
-    text: found.replace(/[a-z][a-z0-9]*(?:_[a-z0-9]+)*/g, (word) => labels.get(word) ?? word),
-    isKnown: true,
-  }
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -9,6 +9,7 @@ export interface AccessClass {
   /** No two classes have the same. */
   readonly number: number
   readonly name: string
+  readonly language: Language
   /** Release id → first half of its tags; filled by etag.ts. */
   readonly tags: Map<string, string>
 }
@@ -17,11 +18,12 @@ const CLASSES = new Map<string, AccessClass>()
 const CLASSES_MAX = 1000
 let made = 0
 
-function makeClass(name: string): AccessClass {
+function makeClass(language: Language, capabilities: string): AccessClass {
+  const name = `${language} ${capabilities}`
   let found = CLASSES.get(name)
   if (found === undefined) {
     made += 1
-    found = { number: made, name, tags: new Map() }
+    found = { number: made, name, language, tags: new Map() }
     if (CLASSES.size >= CLASSES_MAX) CLASSES.clear()
     CLASSES.set(name, found)
   }
@@ -30,7 +32,7 @@ function makeClass(name: string): AccessClass {
 
 /** Keys are the same objects until their file changes, so classes are found by them. */
 const CLASSES_OF_KEYS = new WeakMap<Key, Record<Language, AccessClass>>()
-const NO_KEY: Record<Language, AccessClass> = { pt: makeClass('pt '), en: makeClass('en ') }
+const NO_KEY: Record<Language, AccessClass> = { pt: makeClass('pt', ''), en: makeClass('en', '') }
 
 /** @param acceptLanguage the header */
 export function accessClassOf(key: Key | null, acceptLanguage: string | undefined): AccessClass {
@@ -39,7 +41,7 @@ export function accessClassOf(key: Key | null, acceptLanguage: string | undefine
   let classes = CLASSES_OF_KEYS.get(key)
   if (classes === undefined) {
     const capabilities = key.capabilities.join()
-    classes = { pt: makeClass(`pt ${capabilities}`), en: makeClass(`en ${capabilities}`) }
+    classes = { pt: makeClass('pt', capabilities), en: makeClass('en', capabilities) }
     CLASSES_OF_KEYS.set(key, classes)
   }
   return classes[language]

@@ -75,9 +75,19 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
 /** Runs a route. @throws AppError */
 export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
   if (route.kind === 'custom') return route.handle(request)
-  const { query: params, view, cursor, cursorSecret, rows, engine, lookups, signal } = request
+  const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  const kind: KindRequest = { params, view, cursor, cursorSecret, rows, engine, lookups, signal }
+  const kind: KindRequest = {
+    params,
+    view,
+    cursor,
+    cursorSecret,
+    rows,
+    engine,
+    lookups,
+    language,
+    signal,
+  }
   switch (route.kind) {
     case 'list':
       pathFilterOf(route, params)
@@ -232,7 +242,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
   const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []
   const registry = tableOf(dataset)
   const notes =
-    registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'totals are null')
+    registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'null_totals')
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
     // A stock is not summed over months: several periods have no total. What was not collected has none, either.
@@ -246,7 +256,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
       records: rows,
       totals,
     },
-    meta: metaOf(period, notes),
+    meta: metaOf(period, notes, request.language),
     rows: rows.length,
   }
 }

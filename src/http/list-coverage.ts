@@ -15,9 +15,10 @@ import {
   needsOfFilters,
   type Table,
 } from '../model/needs.ts'
+import type { Note, NoteEffect } from '../model/notes.ts'
 import { NO_FACILITY } from '../model/sih/code-lists.ts'
 import { STATES } from '../model/territory/states.ts'
-import { describeGap, findMissing, scopeOf } from '../query/coverage.ts'
+import { findMissing, noteOf, scopeOf } from '../query/coverage.ts'
 import { codesIn, placesIn } from '../query/filters.ts'
 import type { PeriodChoice } from '../query/list.ts'
 import { emptyNotes } from '../query/plan-notes.ts'
@@ -134,7 +135,6 @@ function codeFilterOf(table: Table, name: string, text: string): CodeFilter[] {
     .map((dimension) => ({ dimension, operator: 'IN', values }))
 }
 
-/** What is null, and why: one sentence for each thing that was not collected. */
 export interface ListScope {
   readonly states: States
   readonly filters: Filters
@@ -149,7 +149,7 @@ const monthsOfList = (
   period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
 
 /** @returns what to say of published files without rows: totals count them as 0 */
-export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope): string[] =>
+export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope): Note[] =>
   isIncomplete(view, table)
     ? emptyNotes(
         [
@@ -163,18 +163,18 @@ export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope):
       )
     : []
 
-/** @param lacking what the answer therefore has not: the end of the sentence */
-export function notesOf(view: ReleaseView, table: Table, scope: ListScope, lacking: string): string[] {
+/** @param effect what is therefore missing from the answer @returns a note for each thing that was not collected */
+export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effect: NoteEffect): Note[] {
   if (!isIncomplete(view, table)) return []
   const { states, filters } = scope
   const asked = monthsOfList(view, table, scope)
   const needs = needsOfList(table, filters)
   const missing = findMissing(
-    [{ code: lacking, needs, states, asked }],
+    [{ code: effect, needs, states, asked }],
     view,
     monthsOfRelease(view, tablesBeside(table)),
   )
-  return missing.map((gap) => `${describeGap(gap)}; ${lacking}.`)
+  return missing.map((gap) => noteOf(gap, effect))
 }
 
 /** Codes of facilities that are looked up for their states; with more of them, a list is about all states. */
@@ -212,7 +212,7 @@ export function statesFromRows(
 }
 
 /** @returns what to say of a list whose release holds nothing of its area */
-export const absenceNotes = (view: ReleaseView, dataset: DatasetName, lacking: string): string[] =>
+export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>
   datasetOf(dataset).listsAllPeriods === true && view.components[datasetOf(dataset).area] === null
-    ? [`${dataset}: not collected; ${lacking}.`]
+    ? [{ code: 'dataset_not_imported', dataset }]
     : []

@@ -200,7 +200,7 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     const meta = {
       version: VERSION,
       ...releaseMeta(request.view, componentId(request.view, route.dataset.area) ?? request.view.id),
-      ...metaOf(list.question.period, [...list.notes, ...list.remarks]),
+      ...metaOf(list.question.period, [...list.notes, ...list.remarks], request.language),
     }
     yield Buffer.from(`],"pagination":${JSON.stringify(pagination)},"meta":${JSON.stringify(meta)}}`)
   }

@@ -3,9 +3,11 @@
  * Out: pages of rows, and the JSON answer of one page; the other forms of a list are list-formats.ts.
  */
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
-import { AppError, both } from '../errors.ts'
+import { AppError, both, type Language } from '../errors.ts'
 import { DATASETS, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
+import { writeNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
 import { type Cursor, digestListQuery, encodeCursor } from '../query/cursor.ts'
 import { findStates } from '../query/facility-states.ts'
 import { filterSchema } from '../query/filters.ts'
@@ -50,6 +52,8 @@ export interface RowRequest {
   readonly cursor: Cursor | null
   readonly cursorSecret: Buffer
   readonly rows: RowStore | null
+  /** The language of the request, which notes are written in. */
+  readonly language: Language
 }
 /** What the engine needs besides. */
 export interface EngineRequest extends RowRequest {
@@ -72,9 +76,9 @@ export interface AskedList {
   /** Rows carry their facility. */
   readonly includesFacility: boolean
   /** What of it was not collected; its total is null then. */
-  readonly notes: readonly string[]
+  readonly notes: readonly Note[]
   /** What else is to be said of its rows; totals stand. */
-  readonly remarks: readonly string[]
+  readonly remarks: readonly Note[]
   /** Rows of a page; of a page of JSON, unless another form of the list says otherwise. */
   readonly limit: number
   /** Rows are wanted one by one: something is to be added to each of them. */
@@ -91,8 +95,12 @@ export const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
   period === null ? {} : { reference_period: period === 'all' ? 'all' : formatPeriod(period) }
 
 /** @returns what an answer says of its month, and of what was not collected */
-export const metaOf = (period: PeriodChoice, notes: readonly string[]): Record<string, JsonValue> =>
-  notes.length === 0 ? periodMeta(period) : { ...periodMeta(period), notes: [...notes] }
+export const metaOf = (
+  period: PeriodChoice,
+  notes: readonly Note[],
+  language: Language,
+): Record<string, JsonValue> =>
+  notes.length === 0 ? periodMeta(period) : { ...periodMeta(period), notes: writeNotes(notes, language) }
 
 /**
  * @param states whose newest month is meant where none is asked for
@@ -164,7 +172,6 @@ function readList(
     ? statesOfList(registry === null ? {} : filters, ofFacilities, view, registry)
     : ALL_STATES
   const period = choosePeriod(view, dataset, params.reference_period, states)
-  const lacking = 'the list is not complete, and its total is null'
   const sort = parseSort(params.sort)
   const place = route.features === undefined ? null : placeOf(params)
   const question: ListQuestion = { dataset: route.dataset, filters, period, sort, place }
@@ -194,8 +201,8 @@ function readList(
     about: route.about?.(params) ?? {},
     notes:
       registry === null
-        ? absenceNotes(view, dataset, lacking)
-        : notesOf(view, registry, { states, filters, period }, lacking),
+        ? absenceNotes(view, dataset)
+        : notesOf(view, registry, { states, filters, period }, 'incomplete_list'),
     remarks: registry === null ? [] : emptyNotesOf(view, registry, { states, filters, period }),
   }
 }
@@ -260,7 +267,10 @@ function describePage(page: RowPage, list: AskedList, request: RowRequest): Json
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
-    meta: { ...metaOf(list.question.period, [...list.notes, ...list.remarks]), ...list.about },
+    meta: {
+      ...metaOf(list.question.period, [...list.notes, ...list.remarks], request.language),
+      ...list.about,
+    },
     rows: page.count,
   }
 }

@@ -17,13 +17,14 @@ import {
   ref,
   text,
 } from './openapi-json.ts'
+import { NOTE } from './openapi-notes.ts'
 
 const SHA256: Json = { type: 'string', pattern: '^[0-9a-f]{64}$' }
 const PERIODS_TEXT: Json = {
   type: ['string', 'null'],
   description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
 }
-const NOTES = list({ type: 'string' }, 'What to know of the answer, such as what was not collected.')
+const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
 /** In every answer. */
 const OF_ANSWER = {
   version: text('Version of the program.'),
@@ -94,6 +95,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     },
     'RFC 9457 problem document.',
   ),
+  Note: NOTE,
   Meta: object(OF_ANSWER, 'What is said of an answer.'),
   ReleaseMeta: object(
     { ...OF_RELEASE, 'notes?': NOTES },

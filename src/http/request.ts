@@ -28,7 +28,6 @@ import type { MountedRoute } from './mount.ts'
 import { originOf } from './origin.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
-import { languageOf } from './problem.ts'
 import { engineOfRequest } from './request-engine.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
 import { type DataResult, type FileResult, type JsonResult, type Result, releaseMeta } from './route.ts'
@@ -204,11 +203,13 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
 
   // Written out: spreading an object of many members costs more than all the rest of a record.
   const { rows, cursorSecret } = parts
-  const fromRows = fromRowFiles(route, { params, view, cursor: context.cursor, cursorSecret, rows })
+  const { cursor } = context
+  const { language } = access
+  const fromRows = fromRowFiles(route, { params, view, cursor, cursorSecret, rows, language })
   if (fromRows !== null) {
     const response = responseOf(fromRows)
     if (route.kind !== 'list' && !context.gzipWanted) return fromCache(parts, state, response)
-    const key = canonicalKeyOf(route, params, view)
+    const key = canonicalKeyOf(route, params, view, [language])
     // Rows that stand together are read quickly, and who walks a list asks for each page once: such a page is cached when it is asked
     // for again.
     const isSearched = route.kind === 'list' && isFiltered(route, params)
@@ -218,7 +219,9 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   }
   if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
   const more =
-    route.kind === 'custom' ? [access.name, route.method === 'POST' ? JSON.stringify(context.body) : ''] : []
+    route.kind === 'custom'
+      ? [access.name, route.method === 'POST' ? JSON.stringify(context.body) : '']
+      : [language]
   const key = canonicalKeyOf(route, params, view, more)
   const cached = parts.cache.find(key)
   const answer = (response: CachedResponse): ApiResponse => {
@@ -278,7 +281,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     releases: parts.releases,
     trust: parts.trust,
     key: request.state.key,
-    language: languageOf(headers['accept-language']),
+    language: context.access.language,
     origin: originOf(headers),
     isHead: request.method === 'HEAD',
     conditions: {

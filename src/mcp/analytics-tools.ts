@@ -1,5 +1,14 @@
 /** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
-import type { Api, Catalog, LineageAnswer, Member, Meta, QueryAnswer, QueryRow } from '../explorer/api.ts'
+import type {
+  Api,
+  Catalog,
+  LineageAnswer,
+  Member,
+  Meta,
+  Note,
+  QueryAnswer,
+  QueryRow,
+} from '../explorer/api.ts'
 import { describeCodes } from './codes.ts'
 import { COMPARE_OUTPUT, EXPLAIN_OUTPUT, LINEAGE_OUTPUT, QUERY_OUTPUT } from './output-schemas.ts'
 import {
@@ -102,6 +111,10 @@ function linkOf({ meta }: QueryAnswer, origin: string, page: object): string | n
   return link.length > LINK_MAX ? null : link
 }
 
+/** Notes as code and sentence, which holds their parameters: lists of months and states would be too long here. */
+const notesOf = ({ notes = [] }: { readonly notes?: readonly Note[] }) =>
+  notes.map(({ code, message }) => ({ code, message }))
+
 /** What an answer is known by. */
 const identity = (answer: QueryAnswer, origin: string, page: object = {}) => ({
   ...originOfAnswer(answer.meta),
@@ -184,7 +197,7 @@ async function query(args: Arguments, context: Context): Promise<object> {
             rows: data.slice(0, 20).map((row) => cellsOf(row, group_by, values)),
           })),
         }),
-    notes: [...unknown, ...answer.meta.notes],
+    notes: [...unknown.map((message) => ({ code: 'unknown_code', message })), ...notesOf(answer.meta)],
     ...identity(answer, origin),
   }
 }
@@ -201,7 +214,7 @@ interface ExplainAnswer {
       readonly rows: number
     }[]
   }
-  readonly meta: Meta & { readonly notes?: readonly string[] }
+  readonly meta: Meta & { readonly notes?: readonly Note[] }
 }
 
 async function explain(args: Arguments, { api }: Context): Promise<object> {
@@ -213,7 +226,7 @@ async function explain(args: Arguments, { api }: Context): Promise<object> {
     rows_read: data.rows_read,
     reads: data.reads.map(({ dataset, periods, rows }) => ({ dataset, periods, rows })),
     ...(args.with_sql === true ? { sql: data.sql } : {}),
-    notes: meta.notes ?? [],
+    notes: notesOf(meta),
     ...originOfAnswer(meta),
   }
 }
@@ -226,7 +239,7 @@ async function lineage(args: Arguments, context: Context): Promise<object> {
     limit,
   }
   const answer = await context.api.post<LineageAnswer>(`${PATH}/lineage`, body)
-  const { value, total, notes } = answer.meta
+  const { value, total } = answer.meta
   return {
     value,
     adds_up_to: total,
@@ -245,7 +258,7 @@ async function lineage(args: Arguments, context: Context): Promise<object> {
         sha256,
       })),
     })),
-    notes,
+    notes: notesOf(answer.meta),
     ...(await identify(args, context)),
   }
 }
@@ -266,7 +279,7 @@ interface CompareAnswer {
     >
   }[]
   readonly pagination: { readonly total_rows: number }
-  readonly meta: Meta & { readonly notes?: readonly string[] }
+  readonly meta: Meta & { readonly notes?: readonly Note[] }
 }
 
 async function compare(args: Arguments, context: Context): Promise<object> {
@@ -281,7 +294,7 @@ async function compare(args: Arguments, context: Context): Promise<object> {
   return {
     changed_rows: pagination.total_rows,
     rows: data.map(({ label, metrics }) => ({ label, metrics })),
-    notes: meta.notes ?? [],
+    notes: notesOf(meta),
     old_release_id,
     ...(await identify({ ...question, expected_release_id: meta.release_id }, context)),
   }

@@ -36,8 +36,13 @@ const ANY_OBJECT: Schema = { type: 'object' }
 /** A code: a number where all codes of its dimension are, else a string; null is the member without one. */
 const CODE: Schema = { type: ['string', 'integer', 'null'] }
 
-/** Sentences that say what the numbers mean and what they leave out. */
-const NOTES: Schema = list(string(), 'What the numbers mean, and what they leave out.')
+const NOTES: Schema = list(
+  object(
+    { code: string('Which note it is, as the API names it.'), message: string('The note as a sentence.') },
+    ['code', 'message'],
+  ),
+  'What the numbers mean, and what they leave out.',
+)
 
 const ORIGIN = {
   release_id: string('Release that the answer is from.'),

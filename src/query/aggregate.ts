@@ -26,6 +26,7 @@ import {
   unitOf,
 } from '../model/metrics.ts'
 import { needsOf, needsOfCodes, type Table } from '../model/needs.ts'
+import type { Note } from '../model/notes.ts'
 import type { PreAggregateName } from '../model/pre-aggregates.ts'
 import {
   hasGaps,
@@ -152,7 +153,7 @@ export interface AggregatePlan {
   readonly referencePeriod: string | null
   /** What metrics need and the release does not have. */
   readonly missing: readonly Missing[]
-  readonly notes: readonly string[]
+  readonly notes: readonly Note[]
   /** What is computed beside and under the rows; see query-plan.ts. */
   readonly totals: readonly AggregatePlan[]
   /** The same groups in the months they are compared with. */
@@ -209,7 +210,7 @@ export function planAggregate(
   const collector = collectDatasets(query, placeFilters, view)
   const known = needed.map((own) => knownOf(own, query.group_by, view))
   const knownByCode = needed.map((metric) => knownOfCodes(metric, query, view))
-  const basisNotes: string[] = []
+  const basisNotes: Note[] = []
   const metrics = needed.map((own, index): MetricPlan => {
     const metric = metricOf(own.code)
     const sides = sidesOf(own.code, query, own.asked, populationYears(view), context)

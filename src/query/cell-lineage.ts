@@ -16,6 +16,7 @@ import {
   isPopulation,
 } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
+import { writeNotes } from '../model/note-sentences.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
@@ -143,7 +144,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       scale: chosen.scale,
       decimals: decimalsOf(chosen, plan),
       months: own.over === 'avg' ? own.periods.length : 1,
-      notes: plan.notes,
+      notes: writeNotes(plan.notes, parts.language),
     },
   }
 }

@@ -10,6 +10,7 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
@@ -92,7 +93,10 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
       new: describeSide(parts.view, after.prepared),
       query: after.prepared.normalised,
       changed_rows: rows.filter(({ changed }) => changed).length,
-      notes: [...new Set([...before.prepared.plan.notes, ...after.prepared.plan.notes])],
+      notes: writeNotes(
+        uniqueNotes([...before.prepared.plan.notes, ...after.prepared.plan.notes]),
+        parts.language,
+      ),
     },
   }
 }

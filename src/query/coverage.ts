@@ -16,6 +16,7 @@ import {
   tableOfNeed,
   tablesAmong,
 } from '../model/needs.ts'
+import type { Note, NoteEffect } from '../model/notes.ts'
 import { STATES } from '../model/territory/states.ts'
 import {
   ALL_STATES,
@@ -227,45 +228,17 @@ const isMissedFirst = (
 ): boolean =>
   tableOfNeed(need) === table && table !== need && !includesAny(statesCollected(view, table, period), states)
 
-/** Months and states that a note names one by one. */
-const NAMED_MAX = 13
+/** @returns a note for each thing that is missing, with the metrics that are null because of it */
+export const describeMissing = (missing: readonly Missing<string>[]): Note[] =>
+  missing.map((gap) => noteOf(gap, 'null_metrics'))
 
-/** @returns one sentence for each thing that is missing: table, states, months, and what is null for it */
-export const describeMissing = (missing: readonly Missing<string>[]): string[] =>
-  missing.map((gap) => {
-    const { need, states, metrics } = gap
-    const it = tableOfNeed(need) === need && states.length !== 1 ? 'them' : 'it'
-    return `${describeGap(gap)}; ${metrics.join(', ')} ${metrics.length === 1 ? 'is' : 'are'} null where an answer needs ${it}.`
-  })
-
-/** @returns what was not collected: table, months, states */
-export function describeGap({ need, states, periods }: Missing<string>): string {
-  const months = describePeriods(periods)
+/** @returns what was not collected: table, states and months, and what is missing from the answer for it */
+export function noteOf({ need, ...gap }: Missing<string>, effect: NoteEffect): Note {
+  const periods = gap.periods.filter((period) => period !== NO_MONTH).map(formatPeriod)
+  const metrics = effect === 'null_metrics' ? gap.metrics : []
+  const where = { states: gap.states, periods, effect, metrics }
   const dimension = dimensionOfNeed(need)
-  if (dimension !== null)
-    return `${tableOfNeed(need)} ${months}: the files${describeFiles(states)} do not carry ${dimension}`
-  if (need === 'sus_link') return `facilities ${months}: the files do not publish the registry's link to SUS`
-  return `${need} ${months}: ${describeStates(states)}`
-}
-
-const describePeriods = (periods: readonly number[]): string => {
-  if (periods.includes(NO_MONTH)) return 'of any month'
-  const shown = periods.slice(-NAMED_MAX).map(formatPeriod).join(', ')
-  return periods.length > NAMED_MAX ? `${periods.length} months to ${shown.slice(-7)}` : shown
-}
-
-/** Whose files they are; of all states, nothing. */
-const describeFiles = (states: readonly string[]): string =>
-  states.length === ALL_STATES.size
-    ? ''
-    : states.length > NAMED_MAX
-      ? ` of ${states.length} states`
-      : ` of ${states.join(', ')}`
-
-function describeStates(missing: readonly string[]): string {
-  if (missing.length === ALL_STATES.size) return 'not collected for any state'
-  const others = [...ALL_STATES].filter((uf) => !missing.includes(uf)).sort()
-  return missing.length > NAMED_MAX
-    ? `collected for ${others.join(', ')} only`
-    : `not collected for ${missing.join(', ')}`
+  if (dimension !== null) return { code: 'not_carried', dataset: tableOfNeed(need), dimension, ...where }
+  if (need === 'sus_link') return { code: 'sus_link_not_published', ...where }
+  return { code: 'not_collected', dataset: need, ...where }
 }

@@ -21,6 +21,7 @@ import {
   type Table,
   tablesAmong,
 } from '../model/needs.ts'
+import type { Note } from '../model/notes.ts'
 import {
   FINANCING_TABLES,
   includesAll,
@@ -139,7 +140,7 @@ export interface MemberCounts {
   /** Code as text → dataset → records. */
   readonly facts: ReadonlyMap<string, Readonly<Record<string, JsonValue>>>
   /** What was not collected. */
-  readonly notes: readonly string[]
+  readonly notes: readonly Note[]
 }
 export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
   readonly options: RunOptions
@@ -187,7 +188,7 @@ export async function countFacts(
   const ofFacilities = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
   const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
-  const notes: string[] = []
+  const notes: Note[] = []
   for (const dataset of readable) {
     const tables = tablesBeside(dataset)
     const scope = scopeOf(placeFilters, ofFacilities, view, tables)

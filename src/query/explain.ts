@@ -7,6 +7,7 @@
  */
 import type { EngineChoice, JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { writeNotes } from '../model/note-sentences.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
 import type { AggregatePlan, DatasetPlan } from './aggregate.ts'
@@ -45,7 +46,7 @@ export async function explainQuery(
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
       components: componentsOf(view),
-      notes: plan.notes,
+      notes: writeNotes(plan.notes, parts.language),
     },
   }
 }

@@ -1,6 +1,7 @@
-/** What is said of a plan beside its numbers: sources, months, and the places that it is of. In: what a plan is made of. Out: notes. Pure. */
+/** Notes of a plan on its sources, months and places. In: the parts of a plan. Out: notes. Pure. */
 import { RESIDENCE_DIMENSIONS } from '../model/dimensions.ts'
 import { type Table, tablesAmong } from '../model/needs.ts'
+import type { Note } from '../model/notes.ts'
 import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../release/collected.ts'
 import { isOfYears, publishedMonths } from '../release/published-months.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -10,24 +11,17 @@ import { allPeriods, rangeOf } from './periods.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
 /** Population by age is a source of its own, which the other populations are not to be mixed with. */
-export const noteOfAges = (year: number | null): string =>
-  year === null
-    ? 'population_by_age: null, because the release holds none; import POPSBR, the population by municipality, sex and age of DATASUS.'
-    : `population_by_age: estimates of the Ministry of Health for 1 July ${year} (POPSBR), another source than the census and the estimates of IBGE: their totals differ.`
+export const noteOfAges = (year: number | null): Note =>
+  year === null ? { code: 'population_by_age_not_imported' } : { code: 'population_by_age_source', year }
 
 /** Each metric has its own newest month: said where they differ. */
-export function periodNotes(metrics: readonly MetricNeeds[]): string[] {
-  const newest = new Map<string, string[]>()
-  for (const { code, needs, asked } of metrics) {
-    if (needs.length === 0) continue
-    const month = asked[0] === undefined ? 'none' : formatPeriod(asked[0])
-    newest.set(month, [...(newest.get(month) ?? []), code])
-  }
-  return newest.size <= 1
+export function periodNotes(metrics: readonly MetricNeeds[]): Note[] {
+  const newest = metrics
+    .filter(({ needs }) => needs.length > 0)
+    .map(({ code, asked: [month] }) => [code, month === undefined ? null : formatPeriod(month)] as const)
+  return new Set(newest.map(([, month]) => month)).size <= 1
     ? []
-    : [
-        `The newest periods of what is asked for differ: ${[...newest].map(([month, codes]) => `${codes.join(', ')} ${month}`).join('; ')}.`,
-      ]
+    : [{ code: 'newest_periods_differ', newest: Object.fromEntries(newest) }]
 }
 
 /** A range is read to the newest month here, and from the publisher's first: said where one of its ends is outside. */
@@ -35,20 +29,17 @@ export function rangeNotes(
   filters: readonly QueryFilter[],
   tables: readonly Table[],
   view: ReleaseView,
-): string[] {
+): Note[] {
   const range = rangeOf(filters.filter(({ dimension }) => dimension === 'reference_period'))
   if (range === null) return []
   const months = publishedMonths(view, tables, range)
   const [first] = months
   const last = months.at(-1)
-  if (first === undefined || last === undefined)
-    return ["reference_period: the range has no month between the publisher's first and the newest here."]
+  if (first === undefined || last === undefined) return [{ code: 'range_without_months' }]
   const isInside = (range.first ?? first) >= first && (range.last ?? last) <= last
   return isInside || isOfYears(tables)
     ? []
-    : [
-        `reference_period: of the range, ${formatPeriod(first)} to ${formatPeriod(last)} are read, from the publisher's first month to the newest here.`,
-      ]
+    : [{ code: 'range_narrowed', first: formatPeriod(first), last: formatPeriod(last) }]
 }
 
 /** Residents are admitted in other states, too: what was not collected there is not in their numbers. */
@@ -56,39 +47,37 @@ export function residenceNotes(
   query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
   metrics: readonly Pick<MetricNeeds, 'asked'>[],
   view: ReleaseView,
-): string[] {
+): Note[] {
   if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
   const months = allPeriods(metrics.map(({ asked }) => asked))
   const isWhole = months.every(
     (period) => statesCollected(view, 'hospital_admissions_by_residence', period) === ALL_STATES,
   )
-  return isWhole
-    ? []
-    : [
-        'by residence: a state is null where its own hospitals were not collected; admissions of its residents in hospitals of states that were not collected are not in its numbers.',
-      ]
+  return isWhole ? [] : [{ code: 'partial_residence' }]
 }
 
 /** An empty file was published: what it says is 0, which a reader may not expect. */
 export function emptyNotes(
   metrics: readonly Pick<MetricNeeds, 'needs' | 'asked' | 'states'>[],
   view: ReleaseView,
-): string[] {
-  const months = new Map<string, number[]>()
+): Note[] {
+  const found = new Map<string, { readonly dataset: string; readonly states: string[]; periods: number[] }>()
   for (const { needs, asked, states } of metrics)
     for (const table of tablesAmong(needs))
       for (const period of asked) {
         const empty = statesEmpty(view, table, period)
         const inScope = [...empty].filter((uf) => states.has(uf)).sort()
         if (inScope.length === 0) continue
-        const of = inScope.length === ALL_STATES.size ? 'the country' : inScope.join(', ')
-        const name = `${table} ${of}`
-        months.set(name, allPeriods([months.get(name) ?? [], [period]]))
+        const key = `${table} ${inScope.join()}`
+        const periods = allPeriods([found.get(key)?.periods ?? [], [period]])
+        found.set(key, { dataset: table, states: inScope, periods })
       }
-  return [...months].map(([name, periods]) => {
-    const [table = '', ...of] = name.split(' ')
-    return `${table} ${periods.map(formatPeriod).join(', ')}: the published file of ${of.join(' ')} is empty; it counts as 0.`
-  })
+  return [...found.values()].map(({ dataset, states, periods }) => ({
+    code: 'empty_file',
+    dataset,
+    states,
+    periods: periods.map(formatPeriod),
+  }))
 }
 
 /** A release of one state answers for it where no place is asked for. */
@@ -96,22 +85,22 @@ export function scopeNotes(
   metrics: readonly MetricNeeds[],
   view: ReleaseView,
   tables: readonly Table[],
-): string[] {
+): Note[] {
   const only = onlyState(view, tables)
   // Residents are those of the whole country, whatever files of the registry there are.
   const own = metrics.filter(
     ({ needs, states }) => needs.length > 0 && only !== null && states.size === 1 && states.has(only),
   )
-  if (own.length === 0) return []
-  const whose = own.length === metrics.length ? '' : ` of ${own.map(({ code }) => code).join(', ')}`
-  return [`The release is of ${only} alone: totals${whose} are of ${only}.`]
+  if (own.length === 0 || only === null) return []
+  const isOfAll = own.length === metrics.length
+  return [{ code: 'single_state_release', state: only, metrics: isOfAll ? [] : own.map(({ code }) => code) }]
 }
 
 const TRANSFERS = 'federal_health_transfers'
 const DECEMBER = 12
 
 /** Transfers are of years, some of them under way, and of places that the published file has. */
-export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView): string[] {
+export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView): Note[] {
   const own = metrics.filter(({ needs }) => needs.includes(TRANSFERS))
   const manifest = view.components.financing
   if (own.length === 0 || manifest === null) return []
@@ -125,27 +114,22 @@ export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView
   })
   return [
     ...(asked.some((period) => !years.includes(period))
-      ? [
-          `${TRANSFERS}: is of years, each the period of its last month: ${years.map(formatPeriod).join(', ')}.`,
-        ]
+      ? [{ code: 'transfers_by_year', periods: years.map(formatPeriod) } as const]
       : []),
     ...read
       .filter((period) => period % 100 !== DECEMBER)
-      .map(
-        (period) =>
-          `${TRANSFERS}: ${formatPeriod(period)} is the year ${Math.floor(period / 100)} up to its last published transfer.`,
-      ),
-    ...lacking.map(
-      ({ uf, period, count }) =>
-        `${TRANSFERS} ${formatPeriod(period)}: the published file has no row of ${count} funds of ${uf}; what needs one of them is null.`,
-    ),
-    ...read.flatMap((period) => {
-      const without = manifest.counts[`municipalities_without_transfers_${period}`] ?? 0
-      return without === 0
+      .map((period): Note => {
+        const year = Math.floor(period / 100)
+        return { code: 'transfers_year_to_date', period: formatPeriod(period), year }
+      }),
+    ...lacking.map(({ uf, period, count }): Note => {
+      return { code: 'transfers_missing_funds', period: formatPeriod(period), state: uf, funds: count }
+    }),
+    ...read.flatMap((period): Note[] => {
+      const municipalities = manifest.counts[`municipalities_without_transfers_${period}`] ?? 0
+      return municipalities === 0
         ? []
-        : [
-            `${TRANSFERS} ${formatPeriod(period)}: the published file has no row of ${without} municipalities; they are null, and in no sum.`,
-          ]
+        : [{ code: 'transfers_missing_municipalities', period: formatPeriod(period), municipalities }]
     }),
   ]
 }

@@ -5,8 +5,9 @@
  * census: the census of the release. estimate: its newest estimate. estimate_of_period: the estimate of the month's year, or
  * the nearest earlier one.
  */
-import { STANDARD_POPULATIONS } from '../model/demography/standard-populations.ts'
+import { AGE_GROUPS } from '../model/demography/code-lists.ts'
 import { isPerCapita, type Measure, type MetricCode, measuresOf, type Sides } from '../model/metrics.ts'
+import type { Note } from '../model/notes.ts'
 import { formatPeriod } from '../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { PlanContext } from './query-plan.ts'
@@ -22,7 +23,7 @@ export interface MetricSides {
   readonly denominator: Measure | null
   /** By month, where the denominator is that of the month's year and months stand side by side; null: none so early. */
   readonly denominators: readonly { readonly period: number; readonly measure: Measure | null }[] | null
-  readonly notes: readonly string[]
+  readonly notes: readonly Note[]
 }
 
 /** @param months of the metric, YYYYMM, ascending */
@@ -64,7 +65,11 @@ export function sidesOf(
     denominators: isByMonth ? found.map(({ period, year }) => ({ period, measure: measureOf(year) })) : null,
     notes: [
       ...nearestNotes(code, used),
-      ...farNotes(code, isByMonth ? found : found.map(({ period }) => ({ period, year: newest })), basis),
+      ...farNotes(
+        code,
+        isByMonth ? found : found.map(({ period }) => ({ period, year: newest })),
+        'estimate',
+      ),
     ],
   }
 }
@@ -82,12 +87,13 @@ const yearFor = (period: number, years: readonly number[]): number | null =>
 
 type Divided = readonly { readonly period: number; readonly year: number | null }[]
 
-function nearestNotes(code: MetricCode, months: Divided): string[] {
+function nearestNotes(metric: MetricCode, months: Divided): Note[] {
   const years = new Map(months.map(({ period, year }) => [Math.floor(period / 100), year]))
-  return [...years].flatMap(([asked, year]) => {
+  return [...years].flatMap(([asked, year]): Note[] => {
     if (year === asked) return []
-    if (year === null) return [`${code}: there is no estimate of ${asked} or before; its rates are null.`]
-    return [`${code}: there is no estimate of ${asked}; its months are divided by the estimate of ${year}.`]
+    return year === null
+      ? [{ code: 'no_estimate', metric, year: asked }]
+      : [{ code: 'earlier_estimate', metric, year: asked, used: year }]
   })
 }
 
@@ -97,12 +103,12 @@ function standardNotes(
   { denominator }: Sides,
   months: readonly number[],
   years: PopulationYears,
-): string[] {
+): Note[] {
   if (denominator?.standardizedBy === undefined) return []
-  const { title } = STANDARD_POPULATIONS[denominator.standardizedBy]
+  const standard = denominator.standardizedBy
   const year = years.POPULATION_BY_AGE
   return [
-    `${code}: standardized directly by 17 age groups to the population of ${title}; admissions of unknown age are left out.`,
+    { code: 'standardized', metric: code, standard, age_groups: AGE_GROUPS.length },
     ...farNotes(
       code,
       months.map((period) => ({ period, year })),
@@ -112,14 +118,15 @@ function standardNotes(
 }
 
 /** One note for the months that are divided by one year. */
-function farNotes(code: MetricCode, months: Divided, basis: string): string[] {
+function farNotes(metric: MetricCode, months: Divided, basis: 'census' | 'estimate'): Note[] {
   const far = months.filter(
     ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,
   )
-  return [...new Set(far.map(({ year }) => year))].map((year) => {
+  return [...new Set(far.map(({ year }) => year))].flatMap((year): Note[] => {
     const own = far.filter((month) => month.year === year).map(({ period }) => formatPeriod(period))
     const [first, last] = [own[0], own.at(-1)]
-    const span = first === last ? `the period ${first} lies` : `the periods from ${first} to ${last} lie`
-    return `${code}: ${span} more than ${FAR_YEARS} years from the denominator, the ${basis === 'census' ? 'census' : 'estimate'} of ${year}.`
+    return year === null || first === undefined || last === undefined
+      ? []
+      : [{ code: 'far_denominator', metric, first, last, years: FAR_YEARS, basis, year }]
   })
 }

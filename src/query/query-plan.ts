@@ -11,6 +11,8 @@ import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, hasUnknowns, isPopulation } from '../model/dimensions.ts'
 import { factDatasetsOf, isFlowMetric, type Measure, type MetricCode } from '../model/metrics.ts'
 import { tableOfNeed } from '../model/needs.ts'
+import { notesBeyond, uniqueNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
 import { isOfTheFacility } from '../model/pre-aggregates.ts'
 import { ALL_STATES, onlyState, tablesOfNeeds } from '../release/collected.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -77,13 +79,11 @@ export function planQuery(
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...shareNotes(query),
-    ...(query.having.length > 0 && totals.length > 0
-      ? ['totals: of the whole scope, with the rows that having leaves out.']
-      : []),
+    ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
   return evenDecimals({
     ...rows,
-    notes: [...new Set(notes)],
+    notes: uniqueNotes(notes),
     totals: totals.map((total) => withWhole(total, whole)),
     whole,
   })
@@ -202,8 +202,8 @@ function withBase(
     months: { asked, spine: basesOf(periods) },
   })
   const lacking = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
-  const ofBase = new Set(describeMissing(base.missing))
-  const own = base.notes.filter((note) => !plan.notes.includes(note) && !ofBase.has(note))
+  // What the base lacks is said by month; what the rows have a note of is not repeated.
+  const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
   const timeless = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
   return {
     ...plan,
@@ -214,23 +214,28 @@ function withBase(
     },
     notes: [
       ...plan.notes,
-      ...new Set(lacking),
-      ...own.map((note) => `change: ${note}`),
-      ...timeless.map((code) => `${code}: has no reference period, so there is no change.`),
+      ...uniqueNotes(lacking),
+      ...others.map((note) => ({ ...note, of_base: true as const })),
+      ...timeless.map((metric) => ({ code: 'no_change_without_period', metric }) as const),
     ],
   }
 }
 
 /** What a base lacks, by its month, with the months that are compared with it. */
-function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): string[] {
+function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): Note[] {
   const { need, states } = missing
-  if (tableOfNeed(need) !== need) return describeMissing([missing]).map((note) => `change: ${note}`)
+  if (tableOfNeed(need) !== need)
+    return describeMissing([missing]).map((note) => ({ ...note, of_base: true }))
   const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view, tablesOfNeeds([need]))
-  const where = isAll ? '' : ` in ${states.join(', ')}`
-  return missing.periods.map((base) => {
-    const compared = periods.filter((period) => baseMonth(to, period) === base).map(formatPeriod)
-    return `change: ${need} was not collected for ${formatPeriod(base)}; the change of ${compared.join(', ')} is null${where}.`
-  })
+  return missing.periods.map(
+    (base): Note => ({
+      code: 'change_not_collected',
+      dataset: need,
+      base_period: formatPeriod(base),
+      periods: periods.filter((period) => baseMonth(to, period) === base).map(formatPeriod),
+      states: isAll ? [] : states,
+    }),
+  )
 }
 
 /** @throws AppError 'semi_additive' where the level leaves out months that do not add up */
@@ -256,12 +261,10 @@ function wholeOf(
   return same ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
 }
 
-const shareNotes = ({ share_of, metrics }: AnalyticsQuery): string[] =>
+const shareNotes = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
   share_of === null
     ? []
-    : metrics
-        .filter((code) => !isAdditive(code))
-        .map((code) => `${code}: its groups do not add up, so it has no share.`)
+    : metrics.filter((code) => !isAdditive(code)).map((metric) => ({ code: 'no_share', metric }))
 
 /** A column has one number of decimals, at every level: an average of whole numbers has two. */
 function evenDecimals(plan: AggregatePlan): AggregatePlan {

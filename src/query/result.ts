@@ -9,6 +9,8 @@ import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { writeNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
 import { STATES } from '../model/territory/states.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { type Sql, sql, table } from '../sql.ts'
@@ -107,7 +109,7 @@ export interface AnswerSummary {
   readonly rowsSha256: string
   readonly fingerprint: string
   readonly citation: Citation
-  readonly notes: readonly string[]
+  readonly notes: readonly Note[]
 }
 
 /** @param row any row of the statement's result: each carries the totals */
@@ -115,10 +117,10 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   const { plan, normalised } = prepared
   const total = Number(row?.total_rows ?? 0)
   const rowsSha256 = String(row?.rows_sha256 ?? '')
-  const missing = plan.metrics.flatMap(({ code, denominator }, index) => {
-    const count = Number(row?.[`missing_${index}`] ?? 0)
-    const lacking = denominator === null ? 'are not in the source of the population' : 'have no denominator'
-    return count > 0 ? [`${code}: null in ${count} of ${total} rows, which ${lacking}.`] : []
+  const missing = plan.metrics.flatMap(({ code: metric, denominator }, index): Note[] => {
+    const rows = Number(row?.[`missing_${index}`] ?? 0)
+    const reason = denominator === null ? 'no_population' : 'no_denominator'
+    return rows > 0 ? [{ code: 'null_rows', metric, rows, total_rows: total, reason }] : []
   })
   const fingerprint = fingerprintOf(view.id, normalised, rowsSha256)
   return {
@@ -184,7 +186,7 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
       rows_sha256: summary.rowsSha256,
       fingerprint: summary.fingerprint,
       citation: { ...summary.citation },
-      notes: summary.notes,
+      notes: writeNotes(summary.notes, parts.language),
     },
   }
 }
@@ -309,7 +311,7 @@ const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_cod
 const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null
 
 /** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
-function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
+function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
   const usesSus = plan.datasets.some(
     ({ dataset, measures }) =>
       dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
@@ -319,28 +321,20 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): string[] {
   )
   const families = new Set(periods.map((period) => coverageOf(view, 'equipment_inventory', period)?.family))
   const isOfBoth = periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
-  return usesSus && (isOfBoth || families.size > 1)
-    ? [
-        'equipment_sus: quantities published by the source and quantities taken from its flag are side by side (quantity_sus_basis).',
-      ]
-    : []
+  return usesSus && (isOfBoth || families.size > 1) ? [{ code: 'mixed_sus_quantities' }] : []
 }
 
 /** Says of how many records the beds outside SUS are negative, as the publisher registers them: of the release, whatever the filters. */
-function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): string[] {
+function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
   const beds = datasets.filter(
     ({ dataset, measures }) =>
       dataset === 'bed_capacity' && measures.some(({ field }) => field === 'beds_non_sus'),
   )
   const counts = view.components.cnes?.counts ?? {}
-  return allPeriods(beds.map(({ periods }) => periods)).flatMap((period) => {
+  return allPeriods(beds.map(({ periods }) => periods)).flatMap((period): Note[] => {
     // Releases made before the count of open facilities have that of all.
     const records =
       counts[`beds_non_sus_negative_${period}`] ?? counts[`beds_sus_above_existing_${period}`] ?? 0
-    return records === 0
-      ? []
-      : [
-          `beds_non_sus: in ${records} records of ${formatPeriod(period)} the publisher registers more SUS beds than beds; they count as negative.`,
-        ]
+    return records === 0 ? [] : [{ code: 'negative_beds', period: formatPeriod(period), records }]
   })
 }

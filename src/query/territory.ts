@@ -5,6 +5,7 @@
 import { AppError, both } from '../errors.ts'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import type { Note } from '../model/notes.ts'
 import { componentManifests, type ReleaseView } from '../release/view.ts'
 import type { AnalyticsQuery } from './request.ts'
 
@@ -95,14 +96,12 @@ export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
 }
 
 /** Which edition the health regions of an answer are of. */
-export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): string[] {
+export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): Note[] {
   const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
-  const places = [...DERIVED_DIMENSIONS].filter(
+  const dimensions = [...DERIVED_DIMENSIONS].filter(
     (code) => (dimensionOf(code).derivedFrom ?? 'state') !== 'state' && used.includes(code),
   )
-  return places.length === 0
+  return dimensions.length === 0
     ? []
-    : [
-        `${places.join(', ')}: membership of municipalities by the edition ${editionOf(view) ?? ''} of the territorial base, for all periods.`,
-      ]
+    : [{ code: 'territory_edition', dimensions, edition: editionOf(view) ?? '' }]
 }

@@ -11,7 +11,7 @@ import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf, isPlace } from '../model/dimensions.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
 import { canonicalJson } from '../release/digest.ts'
-import type { ReportManifest } from './manifest.ts'
+import { messagesOf, type ReportManifest } from './manifest.ts'
 import { type Cell, type Column, dimensionColumns, type Language, planOfRow } from './table.ts'
 import type { Batch, FileSink, TableWriter } from './writers.ts'
 
@@ -44,6 +44,7 @@ interface CubeDimension {
 /** What is said of the whole cube. */
 export interface CubeFacts {
   readonly label: string
+  /** Sentences, as JSON-stat has them. */
   readonly notes: readonly string[]
   /** Members of `extension`. */
   readonly extension: Readonly<Record<string, string>>
@@ -222,7 +223,7 @@ export function createJsonStatWriter(
     async end(manifest: ReportManifest) {
       const facts = {
         label: manifest.title ?? labelOf(columns),
-        notes: manifest.notes,
+        notes: messagesOf(manifest),
         extension: { manifest: canonicalJson(manifest) },
       }
       for (const part of cube.json(facts)) await sink.write(part)

@@ -7,6 +7,8 @@
 import { z } from 'zod'
 import type { JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import { sentenceOf, writeNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
 import { withoutPage } from '../query/fingerprint.ts'
 import { type AnswerSummary, componentsOf, type PreparedQuery } from '../query/result.ts'
 import { componentRef, documentedAs } from '../query/text-schemas.ts'
@@ -25,6 +27,12 @@ const columnSchema = z.strictObject({
   formula: z.string(),
   source: z.string(),
 })
+
+/** Reports made before notes had codes hold their English sentences alone. */
+const noteSchema = documentedAs(
+  z.union([z.looseObject({ code: z.string(), message: z.string() }), z.string()]),
+  componentRef('Note'),
+)
 
 export const reportManifestSchema = z.strictObject({
   format: z.literal('sus-data-report-1'),
@@ -45,7 +53,8 @@ export const reportManifestSchema = z.strictObject({
   /** The whole table, names too, as CSV. */
   table_sha256: sha256,
   fingerprint: sha256,
-  notes: z.array(z.string()),
+  /** In the language of the report. */
+  notes: z.array(noteSchema),
   /** How the rows are cited; reports made before it was there have none. */
   citation: z.strictObject({ abnt: z.string(), bibtex: z.string() }).optional(),
   /** Ed25519 over the 64 characters of the fingerprint; null where the operator has no key. */
@@ -96,13 +105,27 @@ export function describeReport(input: ManifestInput): ReportManifest {
     rows_sha256: summary.rowsSha256,
     table_sha256: tableSha256,
     fingerprint: summary.fingerprint,
-    notes: [...summary.notes],
+    notes: notesOf(summary.notes, language, repeated),
     ...(hasCitation ? { citation: { ...summary.citation } } : {}),
     signature: signature === null ? null : { ...signature, algorithm: 'Ed25519' },
     ...(logProof === null ? {} : { log_proof: logProof }),
     how_to_verify: 'sus-data verify-report FILE',
   })
 }
+
+/** @returns the notes in the language of the report; as English sentences where a report that holds those is made again */
+const notesOf = (
+  notes: readonly Note[],
+  language: Language,
+  repeated: ReportManifest | null,
+): ReportManifest['notes'] =>
+  repeated?.notes.some((note) => typeof note === 'string')
+    ? notes.map((note) => sentenceOf(note, 'en'))
+    : writeNotes(notes, language)
+
+/** @returns the sentences of a report's notes */
+export const messagesOf = ({ notes }: Pick<ReportManifest, 'notes'>): string[] =>
+  notes.map((note) => (typeof note === 'string' ? note : note.message))
 
 /** @returns the manifest with its own digest */
 export const sealManifest = (body: Omit<ReportManifest, 'manifest_sha256'>): ReportManifest => ({

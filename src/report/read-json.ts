@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isSafeNumber, parse as parseExactly } from 'lossless-json'
 import { TOTAL_LABEL } from '../query/result.ts'
 import { labelOf, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from './json-stat.ts'
-import type { ReportManifest } from './manifest.ts'
+import { messagesOf, type ReportManifest } from './manifest.ts'
 import { parseManifest } from './manifest-sheet.ts'
 import { cellOf, type ReadReport, type ReportHead, recordReport } from './read-report.ts'
 import { type Cell, TOTAL_COLUMN } from './table.ts'
@@ -243,7 +243,8 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
 const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
 
 /** @returns what of a cube is not what the manifest says, its cells aside */
-function oddCube(cube: JsonStat, { columns, notes, title }: ReportManifest): string[] {
+function oddCube(cube: JsonStat, manifest: ReportManifest): string[] {
+  const { columns, title } = manifest
   const { dimension = {}, extension = {} } = cube
   const values = columns.filter(({ type }) => type !== 'text')
   const labelOfValue = new Map(values.map(({ name, label }) => [name, label]))
@@ -268,7 +269,9 @@ function oddCube(cube: JsonStat, { columns, notes, title }: ReportManifest): str
       ...oddMembers(`the category of ${code}`, member.category, ['index', 'label', 'unit']),
     ]),
     ...(cube.label === (title ?? labelOf(columns)) ? [] : [`the cube is labelled ${cube.label}`]),
-    ...(isDeepStrictEqual(cube.note, notes) ? [] : ['the notes of the cube are not those of the manifest']),
+    ...(isDeepStrictEqual(cube.note, messagesOf(manifest))
+      ? []
+      : ['the notes of the cube are not those of the manifest']),
     ...(odd === undefined ? [] : [`the metric ${odd[0]} is labelled ${odd[1]}`]),
     ...(oddUnit === undefined ? [] : [`the metric ${oddUnit[0]} has another unit than in the manifest`]),
     ...(oddDimension === undefined

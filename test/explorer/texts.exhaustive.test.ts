@@ -1,6 +1,6 @@
 /** What the API says in English alone is said in Portuguese on the pages: formulas, notes, rules, attributes. None is missed. */
 import t from 'tap'
-import type { Catalog, Metric } from '../../src/explorer/api.ts'
+import type { Catalog, Metric, Note } from '../../src/explorer/api.ts'
 import { formulaText, noteText, unitBeside } from '../../src/explorer/catalog-texts.ts'
 import {
   basisConflict,
@@ -67,18 +67,14 @@ t.test('notes of answers are said in Portuguese, by labels', async (t) => {
     { metrics: ['beds_sus_share'], group_by: ['municipality'], filters: [month('2026-02'), state('AC')] },
     { metrics: ['equipment_sus'], group_by: ['reference_period'], filters: [state('RR')] },
   ]
-  const seen = new Set<string>()
+  const seen = new Map<string, Note>()
   for (const question of questions) {
     const { meta } = await get('/v1/analytics/query', question)
-    for (const note of (meta?.notes ?? []) as string[]) seen.add(note)
+    for (const note of (meta?.notes ?? []) as Note[]) seen.set(note.message, note)
   }
   t.ok(seen.size >= 8, `${seen.size} notes`)
-  for (const note of seen) {
-    const { text, isKnown } = noteText(note, catalog, 'pt')
-    t.ok(isKnown, note)
-    t.notMatch(text, /\b(not collected|null|rows|the|which|[a-z]+_[a-z]+)\b/, text)
-  }
-  t.same(noteText('Something new.', catalog, 'pt'), { text: 'Something new.', isKnown: false })
+  for (const note of seen.values())
+    t.notMatch(noteText(note, catalog, 'pt'), /\b(not collected|null|rows|the|which|[a-z]+_[a-z]+)\b/)
 })
 
 t.test('every rule and attribute of provenance has Portuguese', async (t) => {

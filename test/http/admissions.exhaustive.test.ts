@@ -113,7 +113,9 @@ t.test('a state whose month is late is null in totals, and said', async (t) => {
     const late = await ask('uf=AP&reference_period=2026-05')
     t.equal(late.pagination.total, null)
     t.same(late.data, [])
-    t.match(late.meta.notes, [/^hospital_admissions 2026-05: not collected for AP; the list is not complete/])
+    t.match(late.meta.notes, [
+      { code: 'not_collected', dataset: 'hospital_admissions', states: ['AP'], effect: 'incomplete_list' },
+    ])
     const own = await ask('uf=AP')
     t.equal(own.meta.reference_period, '2026-04', 'the newest month of the state')
     t.ok(own.pagination.total > 0)
@@ -197,6 +199,6 @@ t.test('a release without admissions has none, and answers', async (t) => {
   t.equal(status, 200)
   t.same(body.data, [])
   t.equal(body.pagination.total, null)
-  t.match(body.meta.notes, [/hospital_admissions of any month/])
+  t.match(body.meta.notes, [{ code: 'not_collected', dataset: 'hospital_admissions', periods: [] }])
   t.equal((await old.query({ metrics: ['bed_capacity_existing'] })).status, 200)
 })

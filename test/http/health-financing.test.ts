@@ -236,5 +236,5 @@ t.test('a release without financing has none, and says so', async (t) => {
   t.equal(status, 200)
   t.same(body.data, [])
   t.equal(body.pagination.total, null)
-  t.match(body.meta.notes, [/^health_financing: not collected/])
+  t.match(body.meta.notes, [{ code: 'dataset_not_imported', dataset: 'health_financing' }])
 })

@@ -71,39 +71,75 @@ async function ask(t: Test, url: string): Promise<Reply['body']> {
   t.equal(strip(found.text), strip(expected.text), `row files and engine: ${url}`)
   return found.body
 }
-const notesOf = ({ meta }: Reply['body']): string => ((meta.notes ?? []) as string[]).join(' ')
+const missing = (dataset: string, periods: readonly string[], states: readonly string[]) => ({
+  code: 'not_collected',
+  effect: 'incomplete_list',
+  dataset,
+  periods,
+  states,
+})
 
 t.test('totals of lists', async (t) => {
-  const LISTS: readonly (readonly [url: string, month: string, total: number | null, note: RegExp | null])[] =
+  const LISTS: readonly (readonly [url: string, month: string, total: number | null, note: object | null])[] =
     [
       ['/v1/facilities?', '2026-03', 2, null],
       ['/v1/facilities?uf=RR&', '2026-03', 2, null],
       ['/v1/facilities?has_beds=true&', '2026-03', 1, null],
       ['/v1/facilities?has_beds=false&', '2026-03', 1, null],
-      ['/v1/facilities?has_equipment=true&', '2026-03', null, /equipment_inventory 2026-03: not .* RR/],
-      ['/v1/facilities?offers_any_sus=true&', '2026-03', null, /specialized_services 2026-03: not .* RR/],
-      ['/v1/facilities?reference_period=2026-04&', '2026-04', null, /facilities 2026-04: not .* RR/],
+      [
+        '/v1/facilities?has_equipment=true&',
+        '2026-03',
+        null,
+        missing('equipment_inventory', ['2026-03'], ['RR']),
+      ],
+      [
+        '/v1/facilities?offers_any_sus=true&',
+        '2026-03',
+        null,
+        missing('specialized_services', ['2026-03'], ['RR']),
+      ],
+      [
+        '/v1/facilities?reference_period=2026-04&',
+        '2026-04',
+        null,
+        missing('facilities', ['2026-04'], ['RR']),
+      ],
       ['/v1/bed-capacity?', '2026-03', 1, null],
       ['/v1/bed-capacity?bed_type_code=99&', '2026-03', 0, null],
       ['/v1/bed-capacity?municipality_ibge_code=140010&', '2026-03', 1, null],
-      ['/v1/bed-capacity?uf=AC&', '2026-03', null, /bed_capacity 2026-03: not collected for AC/],
-      ['/v1/bed-capacity?region_code=1&', '2026-03', null, /not collected for AC, AM, AP, PA, RO, TO/],
+      ['/v1/bed-capacity?uf=AC&', '2026-03', null, missing('bed_capacity', ['2026-03'], ['AC'])],
+      [
+        '/v1/bed-capacity?region_code=1&',
+        '2026-03',
+        null,
+        missing('bed_capacity', ['2026-03'], ['AC', 'AM', 'AP', 'PA', 'RO', 'TO']),
+      ],
       [`/v1/bed-capacity?cnes_code=${CLINIC}&`, '2026-03', 0, null],
       [
         `/v1/bed-capacity?cnes_code=${CLINIC}&uf=SP&`,
         '2026-03',
         null,
-        /bed_capacity 2026-03: not collected for SP/,
+        missing('bed_capacity', ['2026-03'], ['SP']),
       ],
-      ['/v1/bed-capacity?reference_period=all&', 'all', null, /bed_capacity 2009-12, 2026-04: not .* RR/],
+      [
+        '/v1/bed-capacity?reference_period=all&',
+        'all',
+        null,
+        missing('bed_capacity', ['2009-12', '2026-04'], ['RR']),
+      ],
       ['/v1/equipment-inventory?', '2026-04', 1, null],
-      ['/v1/equipment-inventory?uf=SP&', '2026-04', null, /equipment_inventory 2026-04: not .* SP/],
+      [
+        '/v1/equipment-inventory?uf=SP&',
+        '2026-04',
+        null,
+        missing('equipment_inventory', ['2026-04'], ['SP']),
+      ],
       ['/v1/specialized-service-offerings?', '2026-04', 1, null],
       [
         '/v1/specialized-service-offerings?provider_kind=CNES&',
         '2026-04',
         null,
-        /do not carry provider_kind/,
+        { code: 'not_carried', dimension: 'provider_kind', effect: 'incomplete_list' },
       ],
       ['/v1/specialized-service-offerings?reference_period=2009-12&provider_kind=CNES&', '2009-12', 1, null],
     ]
@@ -112,10 +148,17 @@ t.test('totals of lists', async (t) => {
     t.equal(body.meta.reference_period, month, url)
     t.equal(body.pagination.total, total, url)
     if (note === null) t.notOk('notes' in body.meta, url)
-    else t.match(notesOf(body), note, url)
+    else
+      t.match(
+        body.meta.notes.find(({ code, dataset }: { code: string; dataset: string }) =>
+          'dataset' in note ? note.dataset === dataset : code === 'not_carried',
+        ),
+        note,
+        url,
+      )
     const uncounted = await ask(t, url.slice(0, -1))
     t.notOk('total' in uncounted.pagination, 'a total that is not asked for is not there')
-    t.equal(notesOf(uncounted), notesOf(body), 'the note is')
+    t.same(uncounted.meta.notes, body.meta.notes, 'the note is')
     const csv = await written.get(`${url}count=true`, { accept: 'text/csv' })
     t.equal(csv.headers['x-total-count'], total === null ? undefined : String(total), url)
   }
@@ -131,7 +174,13 @@ t.test('totals of one facility: the newest month of its state that was collected
   const equipment = await ask(t, `/v1/facilities/${CLINIC}/equipment-inventory`)
   t.equal(equipment.data.totals.quantity_existing, 0, 'of April, which knows the clinic no more')
   const url = `/v1/facilities/${HOSPITAL}/specialized-services?reference_period=all`
-  t.match(notesOf(await ask(t, url)), /specialized_services 2026-03: not collected for RR; totals are null/)
+  t.match((await ask(t, url)).meta.notes, [
+    { ...missing('specialized_services', ['2026-03'], ['RR']), effect: 'null_totals' },
+  ])
+  const english = await written.get(url, { 'accept-language': 'en' })
+  t.match(english.body.meta.notes, [
+    { message: 'specialized_services 2026-03: not collected for RR; totals are null.' },
+  ])
 })
 
 t.test('records of members', async (t) => {
@@ -148,7 +197,9 @@ t.test('records of members', async (t) => {
     equipment_inventory: null,
     specialized_services: null,
   })
-  t.match(notesOf(states.body), /bed_capacity 2026-03: collected for RR only; facts.bed_capacity is null/)
+  const beds = states.body.meta.notes.find(({ dataset }: { dataset: string }) => dataset === 'bed_capacity')
+  t.match(beds, { code: 'not_collected', periods: ['2026-03'] })
+  t.same([beds.states.length, beds.states.includes('RR'), beds.metrics], [26, false, ['facts.bed_capacity']])
   // Of a facility of Roraima too: nobody looked in Acre.
   const named = encodeURIComponent(
     JSON.stringify([{ dimension: 'facility', operator: 'EQ', value: HOSPITAL }]),
@@ -168,7 +219,7 @@ t.test('records of members', async (t) => {
       ([, { specialized_services }]: [string, Record<string, unknown>]) => specialized_services === null,
     ),
   )
-  t.match(notesOf(kinds.body), /do not carry provider_kind/)
+  t.match(kinds.body.meta.notes, [{ code: 'not_carried', dimension: 'provider_kind' }])
   const filters = encodeURIComponent(
     JSON.stringify([{ dimension: 'reference_period', operator: 'EQ', value: '2009-12' }]),
   )
@@ -218,5 +269,5 @@ t.test('a release of before, without is_linked_sus', async (t) => {
   const { body: answer, status, text } = await plain.query({ metrics, expected_release_id: old })
   t.equal(status, 200, text)
   t.strictSame(answer.data[0].metrics, { facilities_count: 2, facilities_linked_sus: null })
-  t.match(notesOf(answer), /the files do not publish the registry's link to SUS/)
+  t.match(answer.meta.notes, [{ code: 'sus_link_not_published' }])
 })

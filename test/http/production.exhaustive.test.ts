@@ -98,7 +98,7 @@ t.test('a state whose month is late is null in totals, and said', async (t) => {
     t.equal(late.pagination.total, null)
     t.same(late.data, [])
     t.match(late.meta.notes, [
-      /^outpatient_production 2026-05: not collected for AP; the list is not complete/,
+      { code: 'not_collected', dataset: 'outpatient_production', states: ['AP'], effect: 'incomplete_list' },
     ])
     const own = await ask('uf=AP')
     t.equal(own.meta.reference_period, '2026-04', 'the newest month of the state')
@@ -140,6 +140,6 @@ t.test('a release without production has none, and answers', async (t) => {
   t.equal(status, 200)
   t.same(body.data, [])
   t.equal(body.pagination.total, null)
-  t.match(body.meta.notes, [/outpatient_production of any month/])
+  t.match(body.meta.notes, [{ code: 'not_collected', dataset: 'outpatient_production', periods: [] }])
   t.ok((await old.get('/v1/sih/monthly')).body.data.length > 0)
 })

@@ -121,7 +121,7 @@ t.test('the demonstration', async (t) => {
       ),
       total,
     )
-    t.match(meta.notes, [/1 July 2025 \(POPSBR\), another source than the census/])
+    t.match(meta.notes, [{ code: 'population_by_age_source', year: 2025 }])
   })
 
   t.test('the municipality that the source lacks is null with a note, never 0', async (t) => {
@@ -129,8 +129,8 @@ t.test('the demonstration', async (t) => {
     const alone = await ask({ filters })
     t.equal(alone.data[0].metrics.population_by_age, null)
     t.match(alone.meta.notes, [
-      /POPSBR/,
-      /population_by_age: null in 1 of 1 rows, which are not in the source/,
+      { code: 'population_by_age_source' },
+      { code: 'null_rows', metric: 'population_by_age', rows: 1, total_rows: 1, reason: 'no_population' },
     ])
     const { data, meta } = await ask({
       group_by: ['municipality'],
@@ -146,7 +146,7 @@ t.test('the demonstration', async (t) => {
       ),
       [5101837],
     )
-    t.match(meta.notes[1], /null in 1 of 142 rows/)
+    t.match(meta.notes[1], { code: 'null_rows', rows: 1, total_rows: 142 })
     t.same((await ask({ group_by: ['sex'], filters })).data, [], 'no sex of it is told')
   })
 
@@ -214,7 +214,7 @@ t.test('the demonstration', async (t) => {
     t.teardown(() => old.close())
     const answer = (await old.query({ metrics })).body
     t.equal(answer.data[0].metrics.population_by_age, null)
-    t.match(answer.meta.notes, [/the release holds none; import POPSBR/])
+    t.match(answer.meta.notes, [{ code: 'population_by_age_not_imported' }])
     t.same((await old.query({ metrics, group_by: ['sex'] })).body.data, [])
     t.same((await old.get('/v1/demography/population-by-age')).body.data, [])
   })

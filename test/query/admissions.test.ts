@@ -10,6 +10,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { readDbfColumns } from '../../src/import/readers/dbf.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
@@ -320,16 +321,13 @@ t.test('standardized by age, against one fraction of whole numbers', async (t) =
     filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }, monthsAre('2026-05')],
   }
   const { meta } = await one(query)
-  t.ok(
-    meta.notes.some((note: string) =>
-      /^admissions_per_10k_standardized: standardized directly by 17 age groups to the population of Brazil in 2010/.test(
-        note,
-      ),
-    ),
+  t.match(
+    meta.notes.find(({ code }: WrittenNote) => code === 'standardized'),
+    { metric: 'admissions_per_10k_standardized', standard: 'brazil_2010', age_groups: 17 },
     'the standard is named',
   )
   t.ok(
-    meta.notes.some((note: string) => /^population_by_age: /.test(note)),
+    meta.notes.some(({ code }: WrittenNote) => code === 'population_by_age_source'),
     'and the source of the residents',
   )
   for (const group_by of [['age_group'], ['state'], ['facility']]) {
@@ -409,7 +407,7 @@ t.test('a release without population by age: null, with notes', secondRing, asyn
           row.metrics.admissions_per_10k_standardized === null && typeof row.metrics.admissions === 'number',
       ),
     )
-    t.ok(body.meta.notes.some((note: string) => /^population_by_age: null, because/.test(note)))
+    t.ok(body.meta.notes.some(({ code }: WrittenNote) => code === 'population_by_age_not_imported'))
   }
 })
 
@@ -449,11 +447,13 @@ t.test('counts beside members are the records of the files', async (t) => {
   t.same(of('AP'), { hospital_admissions_by_residence: null }, 'its hospitals are late')
   t.same(of('SP'), { hospital_admissions_by_residence: null })
   t.type(of('RR').hospital_admissions_by_residence, 'number')
-  t.ok(months.meta.notes.some((note: string) => /^by residence: /.test(note)))
-  t.ok(
-    months.meta.notes.some((note: string) =>
-      /^hospital_admissions_by_residence 2026-05: .*facts\.hospital_admissions_by_residence/.test(note),
+  t.ok(months.meta.notes.some(({ code }: WrittenNote) => code === 'partial_residence'))
+  t.match(
+    months.meta.notes.filter(
+      (note: WrittenNote) =>
+        note.code === 'not_collected' && note.dataset === 'hospital_admissions_by_residence',
     ),
+    [{ periods: ['2026-05'], metrics: ['facts.hospital_admissions_by_residence'] }],
   )
   const key = client.keyWithout('analytics.query.read')
   t.not(
@@ -526,7 +526,9 @@ t.test('what was not collected is null', async (t) => {
   t.match(amapa.metrics, { admissions: null, admissions_value: null, bed_occupancy_share: null })
   t.type(amapa.metrics.bed_capacity_sus, 'number')
   t.type(roraima.metrics.bed_occupancy_share, 'number')
-  t.match(body.meta.notes, [/hospital_admissions 2026-05: not collected for AP/])
+  t.match(body.meta.notes, [
+    { code: 'not_collected', dataset: 'hospital_admissions', periods: ['2026-05'], states: ['AP'] },
+  ])
   t.equal((await one({ metrics: ['admissions'], filters: [stateIs('AP')] })).meta.reference_period, '2026-04')
   const country = await one({ metrics: ['admissions'], filters })
   t.equal(country.data[0].metrics.admissions, null)
@@ -554,7 +556,7 @@ t.test('what was not collected is null', async (t) => {
     { admissions: null, admissions_per_10k: null },
     'its residents elsewhere are not all of them',
   )
-  t.ok(residents.meta.notes.some((note: string) => /^by residence: /.test(note)))
+  t.ok(residents.meta.notes.some(({ code }: WrittenNote) => code === 'partial_residence'))
 })
 
 t.test('lineage leads to the published file, and adds up', async (t) => {
@@ -754,7 +756,10 @@ t.test('a release without admissions: null with a note, and dimensions that are 
     'number',
   )
   t.ok(
-    body.meta.notes.some((note: string) => /^hospital_admissions .*not collected for any state/.test(note)),
+    body.meta.notes.some(
+      (note: WrittenNote) =>
+        note.code === 'not_collected' && note.dataset === 'hospital_admissions' && note.states.length === 27,
+    ),
   )
   const refused = await old.query({ metrics: ['admissions'], group_by: ['procedure'] })
   t.equal(refused.status, 400)

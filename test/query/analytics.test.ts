@@ -228,7 +228,7 @@ t.test('rates: sum over sum, once, places without beds in the denominator', asyn
       dimensions.municipality.code === 5101837,
   )
   t.same(young.metrics, { bed_capacity_existing: 0, beds_existing_per_100k: null })
-  t.match(answer.body.meta.notes.join(), /beds_existing_per_100k: null in/)
+  t.match(answer.body.meta.notes, [{ code: 'null_rows', metric: 'beds_existing_per_100k' }])
 
   const states = await client.query({ metrics: ['beds_existing_per_100k'], group_by: ['state'] })
   const naive = new Map<string, { beds: bigint; people: bigint }>()
@@ -407,7 +407,7 @@ t.test('stocks over months', async (t) => {
     filters: [{ dimension: 'reference_period', operator: 'EQ', value: '2019-01' }],
   })
   t.equal(uncollected.body.data[0].metrics.bed_capacity_existing, null)
-  t.match(uncollected.body.meta.notes.join(), /not collected/)
+  t.match(uncollected.body.meta.notes, [{ code: 'not_collected' }])
 })
 
 t.test('names in Portuguese order', async (t) => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { STATES } from '../../src/model/territory/states.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { admissionFiles } from '../../tools/demo/admissions.ts'
@@ -387,7 +388,14 @@ t.test('one month of beds and twelve of admissions', async (t) => {
     t.equal(typeof rows[0].metrics.admissions === 'number', hasFlow)
     t.ok(rows[0].metrics.bed_capacity_sus > 0, 'a stock is of its month')
     t.equal(rows[0].metrics.bed_occupancy_share, null, 'beds of two months are no beds of twelve')
-    t.match(meta.notes.join('\n'), /bed_capacity 2025-06.*not collected/)
+    t.ok(
+      meta.notes.some(
+        (note: WrittenNote) =>
+          note.code === 'not_collected' &&
+          note.dataset === 'bed_capacity' &&
+          note.periods.includes('2025-06'),
+      ),
+    )
   }
   const { data: rows } = await one({
     metrics: ['admissions', 'bed_occupancy_share'],

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { checkPromotion } from '../../tools/promotion/run.ts'
@@ -166,7 +167,7 @@ t.test('what the file of a year lacks is null, alone and in every sum that needs
   const place = { dimension: 'municipality', operator: 'EQ', value: code }
   const alone = await answered([place, yearsAre(202412)])
   t.same(alone.values, [null, null])
-  t.match(alone.notes, [/federal_health_transfers 2024-12: the published file has no row of 1 funds of AP/])
+  t.match(alone.notes, [{ code: 'transfers_missing_funds', period: '2024-12', funds: 1, state: 'AP' }])
   t.same((await answered([stateIs('AP'), yearsAre(202412)])).values, [null, null])
   t.same((await answered([stateIs('AP', 'RR'), yearsAre(202412, 202512)])).values, [null, null])
   t.ok((await answered([place, yearsAre(202512)])).values.every((value) => value > 0))
@@ -183,11 +184,9 @@ t.test('what the file of a year lacks is null, alone and in every sum that needs
     { dimension: 'reference_period', operator: 'EQ', value: '2025-06' },
   ])
   t.same(month.values, [null, null])
-  t.ok(
-    month.notes.includes(
-      'federal_health_transfers: is of years, each the period of its last month: 2024-12, 2025-12, 2026-03.',
-    ),
-    month.notes.join(),
+  t.match(
+    month.notes.find(({ code }: WrittenNote) => code === 'transfers_by_year'),
+    { periods: ['2024-12', '2025-12', '2026-03'] },
   )
   for (const over_period of ['avg', 'max', 'last'])
     t.same(
@@ -216,10 +215,13 @@ t.test('years are added up; without one, the newest; with stocks each by its own
   t.same(valuesOf(newest), valuesOf(by).slice(-1))
   t.ok(newest.data[0].metrics.bed_capacity_sus > 0)
   t.match(
-    newest.meta.notes.join('\n'),
-    /newest periods .* bed_capacity_sus 2026-05; federal_health_transfers 2026-03/,
+    newest.meta.notes.find(({ code }: WrittenNote) => code === 'newest_periods_differ'),
+    { newest: { bed_capacity_sus: '2026-05', federal_health_transfers: '2026-03' } },
   )
-  t.match(newest.meta.notes.join('\n'), /2026-03 is the year 2026 up to its last published transfer/)
+  t.match(
+    newest.meta.notes.find(({ code }: WrittenNote) => code === 'transfers_year_to_date'),
+    { period: '2026-03', year: 2026 },
+  )
   const regions = await one({
     metrics,
     group_by: ['health_region', 'municipality'],
@@ -377,5 +379,7 @@ t.test('a release that joins no financing answers null', async (t) => {
   const { status, body } = await old.query({ metrics: METRICS })
   t.equal(status, 200)
   t.same(body.data[0].metrics, { federal_health_transfers: null, federal_health_transfers_per_capita: null })
-  t.match(body.meta.notes.join(), /federal_health_transfers of any month: not collected for any state/)
+  const absent = body.meta.notes.find(({ code }: WrittenNote) => code === 'not_collected')
+  t.match(absent, { dataset: 'federal_health_transfers', periods: [] })
+  t.equal(absent.states.length, 27)
 })

@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { PRODUCTION_COLUMNS, type ProductionCells } from '../../tools/demo/production.ts'
 import { runPromotionChecks } from '../../tools/promotion/checks.ts'
@@ -137,23 +138,21 @@ t.test('filters by what the files do not carry are null, and a note says which',
   for (const [filters, value, dimension] of table) {
     const { data, meta } = await ask([], filters)
     t.same(valuesOf(data), [[value]], JSON.stringify(filters))
-    const notes = meta.notes.filter((note: string) => /do not carry/.test(note))
+    const notes = meta.notes.filter(({ code }: WrittenNote) => code === 'not_carried')
     t.equal(notes.length, dimension === undefined ? 0 : 1, JSON.stringify(meta.notes))
     if (dimension !== undefined)
-      t.match(
-        notes[0],
-        new RegExp(`^outpatient_production 2007-12: the files of (AC, )?RR do not carry ${dimension};`),
-      )
+      t.match(notes[0], { dataset: 'outpatient_production', periods: ['2007-12'], dimension })
+    if (dimension !== undefined) t.equal(notes[0].states.at(-1), 'RR')
   }
 })
 
 t.test('grouped, rows of such months are in the group without a code', async (t) => {
   const group = 'procedure_group'
-  const note = /2007-12: the files of RR do not carry procedure_group/
+  const note = { code: 'not_carried', periods: ['2007-12'], states: ['RR'], dimension: group }
   const one = await ask([group], [RR, OLD_MONTH], { totals: [[]] })
   t.same(valuesOf(one.data), [[null, 7]])
   t.same(valuesOf(one.totals[0].data), [[7]], 'a total counts every row')
-  t.match(one.meta.notes.join('\n'), note)
+  t.match(one.meta.notes, [note])
   const both = await ask([group], [RR, BOTH], { totals: [[]], share_of: [] })
   t.same(valuesOf(both.data), [
     ['02', null],
@@ -230,17 +229,29 @@ t.test('lineage, lists and counts beside members', async (t) => {
   }
   for (const [query, total, note] of [
     ['reference_period=2007-12&uf=RR', 2, null],
-    ['reference_period=2007-12&uf=RR&procedure_code=0301', null, /do not carry procedure; the list/],
+    [
+      'reference_period=2007-12&uf=RR&procedure_code=0301',
+      null,
+      { code: 'not_carried', dimension: 'procedure' },
+    ],
     ['reference_period=2007-12&uf=RR&procedure_code=0701101', 1, null],
-    ['reference_period=2007-12&uf=RR&complexity_code=02', null, /do not carry complexity/],
-    ['reference_period=2007-12&uf=RR&cnes_code=2566168', null, /do not carry facility/],
+    [
+      'reference_period=2007-12&uf=RR&complexity_code=02',
+      null,
+      { code: 'not_carried', dimension: 'complexity' },
+    ],
+    [
+      'reference_period=2007-12&uf=RR&cnes_code=2566168',
+      null,
+      { code: 'not_carried', dimension: 'facility' },
+    ],
     ['reference_period=2008-01&uf=RR&procedure_code=0301', 1, null],
-    ['reference_period=2007-12&uf=AP', 0, /the published file of AP is empty/],
+    ['reference_period=2007-12&uf=AP', 0, { code: 'empty_file', states: ['AP'] }],
   ] as const) {
     const { body, text } = await client.get(`/v1/sia/monthly?${query}&count=true`)
     t.equal(body.pagination?.total, total, `${query} ${text}`)
-    const notes = body.meta.notes?.join('\n') ?? ''
-    t.ok(note === null ? notes === '' : note.test(notes), notes)
+    if (note === null) t.notOk('notes' in body.meta, query)
+    else t.match(body.meta.notes, [note])
   }
   const { body } = await client.get(
     `/v1/analytics/dimensions/complexity/values?counts=true&filters=${encodeURIComponent(JSON.stringify([RR, OLD_MONTH].map(([dimension, operator, value]) => ({ dimension, operator, value }))))}`,
@@ -263,12 +274,12 @@ t.test('an empty file counts as 0 and is said; between files with rows it is ref
   ] as const) {
     const { data, meta } = await ask([], filters as Filters)
     t.match(
-      meta.notes.join('\n'),
-      'outpatient_production 2007-12: the published file of AP is empty; it counts as 0.',
+      meta.notes.find(({ code }: WrittenNote) => code === 'empty_file'),
+      { dataset: 'outpatient_production', periods: ['2007-12'], states: ['AP'] },
     )
     t.same(valuesOf(data), [[value]])
   }
-  t.notMatch((await ask([], [RR, OLD_MONTH])).meta.notes.join('\n'), /empty/)
+  t.notOk((await ask([], [RR, OLD_MONTH])).meta.notes.some(({ code }: WrittenNote) => code === 'empty_file'))
   const gap = write('gap', [...FILES.slice(0, 1), ['PARR0801.dbf', EMPTY]])
   await t.rejects(
     importPaths([gap], { releasesDir, maxRejected: 0.001 }),

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
@@ -198,7 +199,9 @@ t.test('what was not collected is null', async (t) => {
   })
   t.type(amapa.metrics.bed_capacity_sus, 'number')
   t.type(roraima.metrics.outpatient_value_per_capita, 'number')
-  t.match(body.meta.notes, [/outpatient_production 2026-05: not collected for AP/])
+  t.match(body.meta.notes, [
+    { code: 'not_collected', dataset: 'outpatient_production', periods: ['2026-05'], states: ['AP'] },
+  ])
   const country = await one({ metrics: ['outpatient_value_approved'], filters: [monthsAre('2026-05')] })
   t.equal(country.data[0].metrics.outpatient_value_approved, null)
 })
@@ -378,7 +381,11 @@ t.test('a release without production: null with a note, and a dimension that is 
   t.equal(status, 200, text)
   t.equal(body.data[0].metrics.outpatient_value_approved, null)
   t.type(body.data[0].metrics.admissions, 'number')
-  t.ok(body.meta.notes.some((note: string) => /^outpatient_production .*not collected for/.test(note)))
+  t.ok(
+    body.meta.notes.some(
+      (note: WrittenNote) => note.code === 'not_collected' && note.dataset === 'outpatient_production',
+    ),
+  )
   const refused = await old.query({ metrics: ['outpatient_value_approved'], group_by: ['care_period'] })
   t.equal(refused.status, 400)
   t.equal(refused.body.code, 'dimension_not_loaded')

@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import type { ProductionCells } from '../../tools/demo/production.ts'
 import { openClient } from '../fixtures/client.ts'
@@ -68,9 +69,9 @@ const valuesOf = (data: readonly AnswerRow[], metric = METRIC): unknown[] =>
   ])
 const RR = ['state', 'EQ', 'RR'] as const
 const MONTH = 'reference_period'
-const monthsOf = (notes: readonly string[]): string[] =>
-  notes.flatMap(
-    (note) => /^outpatient_production ([\d, -]+): not collected/.exec(note)?.[1]?.split(', ') ?? [],
+const monthsOf = (notes: readonly WrittenNote[]): string[] =>
+  notes.flatMap((note) =>
+    note.code === 'not_collected' && note.dataset === 'outpatient_production' ? note.periods : [],
   )
 
 t.test('a range is every month of it that the publisher has, collected or not', async (t) => {
@@ -107,10 +108,10 @@ t.test('a range is every month of it that the publisher has, collected or not', 
   const { data, meta } = await ask([], [RR, [MONTH, 'BETWEEN', ['1990-01', '1994-07']]])
   t.same(valuesOf(data), [[null]], 'one month that the publisher has')
   t.same(monthsOf(meta.notes), ['1994-07'])
-  t.match(meta.notes.join(), /1994-07 to 1994-07 are read/)
+  t.match(meta.notes, [{ code: 'range_narrowed', first: '1994-07', last: '1994-07' }])
   const before = await ask([], [RR, [MONTH, 'LT', '1994-07']])
   t.same(valuesOf(before.data), [[null]])
-  t.match(before.meta.notes.join(), /range has no month/)
+  t.match(before.meta.notes, [{ code: 'range_without_months' }])
 })
 
 t.test('by month, a month that was not collected is a row with null', async (t) => {
@@ -216,7 +217,7 @@ t.test('a facility lies in a state, and needs that state alone', async (t) => {
     )
     t.same(sorted, expected, JSON.stringify([groups, filters]))
     t.equal(
-      meta.notes.some((note: string) => /not collected|collected for/.test(note)),
+      meta.notes.some(({ code }: WrittenNote) => code === 'not_collected'),
       expected.some((row) => (row as unknown[]).at(-1) === null),
       JSON.stringify([groups, filters, meta.notes]),
     )

@@ -41,8 +41,9 @@ t.test('members say their state, notes say the edition', async (t) => {
     ],
     'and the facilities of the ignored municipality of the state',
   )
-  t.match(body.meta.notes, [/^health_region: membership .* edition demonstracao of the territorial base/])
-  t.notMatch((await client.query({ ...RATES, group_by: ['state'] })).body.meta.notes, [/territorial/])
+  const note = { code: 'territory_edition', dimensions: ['health_region'], edition: 'demonstracao' }
+  t.match(body.meta.notes, [note])
+  t.notMatch((await client.query({ ...RATES, group_by: ['state'] })).body.meta.notes, [{ code: note.code }])
 })
 
 t.test('a rate is of the whole territory, places without facts included', async (t) => {

@@ -1,5 +1,6 @@
 /** Where naive answers go wrong, each with numbers that can be added by hand (test/fixtures/miniature.ts). */
 import t from 'tap'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
 import { sql } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
 import { ALTO_ALEGRE, AMAJARI, BOA_VISTA, BONFIM, makeMiniature } from '../fixtures/miniature.ts'
@@ -15,7 +16,7 @@ interface AnswerRow {
 }
 async function ask(
   body: Record<string, unknown>,
-): Promise<{ data: AnswerRow[]; meta: { notes: string[]; reference_period: string } }> {
+): Promise<{ data: AnswerRow[]; meta: { notes: WrittenNote[]; reference_period: string } }> {
   const { status, body: answer, text } = await client.query({ filters: [RORAIMA], ...body })
   if (status !== 200) throw new Error(text)
   return answer
@@ -74,7 +75,16 @@ t.test('a municipality younger than the census has no rate; its state has the ce
   t.equal(byCode(answer.data, 'municipality', 'beds_existing_per_100k').get(BONFIM), null)
   t.equal(byCode(answer.data, 'municipality', 'bed_capacity_existing').get(BONFIM), 1)
   t.equal(byCode(answer.data, 'municipality', 'population_estimated').get(BONFIM), 50)
-  t.match(answer.meta.notes.join(' '), /beds_existing_per_100k: null in 12 of 15 rows/)
+  t.match(answer.meta.notes, [
+    {
+      code: 'null_rows',
+      metric: 'beds_existing_per_100k',
+      rows: 12,
+      total_rows: 15,
+      reason: 'no_denominator',
+      message: 'beds_existing_per_100k: sem dado em 12 de 15 linhas, que não têm denominador.',
+    },
+  ])
   t.same(
     await total({ metrics: ['population_census', 'population_estimated', 'population_growth_since_census'] }),
     {

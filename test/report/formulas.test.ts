@@ -62,7 +62,7 @@ t.test('workbook', async (t) => {
     rows_sha256: '0'.repeat(64),
     table_sha256: '0'.repeat(64),
     fingerprint: '0'.repeat(64),
-    notes: ['n'.repeat(70_000), '💥'.repeat(40_000)],
+    notes: ['n'.repeat(70_000), { code: 'no_share', message: '💥'.repeat(40_000) }],
     signature: null,
     how_to_verify: '',
   })

@@ -62,7 +62,11 @@ for (const [name, query] of Object.entries<Readonly<Record<string, unknown>>>(QU
       fingerprint: answer.meta.fingerprint,
       total_rows: answer.pagination.total_rows,
     })
-    t.same(cube.note, answer.meta.notes)
+    t.same(cube.extension.notes, answer.meta.notes)
+    t.same(
+      cube.note,
+      answer.meta.notes.map(({ message }: { message: string }) => message),
+    )
     const levels: { readonly group_by: readonly string[]; readonly data: readonly AnswerRow[] }[] = [
       { group_by: groups, data: answer.data },
       ...(answer.totals ?? []),

@@ -1161,8 +1161,8 @@ export interface components {
             query: components["schemas"]["NormalisedQuery"];
             /** @description Rows with a difference, over all pages. */
             changed_rows: number;
-            /** @description What to know of the answer, such as what was not collected. */
-            notes: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes: components["schemas"]["Note"][];
         };
         AnalyticsCompareRequest: {
             metrics: components["schemas"]["MetricCode"][];
@@ -1213,8 +1213,8 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know of the answer, such as what was not collected. */
-            notes: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes: components["schemas"]["Note"][];
         };
         AnalyticsExplainResponse: {
             data: {
@@ -1328,8 +1328,8 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know of the answer, such as what was not collected. */
-            notes: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes: components["schemas"]["Note"][];
             /** @description Metric of the cell. */
             metric: string;
             side: components["schemas"]["MetricSide"];
@@ -1412,8 +1412,8 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know of the answer, such as what was not collected. */
-            notes: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes: components["schemas"]["Note"][];
             query: components["schemas"]["NormalisedQuery"];
             /** @description Digest of all rows of the query. */
             rows_sha256: string;
@@ -1977,8 +1977,8 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know of the answer, such as what was not collected. */
-            notes?: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes?: components["schemas"]["Note"][];
         };
         /** @description The facility that records are of. */
         FacilityContext: {
@@ -2278,8 +2278,8 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know of the answer, such as what was not collected. */
-            notes?: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes?: components["schemas"]["Note"][];
             /** @description What the numbers of each source mean, and what of them may be added. */
             sources: {
                 /** @description Code of the source. */
@@ -2618,6 +2618,51 @@ export interface components {
             offset?: number;
         } & {
             [key: string]: unknown;
+        };
+        /** @description What to know about an answer. The code decides which parameters a note has. */
+        Note: {
+            /**
+             * @description Which note it is; docs/analytics.md says when each is due and what it carries.
+             * @enum {string}
+             */
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            /** @description The note as a sentence, in the requested language. */
+            message: string;
+            /** @description true: the note is about the months that values are compared with. */
+            of_base?: boolean;
+            dataset?: string;
+            states?: string[];
+            periods?: string[];
+            /** @enum {string} */
+            effect?: "null_metrics" | "incomplete_list" | "null_totals";
+            metrics?: string[];
+            dimension?: string;
+            state?: string;
+            newest?: {
+                [key: string]: string | null;
+            };
+            first?: string;
+            last?: string;
+            base_period?: string;
+            metric?: string;
+            year?: number;
+            used?: number;
+            years?: number;
+            /** @enum {string} */
+            basis?: "census" | "estimate";
+            /** @enum {string} */
+            standard?: "brazil_2010";
+            age_groups?: number;
+            dimensions?: string[];
+            edition?: string;
+            rows?: number;
+            total_rows?: number;
+            /** @enum {string} */
+            reason?: "no_population" | "no_denominator";
+            period?: string;
+            records?: number;
+            funds?: number;
+            municipalities?: number;
         };
         /** @description Outlines as GeoJSON. */
         OutlineCollection: {
@@ -3139,8 +3184,8 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know of the answer, such as what was not collected. */
-            notes?: string[];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes?: components["schemas"]["Note"][];
         };
         /** @description A key that signed a release. */
         ReleaseSignature: {
@@ -3180,7 +3225,7 @@ export interface components {
             rows_sha256: string;
             table_sha256: string;
             fingerprint: string;
-            notes: string[];
+            notes: components["schemas"]["Note"][];
             citation?: {
                 abnt: string;
                 bibtex: string;

@@ -235,14 +235,9 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
             <section class="notes" aria-label={t.notes}>
               <h2>{t.notes}</h2>
               <ul>
-                {answer.meta.notes.map((note) => {
-                  const { text, isKnown } = noteText(note, catalog, language)
-                  return (
-                    <li key={note} lang={isKnown ? undefined : 'en'}>
-                      {text}
-                    </li>
-                  )
-                })}
+                {answer.meta.notes.map((note) => (
+                  <li key={note.message}>{noteText(note, catalog, language)}</li>
+                ))}
               </ul>
             </section>
           )}

@@ -109,14 +109,11 @@ export function LineagePanel(props: {
           />
         </div>
       ))}
-      {first?.answer.meta.notes.map((note) => {
-        const { text, isKnown } = noteText(note, catalog, language)
-        return (
-          <p class="hint" key={note} lang={isKnown ? undefined : 'en'}>
-            {text}
-          </p>
-        )
-      })}
+      {first?.answer.meta.notes.map((note) => (
+        <p class="hint" key={note.message}>
+          {noteText(note, catalog, language)}
+        </p>
+      ))}
       <p class="hint">
         {t.sameCell}: <code class="wide">{`POST /v1/analytics/lineage ${writeCell(cell)}`}</code>
       </p>

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
+import { writeNotes } from '../../model/note-sentences.ts'
 import { listCatalog } from '../../query/catalog.ts'
 import { answerLineage, lineageSchema } from '../../query/cell-lineage.ts'
 import { compareReleases, compareSchema } from '../../query/compare.ts'
@@ -119,7 +120,7 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
       options: { signal },
     })
     data = data.map((value) => ({ ...value, facts: counts.facts.get(String(value.code)) ?? {} }))
-    if (counts.notes.length > 0) meta = { notes: [...counts.notes] }
+    if (counts.notes.length > 0) meta = { notes: writeNotes(counts.notes, language) }
   }
   return {
     data,
@@ -164,15 +165,17 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
   function jsonStat(): Iterable<string> {
     const cube = new Cube(prepared.plan, columns, language)
     cube.add({ rows, cells: rows.map((row) => cellsOf(row, prepared.plan, language)) })
+    const notes = writeNotes(summary.notes, language)
     return cube.json({
       label: labelOf(columns),
-      notes: summary.notes,
+      notes: notes.map(({ message }) => message),
       extension: {
         release_id: JSON.stringify(request.view?.id),
         fingerprint: JSON.stringify(summary.fingerprint),
         rows_sha256: JSON.stringify(summary.rowsSha256),
         citation: JSON.stringify(summary.citation),
         total_rows: String(summary.total),
+        notes: JSON.stringify(notes),
       },
     })
   }

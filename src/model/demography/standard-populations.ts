@@ -9,15 +9,15 @@ import { AGE_GROUPS } from './code-lists.ts'
 export type StandardName = 'brazil_2010'
 
 export interface StandardPopulation {
-  /** As notes name it. */
-  readonly title: string
+  /** Its name in a sentence. */
+  readonly title: { readonly pt: string; readonly en: string }
   /** People of each age group, in the order of AGE_GROUPS. */
   readonly people: readonly number[]
 }
 
 export const STANDARD_POPULATIONS: Readonly<Record<StandardName, StandardPopulation>> = {
   brazil_2010: {
-    title: 'Brazil in 2010 (POPSBR)',
+    title: { pt: 'Brasil em 2010 (POPSBR)', en: 'Brazil in 2010 (POPSBR)' },
     people: [
       14_926_565, 16_004_125, 17_190_853, 17_259_413, 17_342_029, 17_495_165, 16_070_561, 14_030_008,
       13_050_194, 12_011_024, 10_282_765, 8_368_585, 6_506_111, 4_834_001, 3_751_073, 2_638_919, 2_987_938,

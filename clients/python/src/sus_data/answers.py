@@ -144,7 +144,8 @@ class Answer:
         return str(self.meta["fingerprint"])
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Mapping[str, Any]]:
+        """What to know about the numbers: ``code`` for programs, ``message`` to read, and the parameters of the code."""
         return list(self.meta.get("notes", []))
 
     @property

@@ -1,0 +1,374 @@
+/**
+ * Notes of answers: what to know beside the numbers. Each is declared once, with the parameters that programs read and its sentence in
+ * both languages. Values and pure functions; where a note is due is decided in query/ and http/.
+ *
+ * A sentence names metrics, dimensions and datasets through `name`: the API writes their codes, the explorer their labels.
+ */
+import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
+import { STATES } from './territory/states.ts'
+
+type Language = 'pt' | 'en'
+
+/** Kinds of parameters, which the API document describes and TypeScript checks. */
+interface Kinds {
+  /** Code of a metric, a dataset, a dimension or a state, or the name of an edition. */
+  readonly code: string
+  readonly codes: readonly string[]
+  /** YYYY-MM */
+  readonly month: string
+  readonly months: readonly string[]
+  readonly year: number
+  readonly count: number
+  /** Metric → its month; null: it has none. */
+  readonly month_by_metric: Readonly<Record<string, string | null>>
+}
+/** An array lists all values that a parameter takes. */
+export type Kind = keyof Kinds | readonly string[]
+type ValueOf<Of extends Kind> = Of extends keyof Kinds
+  ? Kinds[Of]
+  : Of extends readonly (infer Each)[]
+    ? Each
+    : never
+type ParamsOf<Declared> = {
+  readonly [Name in keyof Declared]: Declared[Name] extends Kind ? ValueOf<Declared[Name]> : never
+}
+export type Namer = (code: string) => string
+
+interface Declaration<Declared extends Readonly<Record<string, Kind>>> {
+  /** When an answer has the note, for the documentation. */
+  readonly when: string
+  readonly params: Declared
+  readonly pt: (params: ParamsOf<Declared>, name: Namer) => string
+  readonly en: (params: ParamsOf<Declared>, name: Namer) => string
+}
+const declare = <const Declared extends Readonly<Record<string, Kind>>>(
+  declaration: Declaration<Declared>,
+): Declaration<Declared> => declaration
+
+/** What is missing from an answer because something was not collected. */
+const EFFECTS = ['null_metrics', 'incomplete_list', 'null_totals'] as const
+export type NoteEffect = (typeof EFFECTS)[number]
+
+/** A sentence names at most this many months or states one by one. */
+const NAMED_MAX = 13
+
+const isAll = (states: readonly string[]): boolean => states.length === STATES.length
+const othersOf = (states: readonly string[]): string =>
+  STATES.map(({ uf }) => uf)
+    .filter((uf) => !states.includes(uf))
+    .sort()
+    .join(', ')
+
+function listMonths(months: readonly string[], language: Language): string {
+  if (months.length === 0) return language === 'pt' ? 'em nenhum mês' : 'of any month'
+  if (months.length <= NAMED_MAX) return months.join(', ')
+  return `${months.length} ${language === 'pt' ? 'meses até' : 'months to'} ${months.at(-1)}`
+}
+
+/** @returns the states whose files lack something; '' where all do */
+function listFiles(states: readonly string[], language: Language): string {
+  if (isAll(states)) return ''
+  const count = `${states.length} ${language === 'pt' ? 'estados' : 'states'}`
+  return ` ${language === 'pt' ? 'de' : 'of'} ${states.length > NAMED_MAX ? count : states.join(', ')}`
+}
+
+interface Affected {
+  readonly effect: NoteEffect
+  readonly metrics: readonly string[]
+}
+function effectInPortuguese({ effect, metrics }: Affected, name: Namer, needed = 'disso'): string {
+  if (effect === 'incomplete_list') return 'a lista não está completa, e o seu total fica sem dado.'
+  if (effect === 'null_totals') return 'os totais ficam sem dado.'
+  return `sem dado onde a resposta precisa ${needed}: ${metrics.map(name).join(', ')}.`
+}
+function effectInEnglish({ effect, metrics }: Affected, name: Namer, needed = 'it'): string {
+  if (effect === 'incomplete_list') return 'the list is not complete, and its total is null.'
+  if (effect === 'null_totals') return 'totals are null.'
+  return `${metrics.map(name).join(', ')} ${metrics.length === 1 ? 'is' : 'are'} null where an answer needs ${needed}.`
+}
+
+const COVERAGE = {
+  not_collected: declare({
+    when: 'A dataset was not collected for the listed states (all 27: for no state) in the listed months (none: in no month).',
+    params: { dataset: 'code', states: 'codes', periods: 'months', effect: EFFECTS, metrics: 'codes' },
+    pt: ({ dataset, states, periods, ...affected }, name) => {
+      const isMost = !isAll(states) && states.length > NAMED_MAX
+      const where = isAll(states)
+        ? 'não coletado em nenhum estado'
+        : isMost
+          ? `coletado só em ${othersOf(states)}`
+          : `não coletado em ${states.join(', ')}`
+      return `${name(dataset)}, ${listMonths(periods, 'pt')}: ${where}; ${effectInPortuguese(affected, name, isMost ? 'do resto' : 'disso')}`
+    },
+    en: ({ dataset, states, periods, ...affected }, name) => {
+      const where = isAll(states)
+        ? 'not collected for any state'
+        : states.length > NAMED_MAX
+          ? `collected for ${othersOf(states)} only`
+          : `not collected for ${states.join(', ')}`
+      return `${name(dataset)} ${listMonths(periods, 'en')}: ${where}; ${effectInEnglish(affected, name, states.length === 1 ? 'it' : 'them')}`
+    },
+  }),
+  not_carried: declare({
+    when: 'The files of the listed states and months do not carry a dimension that the request uses.',
+    params: {
+      dataset: 'code',
+      dimension: 'code',
+      states: 'codes',
+      periods: 'months',
+      effect: EFFECTS,
+      metrics: 'codes',
+    },
+    pt: ({ dataset, dimension, states, periods, ...affected }, name) =>
+      `${name(dataset)}, ${listMonths(periods, 'pt')}: os arquivos${listFiles(states, 'pt')} não trazem ${name(dimension)}; ${effectInPortuguese(affected, name)}`,
+    en: ({ dataset, dimension, states, periods, ...affected }, name) =>
+      `${name(dataset)} ${listMonths(periods, 'en')}: the files${listFiles(states, 'en')} do not carry ${name(dimension)}; ${effectInEnglish(affected, name)}`,
+  }),
+  sus_link_not_published: declare({
+    when: 'The files of the listed states and months do not publish the link of a facility to SUS.',
+    params: { states: 'codes', periods: 'months', effect: EFFECTS, metrics: 'codes' },
+    pt: ({ states: _states, periods, ...affected }, name) =>
+      `${name('facilities')}, ${listMonths(periods, 'pt')}: os arquivos não publicam o vínculo com o SUS; ${effectInPortuguese(affected, name)}`,
+    en: ({ states: _states, periods, ...affected }, name) =>
+      `${name('facilities')} ${listMonths(periods, 'en')}: the files do not publish the registry's link to SUS; ${effectInEnglish(affected, name)}`,
+  }),
+  dataset_not_imported: declare({
+    when: 'The release has no files of the dataset that a list shows.',
+    params: { dataset: 'code' },
+    pt: ({ dataset }, name) =>
+      `${name(dataset)}: não coletado; a lista não está completa, e o seu total fica sem dado.`,
+    en: ({ dataset }, name) =>
+      `${name(dataset)}: not collected; the list is not complete, and its total is null.`,
+  }),
+  empty_file: declare({
+    when: 'The published file of the listed states (all 27: of the country) and months has no rows, and counts as 0.',
+    params: { dataset: 'code', states: 'codes', periods: 'months' },
+    pt: ({ dataset, states, periods }, name) =>
+      `${name(dataset)}, ${periods.join(', ')}: o arquivo publicado de ${isAll(states) ? 'todo o país' : states.join(', ')} está vazio; conta como 0.`,
+    en: ({ dataset, states, periods }, name) =>
+      `${name(dataset)} ${periods.join(', ')}: the published file of ${isAll(states) ? 'the country' : states.join(', ')} is empty; it counts as 0.`,
+  }),
+  partial_residence: declare({
+    when: 'A query is by residence, and not every state was collected.',
+    params: {},
+    pt: () =>
+      'Por residência: um estado fica sem dado onde os seus próprios hospitais não foram coletados; internações dos seus residentes em hospitais de estados não coletados não entram nos números.',
+    en: () =>
+      'by residence: a state is null where its own hospitals were not collected; admissions of its residents in hospitals of states that were not collected are not in its numbers.',
+  }),
+  single_state_release: declare({
+    when: 'The release is of one state, so totals without a filter by place are of that state. An empty list stands for all metrics.',
+    params: { state: 'code', metrics: 'codes' },
+    pt: ({ state, metrics }, name) =>
+      `Esta versão dos dados é só de ${state}: os totais${metrics.length === 0 ? '' : ` de ${metrics.map(name).join(', ')}`} são de ${state}.`,
+    en: ({ state, metrics }, name) =>
+      `The release is of ${state} alone: totals${metrics.length === 0 ? '' : ` of ${metrics.map(name).join(', ')}`} are of ${state}.`,
+  }),
+} as const
+
+function listNewest(newest: Readonly<Record<string, string | null>>, name: Namer, none: string): string {
+  const months = new Map<string, string[]>()
+  for (const [metric, month] of Object.entries(newest))
+    months.set(month ?? none, [...(months.get(month ?? none) ?? []), name(metric)])
+  return [...months].map(([month, metrics]) => `${metrics.join(', ')} ${month}`).join('; ')
+}
+
+const PERIODS = {
+  newest_periods_differ: declare({
+    when: 'No month was requested, and the newest months of the metrics differ.',
+    params: { newest: 'month_by_metric' },
+    pt: ({ newest }, name) =>
+      `Os meses mais novos do que se pergunta são diferentes: ${listNewest(newest, name, 'nenhum')}.`,
+    en: ({ newest }, name) =>
+      `The newest periods of what is asked for differ: ${listNewest(newest, name, 'none')}.`,
+  }),
+  range_without_months: declare({
+    when: 'A range of months has none between the first month of the publisher and the newest month of the release.',
+    params: {},
+    pt: (_params, name) =>
+      `${name('reference_period')}: o intervalo não tem mês entre o primeiro da fonte e o mais novo desta versão dos dados.`,
+    en: (_params, name) =>
+      `${name('reference_period')}: the range has no month between the publisher's first and the newest here.`,
+  }),
+  range_narrowed: declare({
+    when: 'A range of months reaches beyond the first month of the publisher or the newest month of the release.',
+    params: { first: 'month', last: 'month' },
+    pt: ({ first, last }, name) =>
+      `${name('reference_period')}: do intervalo são lidos ${first} a ${last}, do primeiro mês da fonte ao mais novo desta versão dos dados.`,
+    en: ({ first, last }, name) =>
+      `${name('reference_period')}: of the range, ${first} to ${last} are read, from the publisher's first month to the newest here.`,
+  }),
+  change_not_collected: declare({
+    when: 'A dataset was not collected for the month `base_period` that the listed months are compared with. An empty list of states stands for all of the query.',
+    params: { dataset: 'code', base_period: 'month', periods: 'months', states: 'codes' },
+    pt: ({ dataset, base_period, periods, states }, name) =>
+      `Variação: ${name(dataset)} não coletado em ${base_period}; a variação de ${periods.join(', ')} fica sem dado${states.length === 0 ? '' : ` em ${states.join(', ')}`}.`,
+    en: ({ dataset, base_period, periods, states }, name) =>
+      `change: ${name(dataset)} was not collected for ${base_period}; the change of ${periods.join(', ')} is null${states.length === 0 ? '' : ` in ${states.join(', ')}`}.`,
+  }),
+  no_change_without_period: declare({
+    when: 'A change was requested of a metric that has no reference period.',
+    params: { metric: 'code' },
+    pt: ({ metric }, name) => `${name(metric)}: não tem mês, então não tem variação.`,
+    en: ({ metric }, name) => `${name(metric)}: has no reference period, so there is no change.`,
+  }),
+} as const
+
+const POPULATION = {
+  population_by_age_source: declare({
+    when: 'A query reads the population by sex and age.',
+    params: { year: 'year' },
+    pt: ({ year }, name) =>
+      `${name('population_by_age')}: estimativas do Ministério da Saúde para 1º de julho de ${year} (POPSBR), outra fonte que o censo e as estimativas do IBGE: os totais diferem.`,
+    en: ({ year }, name) =>
+      `${name('population_by_age')}: estimates of the Ministry of Health for 1 July ${year} (POPSBR), another source than the census and the estimates of IBGE: their totals differ.`,
+  }),
+  population_by_age_not_imported: declare({
+    when: 'A query reads the population by sex and age, which the release does not hold.',
+    params: {},
+    pt: (_params, name) =>
+      `${name('population_by_age')}: sem dado, porque esta versão dos dados não a tem; importe POPSBR, a população por município, sexo e idade do DATASUS.`,
+    en: (_params, name) =>
+      `${name('population_by_age')}: null, because the release holds none; import POPSBR, the population by municipality, sex and age of DATASUS.`,
+  }),
+  no_estimate: declare({
+    when: 'Rates are divided by the estimate of the year, and there is none of that year or before.',
+    params: { metric: 'code', year: 'year' },
+    pt: ({ metric, year }, name) =>
+      `${name(metric)}: não há estimativa de ${year} ou antes; as taxas ficam sem dado.`,
+    en: ({ metric, year }, name) =>
+      `${name(metric)}: there is no estimate of ${year} or before; its rates are null.`,
+  }),
+  earlier_estimate: declare({
+    when: 'Rates are divided by the estimate of the year, and the nearest earlier one (`used`) stands in for it.',
+    params: { metric: 'code', year: 'year', used: 'year' },
+    pt: ({ metric, year, used }, name) =>
+      `${name(metric)}: não há estimativa de ${year}; seus meses são divididos pela de ${used}.`,
+    en: ({ metric, year, used }, name) =>
+      `${name(metric)}: there is no estimate of ${year}; its months are divided by the estimate of ${used}.`,
+  }),
+  far_denominator: declare({
+    when: 'The months from `first` to `last` lie more than `years` years from the year of the population that divides them.',
+    params: {
+      metric: 'code',
+      first: 'month',
+      last: 'month',
+      years: 'count',
+      basis: ['census', 'estimate'],
+      year: 'year',
+    },
+    pt: ({ metric, first, last, years, basis, year }, name) =>
+      `${name(metric)}: ${first === last ? first : `${first} a ${last}`} a mais de ${years} anos do denominador, ${basis === 'census' ? 'o censo' : 'a estimativa'} de ${year}.`,
+    en: ({ metric, first, last, years, basis, year }, name) =>
+      `${name(metric)}: ${first === last ? `the period ${first} lies` : `the periods from ${first} to ${last} lie`} more than ${years} years from the denominator, the ${basis} of ${year}.`,
+  }),
+  standardized: declare({
+    when: 'A rate is standardized by age to a standard population.',
+    params: { metric: 'code', standard: ['brazil_2010'], age_groups: 'count' },
+    pt: ({ metric, standard, age_groups }, name) =>
+      `${name(metric)}: padronização direta por ${age_groups} faixas etárias pela população do ${STANDARD_POPULATIONS[standard].title.pt}; internações de idade não informada ficam de fora.`,
+    en: ({ metric, standard, age_groups }, name) =>
+      `${name(metric)}: standardized directly by ${age_groups} age groups to the population of ${STANDARD_POPULATIONS[standard].title.en}; admissions of unknown age are left out.`,
+  }),
+  territory_edition: declare({
+    when: 'A query is by places that the territorial base defines, of which one edition holds for all months.',
+    params: { dimensions: 'codes', edition: 'code' },
+    pt: ({ dimensions, edition }, name) =>
+      `${dimensions.map(name).join(', ')}: municípios segundo a edição ${edition} da base territorial, em todos os meses.`,
+    en: ({ dimensions, edition }, name) =>
+      `${dimensions.map(name).join(', ')}: membership of municipalities by the edition ${edition} of the territorial base, for all periods.`,
+  }),
+} as const
+
+const VALUES = {
+  null_rows: declare({
+    when: 'A metric is null in some rows: their places are not in the source of the population, or they have no denominator.',
+    params: {
+      metric: 'code',
+      rows: 'count',
+      total_rows: 'count',
+      reason: ['no_population', 'no_denominator'],
+    },
+    pt: ({ metric, rows, total_rows, reason }, name) =>
+      `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${reason === 'no_population' ? 'não estão na fonte da população' : 'não têm denominador'}.`,
+    en: ({ metric, rows, total_rows, reason }, name) =>
+      `${name(metric)}: null in ${rows} of ${total_rows} rows, which ${reason === 'no_population' ? 'are not in the source of the population' : 'have no denominator'}.`,
+  }),
+  no_share: declare({
+    when: 'A share was requested of a metric whose groups do not add up.',
+    params: { metric: 'code' },
+    pt: ({ metric }, name) => `${name(metric)}: seus grupos não se somam, então não tem participação.`,
+    en: ({ metric }, name) => `${name(metric)}: its groups do not add up, so it has no share.`,
+  }),
+  totals_ignore_having: declare({
+    when: 'A query has conditions on values and totals.',
+    params: {},
+    pt: () => 'Totais: de todo o escopo, com as linhas que having deixa de fora.',
+    en: () => 'totals: of the whole scope, with the rows that having leaves out.',
+  }),
+  mixed_sus_quantities: declare({
+    when: 'Quantities of equipment for SUS that the source publishes stand beside quantities that follow from its flag.',
+    params: {},
+    pt: (_params, name) =>
+      `${name('equipment_sus')}: quantidades publicadas pela fonte e quantidades tomadas da sua marca estão lado a lado (quantity_sus_basis).`,
+    en: (_params, name) =>
+      `${name('equipment_sus')}: quantities published by the source and quantities taken from its flag are side by side (quantity_sus_basis).`,
+  }),
+  negative_beds: declare({
+    when: 'The publisher registers more SUS beds than beds in some records of the release, whatever the filters.',
+    params: { period: 'month', records: 'count' },
+    pt: ({ period, records }, name) =>
+      `${name('beds_non_sus')}: em ${records} registros de ${period} a fonte registra mais leitos SUS do que leitos; contam como negativos.`,
+    en: ({ period, records }, name) =>
+      `${name('beds_non_sus')}: in ${records} records of ${period} the publisher registers more SUS beds than beds; they count as negative.`,
+  }),
+} as const
+
+const TRANSFERS = {
+  transfers_by_year: declare({
+    when: 'A requested month is not the last month of a year of transfers; the periods of the years are listed.',
+    params: { periods: 'months' },
+    pt: ({ periods }, name) =>
+      `${name('federal_health_transfers')}: são de anos, cada um a competência do seu último mês: ${periods.join(', ')}.`,
+    en: ({ periods }, name) =>
+      `${name('federal_health_transfers')}: is of years, each the period of its last month: ${periods.join(', ')}.`,
+  }),
+  transfers_year_to_date: declare({
+    when: 'The period of a year of transfers is not its December.',
+    params: { period: 'month', year: 'year' },
+    pt: ({ period, year }, name) =>
+      `${name('federal_health_transfers')}: ${period} é o ano ${year} até o último repasse publicado.`,
+    en: ({ period, year }, name) =>
+      `${name('federal_health_transfers')}: ${period} is the year ${year} up to its last published transfer.`,
+  }),
+  transfers_missing_funds: declare({
+    when: 'The published file has no row of some funds of a state.',
+    params: { period: 'month', state: 'code', funds: 'count' },
+    pt: ({ period, state, funds }, name) =>
+      `${name('federal_health_transfers')} ${period}: o arquivo publicado não traz ${funds} fundos de ${state}; o que precisa de um deles fica sem dado.`,
+    en: ({ period, state, funds }, name) =>
+      `${name('federal_health_transfers')} ${period}: the published file has no row of ${funds} funds of ${state}; what needs one of them is null.`,
+  }),
+  transfers_missing_municipalities: declare({
+    when: 'The published file has no row of some municipalities.',
+    params: { period: 'month', municipalities: 'count' },
+    pt: ({ period, municipalities }, name) =>
+      `${name('federal_health_transfers')} ${period}: o arquivo publicado não traz ${municipalities} municípios; ficam sem dado e fora das somas.`,
+    en: ({ period, municipalities }, name) =>
+      `${name('federal_health_transfers')} ${period}: the published file has no row of ${municipalities} municipalities; they are null, and in no sum.`,
+  }),
+} as const
+
+/** Code of a note → its declaration. */
+export const NOTES = { ...COVERAGE, ...PERIODS, ...POPULATION, ...VALUES, ...TRANSFERS } as const
+
+export type NoteCode = keyof typeof NOTES
+export const NOTE_CODES = Object.keys(NOTES) as NoteCode[]
+
+/** A note before it is written in a language: its code with the parameters of that code. */
+export type Note = {
+  [Code in NoteCode]: {
+    readonly code: Code /** The note is about the months that values are compared with. */
+    readonly of_base?: true
+  } & ParamsOf<(typeof NOTES)[Code]['params']>
+}[NoteCode]
