@@ -256,7 +256,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
   function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
     const error = toAppError(thrown)
-    if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
+    // Load is no fault: its refusals are counted, and the cause would be the same each time.
+    if (error.code === 'overloaded') {
+      parts.metrics.countOverloaded(stateOf(request).route ?? 'none')
+      parts.logger?.warn({ request_id: request.id, code: error.code }, 'refused')
+    } else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
       parts.logger?.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
     const problem = describeProblem(error, request.id, languageOf(request.headers['accept-language']))
     const state = stateOf(request)

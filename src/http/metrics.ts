@@ -23,6 +23,8 @@ export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
   /** Counts what nobody caught. */
   countUncaught(): void
+  /** Counts a request that a full queue refused. */
+  countOverloaded(route: string): void
   render(): Promise<{ readonly type: string; readonly text: string }>
 }
 
@@ -54,6 +56,12 @@ export function createMetrics({
   const uncaught = new Counter({
     name: 'sus_uncaught_errors_total',
     help: 'Errors that nobody caught; each is a line of the log, and the server goes on.',
+    registers,
+  })
+  const overloaded = new Counter({
+    name: 'sus_overloaded_total',
+    help: 'Requests that a full queue refused, by route.',
+    labelNames: ['route'],
     registers,
   })
   /** Method, route and status → what counts them: prom-client finds these by their labels anew each time. */
@@ -120,6 +128,7 @@ export function createMetrics({
       counts[1].observe(seconds)
     },
     countUncaught: () => uncaught.inc(),
+    countOverloaded: (route) => overloaded.inc({ route }),
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   }
 }

@@ -189,7 +189,28 @@ async function sendStream(
   else await pipeline(stream, response)
 }
 
-/** A client that takes nothing for a while holds memory: its connection ends. @param length null: not known */
-export function closeWhenStalled(response: ServerResponse, length: number | null): void {
-  if (length === null || length >= STALL_BYTES) response.setTimeout(STALL_MS, () => response.destroy())
+/** How often it is looked whether a client takes anything. */
+const LOOKS_A_STALL = 60
+
+/**
+ * A client that takes nothing for a while holds memory: its connection ends. Node's own time-out of a socket ends it after twice the time,
+ * because it compares what waits with what waited when it was written.
+ * @param length bytes of the answer; null: unknown
+ */
+export function closeWhenStalled(response: ServerResponse, length: number | null, stallMs = STALL_MS): void {
+  const { socket } = response
+  if (socket === null || (length !== null && length < STALL_BYTES)) return
+  // What has been handed to the system is not among the bytes that wait; only the handle knows how much of a write has been.
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } }
+  const countWaiting = (): number => socket.writableLength + (handle?.writeQueueSize ?? 0)
+  let before = { written: 0, waiting: 0 }
+  let since = performance.now()
+  const timer = setInterval(() => {
+    const now = { written: socket.bytesWritten, waiting: countWaiting() }
+    const isTaken = now.waiting === 0 || now.waiting !== before.waiting || now.written !== before.written
+    before = now
+    if (isTaken) since = performance.now()
+    else if (performance.now() - since >= stallMs) response.destroy()
+  }, stallMs / LOOKS_A_STALL).unref()
+  for (const event of ['finish', 'close']) response.once(event, () => clearInterval(timer))
 }
