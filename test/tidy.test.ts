@@ -18,6 +18,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   'errors.ts': [],
   'turns.ts': ['errors.ts'],
+  'slices.ts': [],
   'text-limits.ts': [],
   'machine.ts': [],
   'last-resort.ts': [],
@@ -26,7 +27,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts', 'errors.ts'],
-  engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts'],
+  engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts', 'slices.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [
     'model',
@@ -39,6 +40,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'sql.ts',
     'errors.ts',
     'text-limits.ts',
+    'slices.ts',
   ],
   report: [
     'model',

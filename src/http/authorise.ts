@@ -111,6 +111,21 @@ export function admit(
   return taken instanceof Promise ? taken.then(decide) : decide(taken)
 }
 
+/** Takes from a key's rate what an answer costs beyond what its request has; an empty bucket stays empty. */
+export function charge(
+  state: RequestState,
+  cost: number,
+  { limiter }: Pick<Admission, 'limiter'>,
+): Promise<void> | void {
+  const { key } = state
+  if (key === null) return undefined
+  const note = (rate: RateDecision): void => {
+    state.rate = rate
+  }
+  const charged = limiter.charge(key.id, cost, key.rate_per_minute)
+  return charged instanceof Promise ? charged.then(note) : note(charged)
+}
+
 /** @throws AppError 'forbidden' naming the first capability that the key lacks */
 export function requireAll(capabilities: readonly Capability[], key: Key | null): void {
   for (const capability of capabilities) requireCapability({ capability }, key)

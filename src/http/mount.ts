@@ -4,10 +4,19 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../model/datasets.ts'
+import { type Admission, charge } from './authorise.ts'
 import { requestCost } from './formats.ts'
 import { type Params, queryReader } from './parameters.ts'
 import { type ApiParts, type ApiRequest, respond } from './request.ts'
-import { costOf, fastifyPath, methodOf, type Route, releaseAreaOf, releaseHeaderOf } from './route.ts'
+import {
+  costOf,
+  costOfRows,
+  fastifyPath,
+  methodOf,
+  type Route,
+  releaseAreaOf,
+  releaseHeaderOf,
+} from './route.ts'
 import type { ApiResponse } from './send.ts'
 import { stateOf } from './state.ts'
 
@@ -35,7 +44,12 @@ export interface Output {
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
 
-export function mountRoute(app: FastifyInstance, route: Route, parts: ApiParts, output: Output): void {
+export function mountRoute(
+  app: FastifyInstance,
+  route: Route,
+  parts: ApiParts & Pick<Admission, 'limiter'>,
+  output: Output,
+): void {
   const mounted: MountedRoute = {
     route,
     isGet: methodOf(route) === 'GET',
@@ -60,14 +74,17 @@ export function mountRoute(app: FastifyInstance, route: Route, parts: ApiParts, 
       ),
     handler: (request, reply) => {
       reply.hijack()
+      const finish = (answer: ApiResponse): Promise<void> | void => {
+        const more = costOfRows(route, stateOf(request).rows)
+        const charged = more === 0 ? undefined : charge(stateOf(request), more, parts)
+        if (charged instanceof Promise) return charged.then(() => output.send(request, reply, answer))
+        return output.send(request, reply, answer)
+      }
       try {
         const answer = respond(mounted, apiRequest(request, reply), parts)
         if (answer instanceof Promise)
-          answer.then(
-            (value) => output.send(request, reply, value),
-            (error: unknown) => output.fail(request, reply, error),
-          )
-        else output.send(request, reply, answer)
+          answer.then(finish).catch((error: unknown) => output.fail(request, reply, error))
+        else finish(answer)
       } catch (error) {
         output.fail(request, reply, error)
       }

@@ -10,7 +10,7 @@ import { AppError } from '../errors.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ByteString } from '../rows/row-store.ts'
 import { compress } from './compression.ts'
-import type { Envelope } from './envelope.ts'
+import { BYTES_FROM, type Envelope } from './envelope.ts'
 
 export interface CachedResponse {
   readonly envelope: Envelope
@@ -64,9 +64,6 @@ const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
   envelope: { ...response.envelope, body: inOnePiece(response.envelope.body) },
 })
-
-/** From here on bytes are held outside of V8's heap; a shorter text goes out quicker in one piece with its head. */
-const BYTES_FROM = 4096
 
 /**
  * What is cached of a text: V8 holds one that was put together as a tree of its parts and goes through all of them whenever it is sent,

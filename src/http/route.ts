@@ -130,7 +130,8 @@ export interface DataResult extends EnvelopeParts {
 
 /** The same where the data are JSON already. */
 export interface JsonResult extends EnvelopeParts {
-  readonly json: ByteString
+  /** Bytes in pieces where they are many; then levels of totals may follow the data. */
+  readonly json: ByteString | readonly Buffer[]
 }
 
 /** A body that is no envelope: bytes as they are. */
@@ -152,6 +153,8 @@ export interface CustomRoute extends RouteBase {
   readonly method: 'GET' | 'POST'
   /** Requests of the key's rate it counts for; 1 without it. */
   readonly cost?: number
+  /** It counts for more where its answer has many rows. */
+  readonly costsByRows?: boolean
   /** Whose release id the answer carries: an area, the analytics release, or none. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
@@ -175,6 +178,13 @@ export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | Provenanc
 export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custom' ? route.method : 'GET')
 /** Requests of the key's rate a route counts for. */
 export const costOf = (route: Route): number => (route.kind === 'custom' ? (route.cost ?? 1) : 1)
+/** Rows of an answer that count for one request: as many as a page of a list has at most. */
+export const ROWS_A_REQUEST = 250
+/** @returns what an answer counts for beyond the cost of its route */
+export function costOfRows(route: Route, rows: number | null): number {
+  if (route.kind !== 'custom' || route.costsByRows !== true || rows === null) return 0
+  return Math.max(0, Math.ceil(rows / ROWS_A_REQUEST) - costOf(route))
+}
 /** Whose release a route is answered from. */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area

@@ -4,7 +4,7 @@
  */
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
-import { answerQuery } from '../query/result.ts'
+import { writeQuery } from '../query/result.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { makeEnvelope } from './envelope.ts'
 
@@ -20,5 +20,5 @@ const QUESTION = {
 /** @throws AppError where the release cannot answer the question */
 export async function warmUp(engine: Engine, view: ReleaseView): Promise<void> {
   const parts = { engine, view, capabilities: CAPABILITIES, language: 'pt' } as const
-  for (let turn = 0; turn < TIMES; turn += 1) makeEnvelope(await answerQuery(QUESTION, parts), {})
+  for (let turn = 0; turn < TIMES; turn += 1) makeEnvelope(await writeQuery(QUESTION, parts), {})
 }

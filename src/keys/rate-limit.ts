@@ -26,6 +26,8 @@ export interface RateLimiter {
    * @returns at once where the bucket is in this process
    */
   take(key: string, cost?: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
+  /** Takes what was not known to be needed before, down to an empty bucket: it always passes. */
+  charge(key: string, cost: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
   /** Would a request pass now? Takes nothing. Absent where buckets are in another process. */
   allows?(key: string, cost?: number, perMinute?: number | null): boolean
 }
@@ -33,6 +35,7 @@ export interface RateLimiter {
 /** A limiter whose buckets are in this process. */
 export interface LocalRateLimiter extends RateLimiter {
   take(key: string, cost?: number, perMinute?: number | null): RateDecision
+  charge(key: string, cost: number, perMinute?: number | null): RateDecision
   allows(key: string, cost?: number, perMinute?: number | null): boolean
 }
 
@@ -59,35 +62,37 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
   const buckets = new Map<string, Bucket>()
   let newest: string | null = null
 
+  const spend = (key: string, cost: number, perMinute: number | null, isCharged: boolean): RateDecision => {
+    const limit = perMinute ?? options.perMinute
+    const atMs = now()
+    const perMs = limit / MINUTE_MS
+    const tokens = refill(buckets.get(key), limit, atMs)
+    // A request that costs more than a whole bucket would never pass: it costs a full one.
+    const price = Math.min(cost, isCharged ? tokens : limit)
+    const allowed = tokens >= price
+    const left = allowed ? tokens - price : tokens
+
+    // Taken out and put back, so that the map's own order is the order of last use.
+    if (key !== newest) buckets.delete(key)
+    newest = key
+    buckets.set(key, { tokens: left, atMs, limit })
+    const [oldest] = buckets.size > maxKeys ? buckets.keys() : []
+    if (oldest !== undefined) buckets.delete(oldest)
+    return {
+      allowed,
+      limit,
+      remaining: Math.floor(left),
+      resetSeconds: Math.ceil((limit - left) / perMs / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((price - left) / perMs / 1000)),
+    }
+  }
   return {
     allows(key, cost = 1, perMinute = null) {
       const limit = perMinute ?? options.perMinute
       return refill(buckets.get(key), limit, now()) >= Math.min(cost, limit)
     },
-    take(key, cost = 1, perMinute = null) {
-      const limit = perMinute ?? options.perMinute
-      const atMs = now()
-      const perMs = limit / MINUTE_MS
-      const tokens = refill(buckets.get(key), limit, atMs)
-      // A request that costs more than a whole bucket would never pass: it costs a full one.
-      const price = Math.min(cost, limit)
-      const allowed = tokens >= price
-      const left = allowed ? tokens - price : tokens
-
-      // Taken out and put back, so that the map's own order is the order of last use.
-      if (key !== newest) buckets.delete(key)
-      newest = key
-      buckets.set(key, { tokens: left, atMs, limit })
-      const [oldest] = buckets.size > maxKeys ? buckets.keys() : []
-      if (oldest !== undefined) buckets.delete(oldest)
-      return {
-        allowed,
-        limit,
-        remaining: Math.floor(left),
-        resetSeconds: Math.ceil((limit - left) / perMs / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((price - left) / perMs / 1000)),
-      }
-    },
+    take: (key, cost = 1, perMinute = null) => spend(key, cost, perMinute, false),
+    charge: (key, cost, perMinute = null) => spend(key, cost, perMinute, true),
   }
 }
 

@@ -49,7 +49,8 @@ const KEY_PREFIX = 'sus-data:rate:'
 
 /**
  * The bucket is what was spent of it and when, both whole: at most 100,000,000 tokens, 6e15 units, below 2^53. No bucket
- * is a full one, so a bucket expires when it would be full. ARGV: tokens a minute, price in units.
+ * is a full one, so a bucket expires when it would be full. ARGV: tokens a minute, price in units,
+ * 1 where the price is taken down to an empty bucket.
  */
 const TAKE = defineScript({
   NUMBER_OF_KEYS: 1,
@@ -65,6 +66,9 @@ if was then
   spent = math.max(math.min(tonumber(was), limit * minute) - filled, 0)
 end
 local allowed = 0
+if ARGV[3] == '1' then
+  price = math.min(price, limit * minute - spent)
+end
 if spent + price <= limit * minute then
   allowed = 1
   spent = spent + price
@@ -73,9 +77,9 @@ if spent > 0 then
   redis.call('SET', KEYS[1], string.format('%.0f %.0f', spent, now), 'PX', math.ceil(spent / limit / 1000))
 end
 return { allowed, spent }`,
-  parseCommand(parser: CommandParser, id: string, limit: number, price: number) {
+  parseCommand(parser: CommandParser, id: string, limit: number, price: number, isCharged = false) {
     parser.pushKey(KEY_PREFIX + id)
-    parser.push(String(limit), String(price))
+    parser.push(String(limit), String(price), isCharged ? '1' : '0')
   },
   transformReply: (reply: unknown) => reply as readonly [allowed: number, spent: number],
 })
@@ -132,25 +136,33 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     }, RETRY_MS).unref()
   }
 
+  function spend(
+    key: string,
+    cost: number,
+    perMinute: number | null,
+    how: 'take' | 'charge',
+  ): RateDecision | Promise<RateDecision> {
+    const shared = store
+    if (shared === null) return local[how](key, cost, perMinute)
+    const limit = perMinute ?? options.perMinute
+    // A request that costs more than a whole bucket would never pass: it costs a full one.
+    const price = Math.round(Math.min(cost, limit) * UNITS)
+    return within(timeoutMs, shared.take(key, limit, price, how === 'charge')).then(
+      ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
+      (error: unknown) => {
+        lose(shared, error)
+        return local[how](key, cost, perMinute)
+      },
+    )
+  }
+
   let attempt = tryStore()
   return {
     tried: attempt,
     isUp: () => store !== null,
     isShared: true,
-    take(key, cost = 1, perMinute = null) {
-      const shared = store
-      if (shared === null) return local.take(key, cost, perMinute)
-      const limit = perMinute ?? options.perMinute
-      // A request that costs more than a whole bucket would never pass: it costs a full one.
-      const price = Math.round(Math.min(cost, limit) * UNITS)
-      return within(timeoutMs, shared.take(key, limit, price)).then(
-        ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
-        (error: unknown) => {
-          lose(shared, error)
-          return local.take(key, cost, perMinute)
-        },
-      )
-    },
+    take: (key, cost = 1, perMinute = null) => spend(key, cost, perMinute, 'take'),
+    charge: (key, cost, perMinute = null) => spend(key, cost, perMinute, 'charge'),
     async close() {
       isClosed = true
       clearTimeout(retry)

@@ -13,6 +13,7 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from './aggregate.ts'
+import { describeRow } from './described-rows.ts'
 import { hasRows } from './dialect/duckdb/facts.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from './dialect/duckdb/records.ts'
@@ -22,7 +23,6 @@ import {
   type AnswerParts,
   componentsOf,
   describePage,
-  describeRow,
   optionsOf,
   type PagedAnswer,
   type PreparedQuery,

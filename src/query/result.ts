@@ -7,16 +7,16 @@
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { type DimensionCode, dimensionOf, isMunicipality } from '../model/dimensions.ts'
+import { type DimensionCode, isMunicipality } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
-import { STATES } from '../model/territory/states.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
+import { nextSlice } from '../slices.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import type { AggregatePlan } from './aggregate.ts'
 import { type Citation, citationOf } from './citation.ts'
-import { shownValues } from './dialect/duckdb/measured.ts'
+import { describeRow } from './described-rows.ts'
 import { printAggregate, summaryColumns } from './dialect/duckdb/statement.ts'
 import { estimateAnswer, weightOf } from './estimate.ts'
 import { statesOfFilters } from './facility-states.ts'
@@ -51,8 +51,6 @@ export const describePage = (
   shown: number,
   total: number,
 ): JsonValue => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
-
-export const TOTAL_LABEL = 'Total do escopo selecionado'
 
 /** A query that was parsed: its plan, and its canonical form. */
 export interface PreparedQuery {
@@ -133,24 +131,67 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   }
 }
 
-/** An answer whose rows are still those of the statement: what a table of any format is made of. */
-export interface PageAnswer {
+/** An answer whose rows have been read: what a table of any format is made of. */
+export interface PageAnswer<Part> {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
-  readonly rows: readonly Row[]
+  /** Rows of the page, in parts. */
+  readonly rows: readonly Part[]
   /** Rows of each level of totals, in the order of the plan. */
-  readonly totals: readonly (readonly Row[])[]
+  readonly totals: readonly (readonly Part[])[]
+  /** Rows of the page, and all rows. */
+  readonly shown: number
+  readonly all: number
 }
 
-/** @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows' */
-export async function answerPage(body: unknown, parts: AnswerParts): Promise<PageAnswer> {
+/** Rows that are read at once: a few milliseconds. */
+const SLICE_ROWS = 500
+
+/**
+ * Rows are read while the statement holds its place, so as many long answers are made at once as statements run.
+ * @param read makes a part of rows, a few milliseconds of work
+ * @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows'
+ */
+export async function answerPage<Part>(
+  body: unknown,
+  parts: AnswerParts,
+  read: (rows: readonly Row[], plan: AggregatePlan) => Part,
+): Promise<PageAnswer<Part>> {
   const prepared = await prepareQuery(parseQuery(body), parts)
+  const { plan } = prepared
   const statement = printQuery(prepared, parts.view)
-  const rows = await parts.engine.run(statement, parts.view, {
-    ...optionsOf(parts, statement, estimateAnswer(prepared.plan, parts.view)),
-    once: summaryColumns(prepared.plan),
+  const batches = parts.engine.runInBatches(statement, parts.view, {
+    ...optionsOf(parts, statement, estimateAnswer(plan, parts.view)),
+    once: summaryColumns(plan),
   })
-  const summary = summarise(rows[0], prepared, parts.view)
+  const levels = [plan, ...plan.totals].map((level) => ({ plan: level, parts: [] as Part[], count: 0 }))
+  let summary: AnswerSummary | null = null
+  for await (const batch of batches) {
+    summary ??= checkTotals(summarise(batch[0], prepared, parts.view))
+    for (let from = 0; from < batch.length; from += SLICE_ROWS) {
+      if (from > 0) await nextSlice()
+      const rows = batch.slice(from, from + SLICE_ROWS).filter((row) => row.in_page !== null)
+      levels.forEach((level, index) => {
+        const ofLevel = levels.length === 1 ? rows : rows.filter((row) => row.level === index)
+        if (ofLevel.length === 0) return
+        level.parts.push(read(ofLevel, level.plan))
+        level.count += ofLevel.length
+      })
+    }
+  }
+  const [page, ...totals] = levels
+  return {
+    prepared,
+    summary: summary ?? summarise(undefined, prepared, parts.view),
+    rows: page?.parts ?? [],
+    totals: totals.map((level) => level.parts),
+    shown: page?.count ?? 0,
+    all: levels.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+/** @throws AppError 'too_many_rows' */
+function checkTotals(summary: AnswerSummary): AnswerSummary {
   const totalRows = summary.tableRows - summary.total
   if (totalRows > TOTALS_ROWS_MAX)
     throw new AppError('too_many_rows', {
@@ -160,35 +201,76 @@ export async function answerPage(body: unknown, parts: AnswerParts): Promise<Pag
       ),
       extra: { rows: totalRows, allowed: TOTALS_ROWS_MAX },
     })
-  const shown = rows.filter((row) => row.in_page !== null)
-  const { totals } = prepared.plan
-  return {
-    prepared,
-    summary,
-    rows: totals.length === 0 ? shown : shown.filter(({ level }) => level === 0),
-    totals: totals.map((_, index) => shown.filter(({ level }) => level === index + 1)),
-  }
+  return summary
 }
+
+/** @returns what an answer says beside its rows */
+const describeAnswer = (
+  { prepared, summary, shown }: Omit<PageAnswer<unknown>, 'rows' | 'totals'>,
+  { view, language }: AnswerParts,
+): Pick<PagedAnswer, 'pagination' | 'meta'> => ({
+  pagination: describePage(prepared.query, shown, summary.total),
+  meta: {
+    reference_period: prepared.plan.referencePeriod,
+    catalog_version: CATALOG_VERSION,
+    components: componentsOf(view),
+    query: prepared.normalised,
+    rows_sha256: summary.rowsSha256,
+    fingerprint: summary.fingerprint,
+    citation: { ...summary.citation },
+    notes: writeNotes(summary.notes, language),
+  },
+})
 
 /** @throws AppError as answerPage */
 export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
-  const { prepared, summary, rows, totals } = await answerPage(body, parts)
-  const { query, plan, normalised } = prepared
+  const answer = await answerPage(body, parts, (rows, plan) =>
+    rows.map((row) => describeRow(row, plan, parts.language)),
+  )
+  const { totals } = answer.prepared.plan
   return {
-    data: rows.map((row) => describeRow(row, plan, parts.language)),
-    ...(totals.length === 0 ? {} : { totals: describeTotals(totals, plan, parts.language) }),
-    pagination: describePage(query, rows.length, summary.total),
-    meta: {
-      reference_period: plan.referencePeriod,
-      catalog_version: CATALOG_VERSION,
-      components: componentsOf(parts.view),
-      query: normalised,
-      rows_sha256: summary.rowsSha256,
-      fingerprint: summary.fingerprint,
-      citation: { ...summary.citation },
-      notes: writeNotes(summary.notes, parts.language),
-    },
+    data: answer.rows.flat(),
+    ...(totals.length === 0
+      ? {}
+      : {
+          totals: totals.map(({ query }, index) => ({
+            group_by: query.group_by,
+            data: (answer.totals[index] ?? []).flat(),
+          })),
+        }),
+    ...describeAnswer(answer, parts),
   }
+}
+
+/** As answerQuery, with the rows as JSON: long answers are written in slices, and none of their values stays in memory. */
+export async function writeQuery(
+  body: unknown,
+  parts: AnswerParts,
+): Promise<Pick<PagedAnswer, 'pagination' | 'meta'> & { readonly json: Buffer[]; readonly rows: number }> {
+  const answer = await answerPage(body, parts, (rows, plan) =>
+    Buffer.from(rows.map((row) => JSON.stringify(describeRow(row, plan, parts.language))).join(',')),
+  )
+  const json: Buffer[] = []
+  const text = (part: string): void => void json.push(Buffer.from(part))
+  const list = (rows: readonly Buffer[]): void => {
+    text('[')
+    rows.forEach((part, index) => {
+      if (index > 0) text(',')
+      json.push(part)
+    })
+    text(']')
+  }
+  list(answer.rows)
+  const { totals } = answer.prepared.plan
+  if (totals.length > 0) {
+    totals.forEach(({ query }, index) => {
+      text(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(query.group_by)},"data":`)
+      list(answer.totals[index] ?? [])
+      text('}')
+    })
+    text(']')
+  }
+  return { json, rows: answer.all, ...describeAnswer(answer, parts) }
 }
 
 /** Ids of the releases an analytics release joins. */
@@ -223,17 +305,6 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
   }
 }
 
-/** @returns the levels of totals as JSON answers have them */
-const describeTotals = (
-  totals: readonly (readonly Row[])[],
-  plan: AggregatePlan,
-  language: 'pt' | 'en',
-): JsonValue[] =>
-  plan.totals.map((total, index) => ({
-    group_by: total.query.group_by,
-    data: (totals[index] ?? []).map((row) => describeRow(row, total, language)),
-  }))
-
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
 
@@ -263,52 +334,6 @@ export async function widenMunicipalities(
     ),
   )
 }
-
-/** @returns a row as JSON answers have it */
-export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
-  const dimensions: Record<string, JsonValue> = {}
-  const labels: string[] = []
-  plan.query.group_by.forEach((code, index) => {
-    const member = describeMember(code, row, index, language)
-    dimensions[code] = member
-    labels.push(String(member.name ?? member.code ?? 'Não informado'))
-  })
-  const metrics: Record<string, JsonValue> = {}
-  for (const { code, column } of shownValues(plan)) {
-    const value = row[column] ?? null
-    metrics[code] = value === null ? null : Number(value)
-  }
-  const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
-  return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
-}
-
-/** @returns code and name of the member a row has of a grouped dimension */
-export function describeMember(
-  code: DimensionCode,
-  row: Row,
-  index: number,
-  language: 'pt' | 'en',
-): { readonly [name: string]: JsonValue } {
-  const value = row[dimensionOf(code).column] ?? null
-  const name = row[`name_${index}`] ?? null
-  // Of a member that the release's list does not have, no more is said than its code.
-  if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
-  if (code === 'state')
-    return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
-  if (code === 'reference_period') return { code: value, name: value }
-  const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
-  const shown =
-    label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
-  // Names of macro-regions repeat between states; codes begin with their state's.
-  if (dimensionOf(code).derivedFrom === 'municipality')
-    return { code: value, name: shown, uf: stateOfCode(value) }
-  return { code: value, name: shown }
-}
-
-const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
-const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
-/** @returns abbreviation of the state that a code of a municipality or a health region begins with */
-const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null
 
 /** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
 function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {

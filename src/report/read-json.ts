@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isSafeNumber, parse as parseExactly } from 'lossless-json'
-import { TOTAL_LABEL } from '../query/result.ts'
+import { TOTAL_LABEL } from '../query/described-rows.ts'
 import { labelOf, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from './json-stat.ts'
 import { messagesOf, type ReportManifest } from './manifest.ts'
 import { parseManifest } from './manifest-sheet.ts'

@@ -8,11 +8,11 @@ import type { Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import type { AggregatePlan } from '../query/aggregate.ts'
+import { describeMember, TOTAL_LABEL } from '../query/described-rows.ts'
 import { type ShownValue, shownValues } from '../query/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/dimensions-used.ts'
 import type { Part } from '../query/query-options.ts'
 import { totalMark } from '../query/query-plan.ts'
-import { describeMember, TOTAL_LABEL } from '../query/result.ts'
 
 export type Language = 'pt' | 'en'
 

@@ -1,6 +1,6 @@
 /** Reports as text: CSV with the manifest in a first comment line, JSON with the manifest as its last member. */
 import type { AggregatePlan } from '../query/aggregate.ts'
-import { describeRow } from '../query/result.ts'
+import { describeRow } from '../query/described-rows.ts'
 import { canonicalJson } from '../release/digest.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportManifest } from './manifest.ts'

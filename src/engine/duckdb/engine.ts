@@ -11,6 +11,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResult } from '@duckd
 import { AppError, clientLeft } from '../../errors.ts'
 import { type FileGuard, readUnchanged } from '../../release/guard.ts'
 import type { ReleaseView } from '../../release/view.ts'
+import { nextSlice } from '../../slices.ts'
 import { print, type Sql } from '../../sql.ts'
 import { createTurns, type Turn } from '../../turns.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
@@ -314,6 +315,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
         })
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true) throw clientLeft()
+        if (!isFirst) await nextSlice()
         yield decodeChunk(names, chunk, runOptions.once, isFirst)
       }
     } finally {

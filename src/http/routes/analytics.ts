@@ -11,13 +11,7 @@ import { compareReleases, compareSchema } from '../../query/compare.ts'
 import { countFacts, listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
 import { explainQuery } from '../../query/explain.ts'
 import { bodySchema, parseFilters } from '../../query/request.ts'
-import {
-  type AnswerParts,
-  answerPage,
-  answerQuery,
-  readPin,
-  widenMunicipalities,
-} from '../../query/result.ts'
+import { type AnswerParts, answerPage, readPin, widenMunicipalities, writeQuery } from '../../query/result.ts'
 import { requireDimension } from '../../query/territory.ts'
 import { booleanText, integerText, jsonText, searchText } from '../../query/text-schemas.ts'
 import { csvHeader, csvLine } from '../../report/csv.ts'
@@ -142,8 +136,8 @@ const BATCH_ROWS = 1000
  * known, and parts of it can be asked for: programs that read tables by their address want that.
  */
 async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
-  const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request))
-  const rows = [...page, ...totals.flat()]
+  const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request), (part) => part)
+  const rows = [...page, ...totals.flat()].flat()
   const { language } = request
   const columns = columnsOf(prepared.plan, language)
   function* batches(): Generator<Cell[][]> {
@@ -218,8 +212,7 @@ async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Pro
 async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {
   const type = request.preferred([JSON_NAME, ...TABLE_TYPES])
   if (type !== JSON_NAME) return answerTable(request, body, type)
-  const answer = await answerQuery(body, partsOf(request))
-  return { ...answer, rows: answer.data.length }
+  return writeQuery(body, partsOf(request))
 }
 
 export const ANALYTICS: readonly Route[] = [
@@ -262,6 +255,7 @@ export const ANALYTICS: readonly Route[] = [
     operation: 'queryAnalytics',
     isCacheable: true,
     cost: 5,
+    costsByRows: true,
     summary: 'Metrics by dimensions under filters, exact, with a fingerprint.',
     capability: 'analytics.query.read',
     release: 'analytics',
@@ -278,6 +272,7 @@ export const ANALYTICS: readonly Route[] = [
     operation: 'queryAnalyticsByLink',
     isCacheable: true,
     cost: 5,
+    costsByRows: true,
     summary: 'The same as a link: the query as JSON in q.',
     capability: 'analytics.query.read',
     release: 'analytics',
