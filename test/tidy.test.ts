@@ -19,6 +19,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'turns.ts': ['errors.ts'],
   'slices.ts': [],
+  'files.ts': [],
   'text-limits.ts': [],
   'machine.ts': [],
   'last-resort.ts': [],
@@ -26,7 +27,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
   'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
   'sql.ts': ['model', 'errors.ts'],
-  release: ['model', 'engine/types.ts', 'errors.ts'],
+  release: ['model', 'engine/types.ts', 'files.ts', 'errors.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts', 'slices.ts'],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [
@@ -54,10 +55,18 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'turns.ts',
   ],
   import: ['model', 'release', 'engine', 'rows', 'workers/entry.ts', 'sql.ts', 'errors.ts', 'machine.ts'],
-  keys: ['model', 'trust/note.ts', 'errors.ts'],
+  keys: ['model', 'trust/note.ts', 'files.ts', 'errors.ts'],
   // Signatures and the log of releases: of what is in a release it knows the id alone.
-  trust: ['release', 'keys/file-lock.ts'],
-  rows: ['model', 'query', 'release', 'engine/types.ts', 'engine/duckdb/decode.ts', 'workers/entry.ts'],
+  trust: ['release', 'files.ts'],
+  rows: [
+    'model',
+    'query',
+    'release',
+    'files.ts',
+    'engine/types.ts',
+    'engine/duckdb/decode.ts',
+    'workers/entry.ts',
+  ],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
   // Notes are the exception: they carry codes, and the pages name these by their labels.
   explorer: ['text-limits.ts', 'model/note-sentences.ts'],

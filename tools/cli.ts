@@ -40,6 +40,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
 const OPERATOR_ERRORS = new Set([
   'SettingsError',
   'KeysError',
+  'FileLockError',
   'ImportError',
   'ReleaseRefused',
   'ReportUnreadable',

@@ -12,10 +12,10 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { readPointer } from '../release/store.ts'
+import { readPointer } from '../release/pointer.ts'
 import { readManifest } from '../release/verify.ts'
 import {
-  cleanStaging,
+  cleanReleases,
   commitRelease,
   createStaging,
   digestFiles,
@@ -86,7 +86,7 @@ interface AreaRelease {
 /** @throws ImportError naming the file and the remedy; nothing is left behind */
 export async function importPaths(paths: readonly string[], options: ImportOptions): Promise<ImportResult> {
   const { releasesDir, onProgress = () => undefined } = options
-  await cleanStaging(releasesDir)
+  await cleanReleases(releasesDir)
   const work = await createStaging(releasesDir)
   const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
   const prepared: PreparedRelease[] = []

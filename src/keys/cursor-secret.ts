@@ -2,8 +2,9 @@
  * The secret that signs cursors. Cursors outlive a restart and are understood by every instance that shares the keys, so it
  * stands beside the keys file, made once, whole or not at all.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createFile } from '../files.ts'
 
 const CURSOR_SECRET = /^[0-9a-f]{64}$/
 
@@ -23,16 +24,9 @@ export function sharedCursorSecret(keysFile: string): Buffer | null {
 }
 
 function makeSecret(file: string): void {
-  const temporary = `${file}.${randomUUID()}`
   try {
-    writeFileSync(temporary, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
-    linkSync(temporary, file)
+    createFile(file, randomBytes(32).toString('hex'), 0o600)
   } catch {
     // Another instance was faster, or the folder cannot be written.
-  }
-  try {
-    rmSync(temporary, { force: true })
-  } catch {
-    // Nothing was written.
   }
 }

@@ -3,23 +3,11 @@
  *
  * In: the path and a change of the list. Out: the list. Absent on purpose: secrets; a key that is lost is rotated.
  */
-import {
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { z } from 'zod'
+import { removeStaleFiles, replaceFile, withFileLock } from '../files.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
-import { syncFolder, withFileLock } from './file-lock.ts'
 import { KEY_ID } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
 import { keepReserve, writeInReserve } from './reserve.ts'
@@ -80,7 +68,7 @@ export function readKeysFile(file: string): readonly KeyRecord[] {
  * Changes the list under the lock and replaces the file atomically: a reader sees the old list or the new one.
  * @param change gets the records, returns the new ones and a result to hand back
  * @param usesReserve whether it is to be made with the reserve where the disk is full
- * @throws KeysError as readKeysFile, or when another command holds the lock
+ * @throws KeysError as readKeysFile; FileLockError when another command holds the lock
  */
 export function updateKeysFile<Result>(
   file: string,
@@ -88,25 +76,17 @@ export function updateKeysFile<Result>(
   usesReserve = false,
 ): Result {
   mkdirSync(dirname(file), { recursive: true })
+  const name = basename(file)
+  removeStaleFiles(dirname(file), (other) => other === name || other.startsWith(`${name}.`))
   return withFileLock(file, (assertHeld) => {
     const { records, result } = change(readKeysFile(file))
     if (records.length > KEYS_MAX) throw new KeysError(`${file} holds ${KEYS_MAX} keys already.`)
-    const temporary = `${file}.${process.pid}.tmp`
     const text = `${JSON.stringify({ format: 1, keys: records }, null, 2)}\n`
-    try {
-      try {
-        writeWhole(temporary, text)
-      } catch (error) {
-        const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
-        rmSync(temporary, { force: true })
-        if (!isFull || !usesReserve || !writeInReserve(file, temporary, text)) throw error
-      }
-      assertHeld()
-      renameSync(temporary, file)
-    } finally {
-      rmSync(temporary, { force: true })
-    }
-    syncFolder(dirname(file))
+    replaceFile(file, text, {
+      mode: 0o600,
+      beforeRename: assertHeld,
+      ...(usesReserve ? { onFullDisk: (temporary) => writeInReserve(file, temporary, text) } : {}),
+    })
     keepReserve(file, Buffer.byteLength(text))
     return result
   })
@@ -129,16 +109,4 @@ function parseKeys(file: string, text: string): readonly KeyRecord[] {
   if (new Set(keys.map(({ id }) => id)).size !== keys.length)
     throw new KeysError(`${file} holds two keys with the same id.`)
   return keys
-}
-
-function writeWhole(path: string, text: string): void {
-  rmSync(path, { force: true })
-  const handle = openSync(path, 'wx', 0o600)
-  try {
-    if (process.platform !== 'win32') fchmodSync(handle, 0o600)
-    writeFileSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

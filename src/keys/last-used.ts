@@ -4,8 +4,8 @@
  *
  * Best effort on purpose: a use that is not written (a full disk, a kill) costs nothing but the note.
  */
-import { randomUUID } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { replaceFile } from '../files.ts'
 
 const MINUTE_MS = 60_000
 
@@ -32,14 +32,6 @@ export function readLastUsed(keysFile: string): Readonly<Record<string, string>>
   }
 }
 
-function discard(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {
-    // A folder that is not writable holds nothing to remove.
-  }
-}
-
 export function trackLastUsed(keysFile: string, now: () => number = Date.now): LastUsed {
   const used = new Map<string, number>()
   const flush = (): void => {
@@ -50,15 +42,10 @@ export function trackLastUsed(keysFile: string, now: () => number = Date.now): L
       if ((merged[id] ?? '') < text) merged[id] = text
     }
     used.clear()
-    const file = fileOf(keysFile)
-    // Containers that share the folder all have the same process id.
-    const temporary = `${file}.${randomUUID()}`
     try {
-      writeFileSync(temporary, `${JSON.stringify(merged)}\n`, { mode: 0o600 })
-      renameSync(temporary, file)
+      replaceFile(fileOf(keysFile), `${JSON.stringify(merged)}\n`, { mode: 0o600 })
     } catch {
       // Where the folder cannot be written there is no note.
-      discard(temporary)
     }
   }
   const timer = setInterval(flush, MINUTE_MS)

@@ -12,8 +12,9 @@ import {
   type KeyObject,
   sign as signBytes,
 } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { createFile, removeStaleFiles } from '../files.ts'
 import { type NoteSigner, SPKI_PREFIX, signatureLineOf, verifierOf } from '../trust/note.ts'
 import { KeysError } from './keys-error.ts'
 
@@ -30,16 +31,14 @@ export interface Signed {
 export function createSigningKey(file: string): string {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   mkdirSync(dirname(file), { recursive: true })
-  let handle: number
+  removeStaleFiles(dirname(file), (name) => name === basename(file))
   try {
-    handle = openSync(file, 'wx', 0o600)
+    createFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw new KeysError(`${file} is there already; move it away to make a new key`)
     throw error
   }
-  writeSync(handle, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
-  closeSync(handle)
   return rawKey(publicKey)
 }
 
@@ -59,10 +58,22 @@ function readKey(file: string): KeyObject | null {
   }
   const before = loaded.get(file)
   if (before?.stamp === stamp) return before.key
-  const key = createPrivateKey(readFileSync(file))
+  const key = parseKey(file)
   if (key.asymmetricKeyType !== 'ed25519') throw new KeysError(`${file} holds no Ed25519 key`)
   loaded.set(file, { stamp, key })
   return key
+}
+
+/** The parser's message names neither the file nor a remedy. @throws KeysError */
+function parseKey(file: string): KeyObject {
+  const pem = readFileSync(file)
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    throw new KeysError(
+      `${file} is not a private key (PKCS#8 PEM); put it back from your copy, or move it away to go on without signing.`,
+    )
+  }
 }
 
 /** @returns a function that signs a fingerprint (its 64 characters), or null where there is no key */

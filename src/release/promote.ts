@@ -2,18 +2,17 @@
  * Promotion: replacing the pointer. In: folder and id of a verified analytics release. Out: current.json replaced, and a line in
  * promotions.log, which is where rollback finds what was in service before.
  */
-import { appendFile, readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RELEASE_ID } from './manifest.ts'
-import { readPointer } from './store.ts'
-import { writePointer } from './writer.ts'
-
-const LOG = 'promotions.log'
+import { replaceFile, withFileLock } from '../files.ts'
+import { lookAtPointerSync, POINTER, readPointer } from './pointer.ts'
+import { PROMOTIONS, writePointer } from './writer.ts'
 
 /**
  * The caller has verified the release.
  * @param forced why a release is promoted that fails a promotion check
- * @param record called before the pointer moves, where it moves: what it throws stops the promotion
+ * @param record gets the release in service and is called before the pointer moves: what it throws stops the promotion
  */
 export async function promoteRelease(
   releasesDir: string,
@@ -21,27 +20,41 @@ export async function promoteRelease(
   forced: string | null = null,
   record: (before: string | null) => void = () => undefined,
 ): Promise<void> {
-  const before = await readPointer(releasesDir)
-  if (before !== id) record(before)
-  // The line is written first: rollback ignores a line without a promotion, but needs one for every promotion.
-  if (before !== id)
-    await appendFile(
-      join(releasesDir, LOG),
-      `${new Date().toISOString()} ${before ?? '-'} ${id}${forced === null ? '' : ` forced: ${forced}`}\n`,
-    )
-  await writePointer(releasesDir, id)
+  withFileLock(join(releasesDir, POINTER), (assertHeld) => {
+    const before = lookAtPointerSync(releasesDir).id
+    record(before)
+    assertHeld()
+    // The line is written first: rollback ignores a line without a promotion, but needs one for every promotion.
+    if (before !== id)
+      addLine(releasesDir, `${before ?? '-'} ${id}${forced === null ? '' : ` forced: ${forced}`}`)
+    writePointer(releasesDir, id)
+  })
 }
+
+/** The file is replaced, not appended to: a full disk would tear the line. */
+function addLine(releasesDir: string, line: string): void {
+  const path = join(releasesDir, PROMOTIONS)
+  let text = ''
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const start = text === '' || text.endsWith('\n') ? text : `${text}\n`
+  replaceFile(path, `${start}${new Date().toISOString()} ${line}\n`)
+}
+
+const ID = String.raw`(?:demo-)?analytics-[a-z]{2}-\d{6}-[0-9a-f]{64}`
+/** A promotion at the end of a line; in front of it may stand one that a full disk tore, which earlier versions appended to. */
+const PROMOTION = new RegExp(`(?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
 
 /** @returns the release that was in service before the current one, or null */
 export async function previousRelease(releasesDir: string): Promise<string | null> {
   const current = await readPointer(releasesDir)
-  const lines = (await readFile(join(releasesDir, LOG), 'utf8').catch(() => ''))
-    .trimEnd()
-    .split('\n')
-    .reverse()
+  const lines = (await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')).split('\n').reverse()
   for (const line of lines) {
-    const [, before = '', after = ''] = line.split(' ')
-    if (after === current && RELEASE_ID.test(before)) return before
+    const { before = '-', after } = PROMOTION.exec(line)?.groups ?? {}
+    if (after === current && before !== '-') return before
   }
   return null
 }

@@ -6,6 +6,7 @@
  */
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { temporaryTarget } from '../files.ts'
 import { digestFile } from './digest.ts'
 import { settledState } from './file-state.ts'
 import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
@@ -37,13 +38,16 @@ export async function verifyRelease(
   id: string,
   states?: Map<string, string>,
 ): Promise<Manifest> {
-  const manifest = await readManifest(releasesDir, id)
   const folder = join(releasesDir, id)
+  states?.set('manifest.json', await settledState(join(folder, 'manifest.json')))
+  const manifest = await readManifest(releasesDir, id)
   const listed = new Map(manifest.files.map((file) => [file.path, file]))
   if (listed.size !== manifest.files.length)
     throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
   for (const path of await listFiles(folder, id)) {
-    if (path === 'manifest.json' || path === 'acquisition.json' || TRUST_FILE.test(path)) continue
+    // A signature may be written now, or a command that wrote one was killed: the next one removes its temporary file.
+    const name = temporaryTarget(path) ?? path
+    if (path === 'manifest.json' || path === 'acquisition.json' || TRUST_FILE.test(name)) continue
     if (!listed.has(path)) throw new ReleaseRefused(id, path, 'is not in the manifest')
   }
   for (const [dataset, entry] of Object.entries(manifest.datasets)) {

@@ -4,13 +4,18 @@
  * In: a staging folder on the same file system and what the manifest says beside the files. Out: the release id. A crash
  * at any moment leaves a staging folder (cleaned by the next import) or a whole release, never half of one.
  */
-import { link, mkdir, open, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isRunning, removeStaleFiles, replaceFile, syncPath } from '../files.ts'
 import { digestFile } from './digest.ts'
 import { type Manifest, type ManifestFile, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
-import { readManifest } from './verify.ts'
+import { POINTER } from './pointer.ts'
+import { readManifest, TRUST_FILE } from './verify.ts'
 
-const STAGING = /^\.staging-(\d+)-/
+/** Folders in which imports work, and temporaries that earlier versions wrote for current.json. */
+const LEFTOVER = /^\.(?:staging|current)-(\d+)[-.]/
+/** What was in service before, one line for each promotion. */
+export const PROMOTIONS = 'promotions.log'
 
 /** @returns a new empty folder inside the releases folder, named after this process */
 export async function createStaging(releasesDir: string): Promise<string> {
@@ -20,13 +25,26 @@ export async function createStaging(releasesDir: string): Promise<string> {
   return path
 }
 
-/** Removes staging folders of processes that no longer run. */
-export async function cleanStaging(releasesDir: string): Promise<void> {
+/**
+ * Removes what ended processes left in the folder of releases: staging folders, temporary files of current.json, of the log and of
+ * signatures and proofs, and locks. Files of others are left alone.
+ */
+export async function cleanReleases(releasesDir: string): Promise<void> {
   for (const name of await readdir(releasesDir).catch(() => [])) {
-    const pid = STAGING.exec(name)?.[1]
+    const pid = LEFTOVER.exec(name)?.[1]
     if (pid !== undefined && !isRunning(Number(pid)))
       await rm(join(releasesDir, name), { recursive: true, force: true })
+    if (!RELEASE_ID.test(name)) continue
+    removeStaleFiles(join(releasesDir, name), (file) => TRUST_FILE.test(file))
+    removeStaleFiles(join(releasesDir, name, 'attestations'), (file) =>
+      TRUST_FILE.test(`attestations/${file}`),
+    )
   }
+  removeStaleFiles(releasesDir, (name) => name === POINTER || name === PROMOTIONS)
+  const log = join(releasesDir, 'log')
+  removeStaleFiles(log, () => true)
+  for (const folder of await readdir(log, { recursive: true, withFileTypes: true }).catch(() => []))
+    if (folder.isDirectory()) removeStaleFiles(join(folder.parentPath, folder.name), () => true)
 }
 
 /** @returns manifest entries of finished files; @param rows rows by path */
@@ -81,7 +99,7 @@ export async function commitRelease(
     return manifest
   }
   await linkEqualFiles(releasesDir, staging, manifest)
-  await syncTree(staging, manifest)
+  syncTree(staging, manifest)
   try {
     await rename(staging, target)
   } catch (error) {
@@ -89,17 +107,13 @@ export async function commitRelease(
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     await rm(staging, { recursive: true, force: true })
   }
-  await syncPath(releasesDir)
+  syncPath(releasesDir)
   return manifest
 }
 
 /** Replaces current.json atomically. @param id analytics release */
 export async function writePointer(releasesDir: string, id: string): Promise<void> {
-  const temporary = join(releasesDir, `.current-${process.pid}.json`)
-  await writeFile(temporary, `${JSON.stringify({ analytics: id })}\n`)
-  await syncPath(temporary)
-  await rename(temporary, join(releasesDir, 'current.json'))
-  await syncPath(releasesDir)
+  replaceFile(join(releasesDir, POINTER), `${JSON.stringify({ analytics: id })}\n`)
 }
 
 async function linkEqualFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
@@ -126,30 +140,12 @@ async function linkEqualFiles(releasesDir: string, staging: string, manifest: Ma
   }
 }
 
-async function syncTree(staging: string, manifest: Manifest): Promise<void> {
+function syncTree(staging: string, manifest: Manifest): void {
   const folders = new Set<string>([staging])
   for (const { path } of manifest.files) {
-    await syncPath(join(staging, path))
+    syncPath(join(staging, path))
     folders.add(dirname(join(staging, path)))
   }
-  await syncPath(join(staging, 'manifest.json'))
-  for (const folder of folders) await syncPath(folder)
-}
-
-async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  syncPath(join(staging, 'manifest.json'))
+  for (const folder of folders) syncPath(folder)
 }

@@ -5,12 +5,13 @@
  * The files are made by worker processes, two at once: one that a Parquet file crashes, or that is killed, harms nothing. A file
  * that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
  */
-import { link, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncPath } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
-import { cleanStaging, createStaging } from '../release/writer.ts'
+import { cleanReleases, createStaging } from '../release/writer.ts'
 import { createJobWorker } from '../workers/entry.ts'
 import {
   checkRowFiles,
@@ -144,13 +145,13 @@ async function finishRows(
     async commit() {
       const target = rowFolder(releasesDir, id)
       await mkdir(dirname(target), { recursive: true })
-      await syncFolder(making)
+      syncPath(making)
       // What was there is stale or damaged; who has it open reads on.
       const old = `${making}.old`
       await rename(target, old).catch(() => undefined)
       await rename(making, target)
-      await syncFolder(dirname(target))
-      await syncFolder(derivedFolder(releasesDir))
+      syncPath(dirname(target))
+      syncPath(derivedFolder(releasesDir))
       await rm(old, { recursive: true, force: true })
     },
   }
@@ -166,7 +167,7 @@ export async function makeRows(
   id: string,
   { again = false, onStep = (_id: string): void => undefined } = {},
 ): Promise<Record<string, MadeRows>> {
-  await cleanStaging(releasesDir)
+  await cleanReleases(releasesDir)
   const made: Record<string, MadeRows> = {}
   for (const manifest of await componentsOf(releasesDir, id)) {
     const { release_id } = manifest
@@ -253,14 +254,5 @@ function createWorker(isBackground: boolean): Worker {
       return reply
     },
     end: () => worker.end(),
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

@@ -5,9 +5,9 @@
  * under a lock; tiles are written first and the checkpoint last, so that a crash leaves the log as it was before, with files
  * that the next append writes again. Not responsible for: whether the log was tampered with (log-verify.ts).
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncFolder, withFileLock } from '../keys/file-lock.ts'
+import { replaceFile, syncPath, withFileLock } from '../files.ts'
 import { type Checkpoint, checkpointText, formatProof, openCheckpoint } from './checkpoint.ts'
 import { decodeEntry, encodeEntry, LOG_FORMAT, type LogEntry, type NewEntry } from './log-entry.ts'
 import { inclusionPath, leafHash, rootOf } from './merkle.ts'
@@ -86,7 +86,7 @@ export interface Appended {
  * Appends entries, one checkpoint after each, so that the proof of an entry is the same whenever it is made.
  * @param choose what is to be appended, given what is there: asked while nobody else appends
  * @returns the whole log and what was appended
- * @throws LogError as readLog; KeysError where another process holds the lock
+ * @throws LogError as readLog; FileLockError where another process holds the lock
  */
 export function appendToLog(
   folder: string,
@@ -110,8 +110,9 @@ export function appendToLog(
     for (const { index } of appended) {
       const size = index + 1
       writeTiles(folder, bytes.slice(0, size), leaves.slice(0, size))
-      assertHeld()
-      writeWhole(join(folder, CHECKPOINT), Buffer.from(checkpointOf(leaves.slice(0, size), signer)))
+      replaceFile(join(folder, CHECKPOINT), checkpointOf(leaves.slice(0, size), signer), {
+        beforeRename: assertHeld,
+      })
     }
     return { log: entries, appended }
   })
@@ -154,20 +155,7 @@ function writeTiles(folder: string, entries: readonly Buffer[], leaves: readonly
 function writeTile(folder: string, tile: Tile, bytes: Buffer): void {
   const path = join(folder, pathOf(tile))
   const made = mkdirSync(dirname(path), { recursive: true })
-  writeWhole(path, bytes)
+  replaceFile(path, bytes)
   // Folders that are new are entries of the folders above them.
-  if (made !== undefined)
-    for (let at = dirname(path); at !== folder; at = dirname(at)) syncFolder(dirname(at))
-}
-
-/** Replaces a file, so that a reader sees the old one or the new one, and it lasts through a power cut. */
-export function writeWhole(path: string, bytes: Buffer): void {
-  const temporary = `${path}.${process.pid}.tmp`
-  try {
-    writeFileSync(temporary, bytes, { flush: true })
-    renameSync(temporary, path)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-  syncFolder(dirname(path))
+  if (made !== undefined) for (let at = dirname(path); at !== folder; at = dirname(at)) syncPath(dirname(at))
 }

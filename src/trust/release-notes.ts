@@ -7,10 +7,10 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from '../files.ts'
 import { canonicalJson } from '../release/digest.ts'
 import { ReleaseRefused, TRUST_FILE } from '../release/verify.ts'
 import { checkProof, parseProof } from './checkpoint.ts'
-import { writeWhole } from './log.ts'
 import { decodeEntry } from './log-entry.ts'
 import { type Note, NoteError, type NoteSigner, readNote, signNote, type Verifier } from './note.ts'
 
@@ -102,7 +102,7 @@ export function writeAttestation(releasesDir: string, id: string, note: string, 
   const folder = join(releasesDir, id, ATTESTATIONS)
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `${signer.verifier.keyId}.note`)
-  writeWhole(path, Buffer.from(note))
+  replaceFile(path, note)
   return path
 }
 

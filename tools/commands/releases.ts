@@ -1,7 +1,7 @@
 /** `sus-data releases`: id, area, periods, rows, size, row files, promoted or not. */
 import { readdir } from 'node:fs/promises'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
-import { readPointer } from '../../src/release/store.ts'
+import { readPointer } from '../../src/release/pointer.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { formatPeriod } from '../../src/release/view.ts'
 import { checkRowFiles } from '../../src/rows/derived.ts'
