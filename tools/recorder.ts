@@ -1,23 +1,23 @@
 /** What commands do with the signing key when releases are made and promoted. */
 import { loadNoteSigner } from '../src/keys/signing.ts'
 import { readManifest } from '../src/release/verify.ts'
+import { cleanReleases } from '../src/release/writer.ts'
 import type { Settings } from '../src/settings.ts'
-import { LogError, logFolder, readCheckpoint, readLog } from '../src/trust/log.ts'
+import { LogError, logFolder, readCheckpoint } from '../src/trust/log.ts'
 import { createRecorder, type Recorder } from '../src/trust/recorder.ts'
 
 type SigningSettings = Pick<Settings, 'signingKeyFile' | 'signingName'>
 
 /**
+ * Removes what ended commands left behind, first.
  * @returns null where there is no signing key: nothing is signed then, and there is no log
  * @throws LogError where there is a log that this key cannot go on with
  */
-export function openRecorder(releasesDir: string, settings: SigningSettings): Recorder | null {
+export async function openRecorder(releasesDir: string, settings: SigningSettings): Promise<Recorder | null> {
+  await cleanReleases(releasesDir)
   const signer = loadNoteSigner(settings.signingKeyFile, settings.signingName)
   const folder = logFolder(releasesDir)
-  if (signer !== null) {
-    readLog(folder, signer)
-    return createRecorder(releasesDir, signer)
-  }
+  if (signer !== null) return createRecorder(releasesDir, signer)
   if (readCheckpoint(folder) !== null)
     throw new LogError(
       `${folder} is a log, but its signing key is not at ${settings.signingKeyFile}; put the key back, or move the folder away to go on without a log.`,

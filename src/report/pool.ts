@@ -27,6 +27,8 @@ export interface WorkerSettings {
   readonly threads: number
   readonly timeoutMs: number
   readonly signingKeyFile: string
+  /** Name of the signing key in notes; absent, null: one is made of the key. */
+  readonly signingName?: string | null
   /** Absent, null: the worker's DuckDB has all to itself. */
   readonly trino?: TrinoSettings | null
 }

@@ -2,10 +2,11 @@
  * What the operator's key does when a release is made, signed or promoted: the signature beside the manifest, the entry in the
  * log, and the proof of that entry beside the manifest. Each step may be done again: what is there stays as it is.
  */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { appendToLog, logFolder, proveEntry, writeWhole } from './log.ts'
+import { replaceFile } from '../files.ts'
+import { appendToLog, LogError, logFolder, proveEntry, readLog } from './log.ts'
 import type { LogEntry, NewEntry } from './log-entry.ts'
+import { findFork, readProofs } from './log-proofs.ts'
 import type { NoteSigner } from './note.ts'
 import { PROOF_FILE, readOrNull, SIGNATURE_FILE, signRelease } from './release-notes.ts'
 
@@ -24,8 +25,17 @@ export interface Recorder {
   }): void
 }
 
+/** @throws LogError where the log cannot be gone on with: damaged, lost, or older than a proof beside a release says */
 export function createRecorder(releasesDir: string, signer: NoteSigner): Recorder {
   const folder = logFolder(releasesDir)
+  const refuseFork = (entries: readonly LogEntry[]): void => {
+    const problem = findFork(entries, readProofs(releasesDir), signer)
+    if (problem !== null)
+      throw new LogError(
+        `${problem}. Put the newest copy of ${folder} back; where there is none, begin another log under another name (SUS_SIGNING_NAME).`,
+      )
+  }
+  refuseFork(readLog(folder, signer)?.entries ?? [])
   const lacking = (entries: readonly LogEntry[], ids: readonly string[]): NewEntry[] => {
     const there = new Set(entries.filter(({ kind }) => kind === 'release').map((entry) => entry.release_id))
     return [...new Set(ids)]
@@ -34,9 +44,11 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
   }
   const writeProofs = (entries: readonly LogEntry[], ids: readonly string[]): void => {
     for (const [index, { kind, release_id }] of entries.entries()) {
+      if (kind !== 'release' || !ids.includes(release_id)) continue
       const path = join(releasesDir, release_id, PROOF_FILE)
-      if (kind === 'release' && ids.includes(release_id) && !existsSync(path))
-        writeWhole(path, Buffer.from(proveEntry(entries, index, signer)))
+      // The proof of an entry is the same bytes whenever it is made, so another text is damaged or of another log.
+      const proof = proveEntry(entries, index, signer)
+      if (readOrNull(path) !== proof) replaceFile(path, proof)
     }
   }
   return {
@@ -47,16 +59,29 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
         const path = join(releasesDir, id, SIGNATURE_FILE)
         const before = readOrNull(path)
         const after = signRelease(id, signer, before)
-        if (after !== before) writeWhole(path, Buffer.from(after))
+        if (after !== before) replaceFile(path, after)
       }
-      const { log } = appendToLog(folder, signer, (entries) => lacking(entries, ids))
+      const { log } = appendToLog(folder, signer, (entries) => {
+        refuseFork(entries)
+        return lacking(entries, ids)
+      })
       writeProofs(log, ids)
     },
     recordPromotion({ releaseIds, previous, forced }) {
-      const { log } = appendToLog(folder, signer, (entries) => [
-        ...lacking(entries, releaseIds),
-        { kind: 'promotion', release_id: releaseIds.at(-1) ?? '', previous, forced },
-      ])
+      const release_id = releaseIds.at(-1) ?? ''
+      const { log } = appendToLog(folder, signer, (entries) => {
+        refuseFork(entries)
+        const last = entries.findLast((entry) => entry.kind === 'promotion')
+        const isInService = previous === release_id
+        // What was promoted before there was a log is not in it.
+        if (isInService && (last === undefined || last.release_id === release_id)) return []
+        // Another promotion was logged and then killed before its release came into service: the log goes back to this one.
+        const before = isInService ? (last?.release_id ?? null) : previous
+        // This promotion was logged, and then it was killed.
+        const isLogged = last?.release_id === release_id && last.previous === before && last.forced === forced
+        if (isLogged) return lacking(entries, releaseIds)
+        return [...lacking(entries, releaseIds), { kind: 'promotion', release_id, previous: before, forced }]
+      })
       writeProofs(log, releaseIds)
     },
   }

@@ -33,6 +33,17 @@ export function pathOf({ level, index, width }: Tile): string {
   return `tile/${level}/${place}${width === TILE_WIDTH ? '' : `.p/${width}`}`
 }
 
+/** @returns whether a tree of that size has the tile at a path: bytes beyond it were not signed and may be written anew */
+export function isTileOf(path: string, size: number): boolean {
+  const [, level = '', place = '', partial] =
+    /^tile\/(entries|\d+)\/((?:x\d{3}\/)*\d{3})(?:\.p\/(\d+))?$/.exec(path) ?? []
+  if (level === '') return false
+  const index = Number(place.replaceAll(/[x/]/g, ''))
+  const width = partial === undefined ? TILE_WIDTH : Number(partial)
+  const leaves = level === 'entries' ? 1 : TILE_WIDTH ** Number(level)
+  return (index * TILE_WIDTH + width) * leaves <= size
+}
+
 /** @returns tiles of one level of a tree: the full ones, then the partial one */
 function tilesOfLevel(level: Tile['level'], count: number): Tile[] {
   const full = Math.floor(count / TILE_WIDTH)
@@ -57,6 +68,14 @@ export function hashTilesOf(leaves: readonly Buffer[]): { readonly tile: Tile; r
     hashes = above
   }
   return found
+}
+
+/** @returns paths of all tiles of hashes of a tree */
+export function hashTilePathsOf(size: number): string[] {
+  const paths: string[] = []
+  for (let level = 0, count = size; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH))
+    paths.push(...tilesOfLevel(level, count).map(pathOf))
+  return paths
 }
 
 /** @returns the hashes in a tile of that many bytes */

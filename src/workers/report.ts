@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { createEngine } from '../engine/duckdb/engine.ts'
 import { engineWith } from '../engine/trino/connect.ts'
 import { AppError } from '../errors.ts'
-import { loadSigner } from '../keys/signing.ts'
+import { loadNoteSigner, loadSigner } from '../keys/signing.ts'
 import { TRINO_DIALECT } from '../query/dialect/trino.ts'
 import { buildReport } from '../report/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
+import { checkStoredProof } from '../trust/log-proofs.ts'
+import { NoteError } from '../trust/note.ts'
 import { PROOF_FILE, readOrNull } from '../trust/release-notes.ts'
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
@@ -25,6 +27,20 @@ const engine = engineWith(local, settings.trino ?? null, TRINO_DIALECT, settings
 const running = new Map<number, AbortController>()
 const answer = (message: FromWorker): void => void process.send?.(message)
 
+/** A proof that is damaged, or of another release, would make a report that does not verify: it goes without. */
+function readProof(releaseId: string): string | null {
+  const signer = loadNoteSigner(settings.signingKeyFile, settings.signingName ?? null)
+  const text = readOrNull(join(settings.releasesDir, releaseId, PROOF_FILE))
+  if (text === null) return null
+  try {
+    checkStoredProof({ releaseId, text }, signer === null ? [] : [signer.verifier])
+    return text
+  } catch (error) {
+    if (error instanceof NoteError) return null
+    throw error
+  }
+}
+
 process.on('message', async (message: ToWorker) => {
   if (message.kind === 'cancel') {
     running.get(message.id)?.abort()
@@ -40,7 +56,7 @@ process.on('message', async (message: ToWorker) => {
       capabilities: job.capabilities,
       language: job.language,
       sign: loadSigner(settings.signingKeyFile),
-      logProof: readOrNull(join(settings.releasesDir, job.view.id, PROOF_FILE)),
+      logProof: readProof(job.view.id),
       signal: controller.signal,
     })
     answer({ kind: 'built', id, report })

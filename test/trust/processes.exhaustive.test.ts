@@ -1,5 +1,5 @@
 /** The log with several processes at once, with processes that are killed, and as another implementation reads it. */
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -17,6 +17,7 @@ import { verifyLog } from '../../src/trust/log-verify.ts'
 import { leafHash, rootOf } from '../../src/trust/merkle.ts'
 import { signNote } from '../../src/trust/note.ts'
 import { bundlesOf, encodeBundle, hashTilesOf, pathOf } from '../../src/trust/tiles.ts'
+import { buildGoProgram, NO_GO } from '../fixtures/go-programs.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url))
@@ -74,20 +75,11 @@ t.test('a process that is killed leaves a log that goes on', async (t) => {
   }
 })
 
-/** Builds the monitor of Go; null where there is no Go, or its modules cannot be fetched. */
-function buildMonitor(): string | null {
-  const cwd = fixture('log-monitor')
-  const file = join(folder, 'monitor')
-  if (spawnSync('go', ['mod', 'download'], { cwd, timeout: 120_000 }).status !== 0) return null
-  const { status, stderr } = spawnSync('go', ['build', '-o', file, '.'], { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(stderr)
-  return file
-}
-const monitor = buildMonitor()
+const monitor = buildGoProgram('log-monitor', folder)
 
 t.test(
   'Go reads the same log: root, entries, proofs, and what was changed',
-  { skip: monitor === null ? 'Go and its modules are not here' : false },
+  { skip: monitor === null ? NO_GO : false },
   async (t) => {
     const releasesDir = join(folder, 'read')
     const place = logFolder(releasesDir)

@@ -42,7 +42,7 @@ export const command: Command = {
     const settings = readSettings()
     const releasesDir = resolve(textOption(args, 'releases') ?? settings.releasesDir)
     // Before the files are read: what could not be recorded is not made.
-    const recorder = openRecorder(releasesDir, settings)
+    const recorder = await openRecorder(releasesDir, settings)
     try {
       const result = await importPaths(
         args.positionals.map((path) => resolve(path)),

@@ -1,16 +1,15 @@
 /** `sus-data log`: the log of releases made and promoted; `list` prints its entries, `verify` shows that it was only appended to. */
-import { existsSync, readFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTrust } from '../../src/keys/trust.ts'
-import { RELEASE_ID } from '../../src/release/manifest.ts'
-import { readPointer } from '../../src/release/store.ts'
+import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { logFolder } from '../../src/trust/log.ts'
 import type { LogEntry } from '../../src/trust/log-entry.ts'
+import { checkStoredProof, readProofs } from '../../src/trust/log-proofs.ts'
 import { type Earlier, type LogVerdict, type ReadLogFile, verifyLog } from '../../src/trust/log-verify.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
-import { PROOF_FILE } from '../../src/trust/release-notes.ts'
 import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
 
 export const command: Command = {
@@ -68,13 +67,24 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const from = textOption(args, 'from')
   const earlier: Earlier[] = from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]
   const isOwn = textOption(args, 'log') === undefined
-  // Each proof beside a release is a checkpoint of before, too.
-  if (isOwn) earlier.push(...(await readProofs(settings.releasesDir)))
+  const proofProblems: string[] = []
+  for (const proof of isOwn ? readProofs(settings.releasesDir) : []) {
+    const { releaseId, file, text } = proof
+    try {
+      checkStoredProof(proof, known)
+      // It is a checkpoint of before, too.
+      earlier.push({ name: file, text })
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error
+      proofProblems.push(`${file} ${error.message}; sus-data sign ${releaseId} makes it again`)
+    }
+  }
   const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
   try {
     const verdict = await verifyLog(read, known, earlier)
     const problem = isOwn ? await checkPointer(settings.releasesDir, verdict.entries) : null
-    return problem === null ? verdict : { ...verdict, findings: [...verdict.findings, problem] }
+    const findings = [...verdict.findings, ...proofProblems, ...(problem === null ? [] : [problem])]
+    return { ...verdict, findings }
   } catch (error) {
     if (error instanceof NoteError) throw new NoteError(`${place}/checkpoint ${error.message}`)
     throw error
@@ -88,15 +98,7 @@ async function checkPointer(releasesDir: string, entries: readonly LogEntry[]): 
   // What was promoted before there was a log is not in it.
   return last === null || current === last
     ? null
-    : `current.json names ${current ?? 'no release'}; the last promotion in the log is of ${last}`
-}
-
-async function readProofs(releasesDir: string): Promise<Earlier[]> {
-  const ids = (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name)).sort()
-  return ids
-    .map((id) => ({ name: `${id}/${PROOF_FILE}`, path: join(releasesDir, id, PROOF_FILE) }))
-    .filter(({ path }) => existsSync(path))
-    .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }))
+    : `current.json names ${current ?? 'no release'}; the last promotion in the log is of ${last}; sus-data promote ${current ?? last} makes them agree`
 }
 
 const readFolder =

@@ -36,7 +36,7 @@ export const command: Command = {
       throw new UsageError('promote takes the id of one analytics release')
     const settings = readSettings()
     const { releasesDir } = settings
-    const recorder = openRecorder(releasesDir, settings)
+    const recorder = await openRecorder(releasesDir, settings)
     const manifest = await verifyRelease(releasesDir, id)
     if (manifest.area !== 'analytics')
       throw new UsageError(`${id} is a ${manifest.area} release; promote the analytics release that joins it`)

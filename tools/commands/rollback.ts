@@ -14,7 +14,7 @@ export const command: Command = {
   async run() {
     const settings = readSettings()
     const { releasesDir } = settings
-    const recorder = openRecorder(releasesDir, settings)
+    const recorder = await openRecorder(releasesDir, settings)
     const id = await previousRelease(releasesDir)
     if (id === null) throw new UsageError('no release was in service before this one')
     const manifest = await verifyRelease(releasesDir, id)

@@ -13,7 +13,7 @@ export const command: Command = {
     if (args.positionals.length === 0) throw new UsageError('sign takes ids of releases; releases lists them')
     const settings = readSettings()
     const { releasesDir } = settings
-    const recorder = openRecorder(releasesDir, settings)
+    const recorder = await openRecorder(releasesDir, settings)
     if (recorder === null) throw new UsageError('there is no signing key; keys signing create makes one')
     const ids: string[] = []
     for (const id of args.positionals)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createKey } from '../../src/keys/keys.ts'
 import { serveUntilStopped } from '../../src/main.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
-import { readPointer } from '../../src/release/store.ts'
+import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
@@ -87,7 +87,7 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
   const { promoteRelease } = await import('../../src/release/promote.ts')
   const { openRecorder, withComponents } = await import('../recorder.ts')
   mkdirSync(settings.releasesDir, { recursive: true })
-  const recorder = openRecorder(settings.releasesDir, settings)
+  const recorder = await openRecorder(settings.releasesDir, settings)
   const snapshots = await mkdtemp(join(settings.releasesDir, '.demo-'))
   const progress = createProgress({ silent: false, steps: DEMONSTRATION_STEPS })
   const startedAt = Date.now()

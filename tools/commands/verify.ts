@@ -11,6 +11,7 @@ import { RELEASE_ID } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { checkRowFiles } from '../../src/rows/derived.ts'
 import { readSettings } from '../../src/settings.ts'
+import { requireProof } from '../../src/trust/log-proofs.ts'
 import { checkTrust, readSignatures, type Signature } from '../../src/trust/release-notes.ts'
 import type { Command } from '../command.ts'
 
@@ -34,6 +35,7 @@ export const command: Command = {
         const { files, checks } = await checkRelease(releasesDir, id, scratch)
         const signatures = readSignatures(releasesDir, id, known)
         checkTrust(releasesDir, id, trustedKeys)
+        requireProof(releasesDir, id, known)
         const rows = await checkRowFiles(releasesDir, await readManifest(releasesDir, id), true)
         const { good, problems, damaged } = rows
         // A release may do without them; a server that is given damaged ones is slower than it should be.

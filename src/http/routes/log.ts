@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { sha256Hex } from '../../release/digest.ts'
-import { CHECKPOINT, logFolder } from '../../trust/log.ts'
-import { TILE_PATH } from '../../trust/tiles.ts'
+import { parseCheckpoint } from '../../trust/checkpoint.ts'
+import { CHECKPOINT, logFolder, readCheckpoint } from '../../trust/log.ts'
+import { NoteError, readNote } from '../../trust/note.ts'
+import { isTileOf, TILE_PATH } from '../../trust/tiles.ts'
 import { matchesTag } from '../etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
@@ -16,7 +18,7 @@ import type { FileResult, HandlerRequest, Route } from '../route.ts'
 const TILE = new RegExp(TILE_PATH.source.replace('tile\\/', ''))
 /** The next promotion makes another one. */
 const CHANGES = 'public, no-cache'
-/** A tile of that width at that place never changes. */
+/** A tile of that width at that place never changes, once a checkpoint has signed it. */
 const NEVER_CHANGES = 'public, max-age=31536000, immutable'
 
 async function sendLogFile(
@@ -37,6 +39,17 @@ async function sendLogFile(
   return matchesTag(conditions.ifNoneMatch, etag)
     ? { content: '', contentType, status: 304, headers }
     : { content: bytes, contentType, headers }
+}
+
+/** @returns entries that the checkpoint has signed; 0 where it is missing or damaged */
+function sizeOf(releasesDir: string): number {
+  try {
+    const note = readCheckpoint(logFolder(releasesDir))
+    return note === null ? 0 : parseCheckpoint(readNote(note, []).text).size
+  } catch (error) {
+    if (error instanceof NoteError) return 0
+    throw error
+  }
 }
 
 export const LOG: readonly Route[] = [
@@ -66,7 +79,9 @@ export const LOG: readonly Route[] = [
     produces: ['application/octet-stream'],
     handle: (request) => {
       const path = request.parameters.path ?? ''
-      if (!TILE.test(path)) throw new AppError('not_found')
+      // Beyond the checkpoint lies what a crash left, and the next entry replaces it.
+      if (!TILE.test(path) || !isTileOf(`tile/${path}`, sizeOf(request.trust.releasesDir)))
+        throw new AppError('not_found')
       return sendLogFile(request, `tile/${path}`, 'application/octet-stream', NEVER_CHANGES)
     },
   },

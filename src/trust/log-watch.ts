@@ -1,0 +1,121 @@
+/**
+ * The log and the proofs beside releases while a server runs. In: the folder of releases and the keys that may have signed them.
+ * Out: what is wrong with them now. The server goes on: nothing that it answers depends on the log but the log.
+ *
+ * States of files are compared every few seconds; the log is read in full only after a change.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileState } from '../release/file-state.ts'
+import { parseCheckpoint } from './checkpoint.ts'
+import { CHECKPOINT, logFolder, readCheckpoint } from './log.ts'
+import { checkStoredProof, readProofs, type StoredProof } from './log-proofs.ts'
+import { verifyLog } from './log-verify.ts'
+import { NoteError, readNote, type Verifier } from './note.ts'
+import { bundlesOf, hashTilePathsOf, pathOf } from './tiles.ts'
+
+const LOOK_MS = 3000
+
+export interface LogProblem {
+  /** Path below the folder of releases. */
+  readonly file: string
+  readonly reason: string
+}
+
+export interface LogWatch {
+  problems(): readonly LogProblem[]
+  /** Looks now, as it does every three seconds. */
+  look(): Promise<void>
+  close(): void
+}
+
+export interface LogWatchOptions {
+  readonly releasesDir: string
+  /** Keys whose signatures can be checked; without any, signatures are not. */
+  readonly known: () => readonly Verifier[]
+  /** Called once for each problem. */
+  readonly onProblem?: (problem: LogProblem) => void
+  /** Called once nothing is wrong any more. */
+  readonly onMended?: () => void
+}
+
+export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOptions): LogWatch {
+  const folder = logFolder(releasesDir)
+  let problems: readonly LogProblem[] = []
+  let checked = ''
+  let hadLog = false
+
+  const check = async (proofs: readonly StoredProof[]): Promise<LogProblem[]> => {
+    const keys = known()
+    const found: LogProblem[] = []
+    const earlier: { name: string; text: string }[] = []
+    for (const proof of proofs)
+      try {
+        const { origin } = checkStoredProof(proof, keys)
+        // Proofs of other operators' logs say nothing of this one.
+        if (keys.some(({ name }) => name === origin)) earlier.push({ name: proof.file, text: proof.text })
+      } catch (error) {
+        if (!(error instanceof NoteError)) throw error
+        found.push({ file: proof.file, reason: error.message })
+      }
+    const isThere = readCheckpoint(folder) !== null
+    hadLog ||= isThere || earlier.length > 0
+    if (!isThere) return hadLog ? [...found, { file: `log/${CHECKPOINT}`, reason: 'is missing' }] : found
+    const read = (path: string): Promise<Buffer | null> => readFile(join(folder, path)).catch(() => null)
+    try {
+      const { findings } = await verifyLog(read, keys, keys.length === 0 ? [] : earlier)
+      return [...found, ...findings.map((reason) => ({ file: 'log', reason }))]
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error
+      return [...found, { file: `log/${CHECKPOINT}`, reason: error.message }]
+    }
+  }
+  const look = async (): Promise<void> => {
+    // Proofs are read before the checkpoint: an append writes its proof last.
+    const proofs = readProofs(releasesDir)
+    const state = `${await stateOfLog(folder)}\n${known()
+      .map(({ verifierKey }) => verifierKey)
+      .join('\n')}\n${proofs.map(({ file, text }) => `${file}\n${text}`).join('')}`
+    if (state === checked) return
+    const found = await check(proofs)
+    checked = state
+    const names = new Set(problems.map(({ file, reason }) => `${file} ${reason}`))
+    for (const problem of found) if (!names.has(`${problem.file} ${problem.reason}`)) onProblem?.(problem)
+    if (found.length === 0 && problems.length > 0) onMended?.()
+    problems = found
+  }
+  let looking: Promise<void> | null = null
+  const lookOnce = (): Promise<void> => {
+    looking ??= look().finally(() => {
+      looking = null
+    })
+    return looking
+  }
+  const report = (error: unknown): void => {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (problems.some((problem) => problem.reason === reason)) return
+    problems = [{ file: 'log', reason }]
+    onProblem?.({ file: 'log', reason })
+  }
+  const timer = setInterval(() => void lookOnce().catch(report), LOOK_MS)
+  timer.unref()
+  return {
+    problems: () => problems,
+    look: () => lookOnce().catch(report),
+    close: () => clearInterval(timer),
+  }
+}
+
+/** @returns a text that changes when a file of the log does, as far as its checkpoint reaches */
+async function stateOfLog(folder: string): Promise<string> {
+  let size = 0
+  try {
+    size = parseCheckpoint(readNote(readCheckpoint(folder) ?? '', []).text).size
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error
+  }
+  const paths = [CHECKPOINT, ...bundlesOf(size).map(pathOf), ...hashTilePathsOf(size)]
+  return (
+    await Promise.all(paths.map(async (path) => `${path} ${await fileState(join(folder, path))}`))
+  ).join('\n')
+}
