@@ -26,13 +26,15 @@ import { TRINO_DIALECT } from './query/dialect/trino.ts'
 import { createLookups } from './query/lookup-batches.ts'
 import { residentRelations } from './query/resident-relations.ts'
 import { createFileGuard } from './release/guard.ts'
-import { createStore, type ReleaseStore, readPointer } from './release/store.ts'
+import { readPointer } from './release/pointer.ts'
+import { createStore, type ReleaseStore } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
 import { reportsOfWholeFiles } from './report/whole.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { trinoOf } from './trino-settings.ts'
+import { watchLog } from './trust/log-watch.ts'
 import { checkTrust } from './trust/release-notes.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
@@ -209,6 +211,7 @@ export async function openService(
       threads: Math.max(1, Math.floor(settings.duckdbThreads / 2)),
       timeoutMs: settings.reportTimeoutMs,
       signingKeyFile: settings.signingKeyFile,
+      signingName: settings.signingName,
       trino,
     },
     queue: settings.reportQueue,
@@ -242,6 +245,13 @@ export async function openService(
       { file: `${settings.keysFile}.cursor` },
       'no secret for cursors can be read or made: cursors end with this process and no other instance takes them',
     )
+  const trust = createTrust(settings)
+  const logWatch = watchLog({
+    releasesDir: settings.releasesDir,
+    known: trust.known,
+    onProblem: (problem) => logger.error(problem, 'log of releases damaged'),
+    onMended: () => logger.info('log of releases whole again'),
+  })
   const app = await buildApp({
     engine,
     // As many as would run or wait, were each a statement of its own.
@@ -249,7 +259,8 @@ export async function openService(
     releases,
     reports,
     rows,
-    trust: createTrust(settings),
+    trust,
+    fileProblems: { keys: keys.problem, log: logWatch.problems },
     keys,
     cache,
     metrics,
@@ -262,7 +273,7 @@ export async function openService(
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,
   })
-  await looked
+  await Promise.all([looked, logWatch.look()])
   return {
     app,
     logger,
@@ -284,6 +295,7 @@ export async function openService(
         ['requests', () => app.close()],
         ['rate limits', () => shared?.close()],
         ['releases', () => releases.close()],
+        ['log of releases', () => logWatch.close()],
         ['keys', () => keys.close()],
         ['reports', () => reports.close()],
         ['row files', () => rows.close()],

@@ -201,6 +201,11 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       release_id: text('Analytics release in service.'),
       refused: PROBLEMS('Releases that are here and were refused.'),
       pointer: orNull(text('What is wrong with current.json; null where nothing is.')),
+      keys: orNull(text('What is wrong with the file of keys; null where nothing is.')),
+      log: list(
+        object({ file: text('Path below the folder of releases.'), reason: text('Why.') }),
+        'What is missing or damaged of the log of releases and of proofs beside releases; the server goes on.',
+      ),
       missing_files: list(text('File of an open release that is gone or cut: release id and path.')),
       damaged_files: list(
         object({ file: text('Release id and path.'), reason: text('Why.') }),

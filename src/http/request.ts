@@ -30,7 +30,14 @@ import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
 import { engineOfRequest } from './request-engine.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
-import { type DataResult, type FileResult, type JsonResult, type Result, releaseMeta } from './route.ts'
+import {
+  type DataResult,
+  type FileProblems,
+  type FileResult,
+  type JsonResult,
+  type Result,
+  releaseMeta,
+} from './route.ts'
 import type { ApiResponse } from './send.ts'
 import type { RequestState } from './state.ts'
 
@@ -62,6 +69,8 @@ export interface ApiParts {
   readonly cache: ResponseCache
   /** The keys whose signatures are known here. */
   readonly trust: Trust
+  /** What is wrong with files that are not a release's; absent: nobody looks. */
+  readonly fileProblems?: FileProblems
   readonly cursorSecret: Buffer
   /** @throws what the framework throws for a text that is no JSON */
   readonly parseJson: (text: string) => unknown
@@ -280,6 +289,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     rows: parts.rows,
     releases: parts.releases,
     trust: parts.trust,
+    ...(parts.fileProblems === undefined ? {} : { fileProblems: parts.fileProblems }),
     key: request.state.key,
     language: context.access.language,
     origin: originOf(headers),

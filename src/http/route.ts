@@ -16,6 +16,7 @@ import type { Lookups } from '../query/lookup-batches.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
+import type { LogProblem } from '../trust/log-watch.ts'
 
 /** Of the program, in every answer. */
 export const VERSION = '0.1.0'
@@ -79,6 +80,14 @@ export interface ProvenanceRoute extends RouteBase {
   readonly key: KeyDigits
 }
 
+/** Files outside of releases that are missing or damaged now. */
+export interface FileProblems {
+  /** Sentence about the file of keys, or null. */
+  readonly keys: () => string | null
+  /** Files of the log, and proofs beside releases. */
+  readonly log: () => readonly LogProblem[]
+}
+
 /** What a handler of a custom route receives. */
 export interface HandlerRequest {
   /** Headers of a conditional or partial request. */
@@ -107,6 +116,7 @@ export interface HandlerRequest {
   readonly rows: RowStore | null
   /** The keys whose signatures are known here. */
   readonly trust: Trust
+  readonly fileProblems?: FileProblems
   /** Signs what only this server, and those beside it, are to believe: cursors, links. */
   readonly cursorSecret: Buffer
   readonly releases: ReleaseSource

@@ -3,7 +3,7 @@
  *
  * In: the file of keys. Out: `authenticate`. The file is polled, because file watching misses replaced files on some
  * systems. A file that turns unusable changes nothing: the last good list stays, and `onProblem` is called once; a file
- * that is deleted means no keys. Absent on purpose: reasons. Unknown, malformed, revoked and expired keys all give null.
+ * that is removed means no keys, which is a problem, too. Absent on purpose: reasons. Unknown, malformed, revoked and expired keys all give null.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Capability } from '../model/capabilities.ts'
@@ -29,6 +29,8 @@ export interface KeyStore {
   authenticate(secret: string, connection?: object): Key | null
   /** @returns the key of an id, if it is neither revoked nor expired: of links, which are signed for it */
   find(id: string): Key | null
+  /** @returns what is wrong with the file now, or null; it holds no secret */
+  problem(): string | null
   close(): void
 }
 
@@ -70,6 +72,10 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   let entries = indexKeys(readKeysFile(file))
 
   let problem = ''
+  const report = (message: string): void => {
+    if (message !== problem && message !== '') onProblem(message)
+    problem = message
+  }
   const poll = (): void => {
     try {
       const found = fileVersion(file)
@@ -77,11 +83,9 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
       entries = indexKeys(readKeysFile(file))
       // Set only after a good read: a file that could not be read is tried again at every poll.
       version = found
-      problem = ''
+      report(found === '' ? `${file} is missing: no key is valid until it is put back.` : '')
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      if (message !== problem) onProblem(message)
-      problem = message
+      report(error instanceof Error ? error.message : String(error))
     }
   }
   const timer = setInterval(poll, pollMs)
@@ -120,6 +124,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
     authenticate: (secret, connection) =>
       activeKey(connection === undefined ? findByText(secret) : findAgain(secret, connection)),
     find: (id) => activeKey(entries.get(id) ?? null),
+    problem: () => (problem === '' ? null : problem),
     close() {
       clearInterval(timer)
       lastUsed?.close()

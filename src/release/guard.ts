@@ -9,12 +9,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError, both } from '../errors.ts'
-import { digestFile } from './digest.ts'
+import { digestFile, sha256Hex } from './digest.ts'
 import { fileState, fileStateSync, NO_FILE, settledState } from './file-state.ts'
-import type { Manifest } from './manifest.ts'
+import { type Manifest, manifestText } from './manifest.ts'
 import { componentManifests, type ReleaseView } from './view.ts'
 
 const LOOK_MS = 2000
+const MANIFEST = 'manifest.json'
 /** How often a file that is being written into is read again at once. */
 const READS_MAX = 3
 
@@ -146,8 +147,11 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
   timer.unref()
 
   return {
-    watch(folder, { release_id, files: listed }, states) {
-      for (const { path, bytes, sha256 } of listed) {
+    watch(folder, manifest, states) {
+      const { release_id, files: listed } = manifest
+      const text = Buffer.from(manifestText(manifest))
+      const own = { path: MANIFEST, bytes: text.length, sha256: sha256Hex(text) }
+      for (const { path, bytes, sha256 } of [own, ...listed]) {
         const at = resolve(folder, path)
         files.set(at, {
           folder,

@@ -4,12 +4,13 @@
  * In: the releases folder. Out: `ReleaseView` values. current.json is looked at every half second (file events get lost
  * on network file systems) and on demand; a release that fails verification is refused and named, and the one in service stays.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
 import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
+import { lookAtPointer, POINTER } from './pointer.ts'
 import { stateOfFolders } from './presence.ts'
 import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
@@ -19,7 +20,6 @@ const POLL_MS = 500
 const RETRY_REFUSED_MS = 30_000
 /** So often the files of a refused release are looked at, without reading them. */
 const LOOK_MS = 3000
-const POINTER = 'current.json'
 
 export interface StoreOptions {
   readonly releasesDir: string
@@ -64,6 +64,8 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const views = new Map<string, Promise<ReleaseView | null>>()
   const manifests = new Map<string, Promise<Manifest | null>>()
   const problems = new Map<string, string>()
+  /** State of the files of each release before it was verified last. */
+  const verifiedStates = new Map<string, string>()
   /** Views that are open, by each id they can be pinned by. */
   const open = new Map<string, ReleaseView>()
   let current: ReleaseView | null = null
@@ -81,7 +83,11 @@ export function createStore(options: StoreOptions): ReleaseStore {
     let manifest = manifests.get(id)
     if (manifest === undefined) {
       const states = new Map<string, string>()
-      manifest = verifyRelease(releasesDir, id, states)
+      manifest = stateOfFolders(releasesDir, [id])
+        .then((state) => {
+          verifiedStates.set(id, state)
+          return verifyRelease(releasesDir, id, states)
+        })
         .then((whole) => {
           options.checkTrust?.(id)
           guard.watch(join(releasesDir, id), whole, states)
@@ -156,12 +162,34 @@ export function createStore(options: StoreOptions): ReleaseStore {
   let lookedAt = 0
   /** Files of a refused release, and of the releases that it joins. */
   const stateOf = (): Promise<string> => stateOfFolders(releasesDir, [...problems.keys()].sort())
+  /** Forgets refused releases that were removed, and verifies those again of which a file has changed. */
+  const lookAtRefused = async (): Promise<void> => {
+    const there = new Set(await folderIds())
+    let hasChanged = false
+    for (const id of [...problems.keys()]) {
+      const isNeeded = [...problems].some(([other, reason]) => other !== id && reason.includes(id))
+      const state = await stateOfFolders(releasesDir, [id])
+      if (!there.has(id) && !isNeeded) {
+        problems.delete(id)
+        hasChanged = true
+      } else if (state !== verifiedStates.get(id)) {
+        verifiedStates.set(id, state)
+        hasChanged = true
+        await verified(id)
+      }
+    }
+    // The release that the pointer names has a retry of its own.
+    for (const id of hasChanged ? [...problems.keys()] : [])
+      if (id.includes('analytics-') && id !== refused?.id) await viewOf(id)
+  }
   const refresh = async (isPoll: boolean): Promise<void> => {
     const looks = Date.now() - lookedAt >= LOOK_MS
     if (looks) lookedAt = Date.now()
+    if (looks) await lookAtRefused()
     const { id, problem } = await lookAtPointer(releasesDir)
-    if (problem !== null && problem !== pointerProblem) options.onProblem?.(POINTER, problem)
-    pointerProblem = problem
+    const wrong = id === null && problem === null && current !== null ? 'is missing' : problem
+    if (wrong !== null && wrong !== pointerProblem) options.onProblem?.(POINTER, wrong)
+    pointerProblem = wrong
     if (id === null || id === current?.id) return
     if (isPoll && refused?.id === id && Date.now() - refused.at < RETRY_REFUSED_MS) {
       if (!looks || (await stateOf()) === refused.state) return
@@ -255,31 +283,6 @@ export function createStore(options: StoreOptions): ReleaseStore {
       clearInterval(timer)
       guard.close()
     },
-  }
-}
-
-/** @returns the id current.json names, or null when there is none or it cannot be read */
-export const readPointer = async (releasesDir: string): Promise<string | null> =>
-  (await lookAtPointer(releasesDir)).id
-
-/** @returns the id current.json names, and what is wrong with it; neither where there is no such file */
-async function lookAtPointer(
-  releasesDir: string,
-): Promise<{ readonly id: string | null; readonly problem: string | null }> {
-  const damaged = (problem: string) => ({ id: null, problem })
-  let text: string
-  try {
-    text = await readFile(join(releasesDir, POINTER), 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? { id: null, problem: null } : damaged(`cannot be read (${code})`)
-  }
-  try {
-    const id = (JSON.parse(text) as { analytics?: unknown } | null)?.analytics
-    if (typeof id === 'string' && RELEASE_ID.test(id)) return { id, problem: null }
-    return damaged('does not name an analytics release')
-  } catch {
-    return damaged('is not JSON')
   }
 }
 

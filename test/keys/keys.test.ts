@@ -185,6 +185,10 @@ t.test('a running store follows the file', async (t) => {
   await until(() => store.authenticate(second.secret) !== null, 'another one works')
   rmSync(file)
   await until(() => store.authenticate(second.secret) === null, 'no file, no keys')
+  t.match(store.problem(), /keys\.json is missing: no key is valid until it is put back/)
+  t.equal(problems.at(-1), store.problem(), 'and it is reported')
+  writeFileSync(file, good, { mode: 0o600 })
+  await until(() => store.problem() === null, 'until it is there again')
 })
 
 t.test('a file others can reach is refused', { skip: hasModes ? false : 'no modes here' }, async (t) => {

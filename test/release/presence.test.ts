@@ -1,6 +1,6 @@
 /** What happens to files while a server runs: the store says what is damaged or gone, and takes back what is repaired. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -38,9 +38,22 @@ t.test('a damaged current.json is said, and the release in service stays', async
     t.equal(body.data.pointer, problem)
     t.equal(body.data.release_id, result.analytics)
   }
+  rmSync(pointer)
+  await client.store.refresh()
+  t.match((await client.get('/ready')).body.data, { pointer: 'is missing', release_id: result.analytics })
   writeFileSync(pointer, text)
   await client.store.refresh()
   t.equal((await client.get('/ready')).body.data.pointer, null)
+  const manifest = join(releasesDir, result.cnes ?? '', 'manifest.json')
+  const bytes = readFileSync(manifest)
+  writeFileSync(manifest, '{')
+  await client.store.guard.look()
+  const { status, body } = await client.get('/ready')
+  t.equal(status, 200, 'a manifest that was read before is not needed')
+  t.match(body.data.damaged_files, [{ file: `${result.cnes}/manifest.json` }])
+  writeFileSync(manifest, bytes)
+  await client.store.guard.look()
+  t.same((await client.get('/ready')).body.data.damaged_files, [])
 })
 
 t.test('a server without a release says that current.json is damaged', async (t) => {
@@ -58,6 +71,32 @@ t.test('a server without a release says that current.json is damaged', async (t)
   t.equal(status, 503)
   t.equal(body.pointer, 'is not JSON')
   t.equal(body.detail, 'O arquivo current.json está danificado.')
+})
+
+t.test('a refused release is forgotten once it was removed or repaired', secondRing, async (t) => {
+  const { releasesDir, result } = await makeSmallRelease()
+  const [other, broken] = ['0', '1'].map((digit) => result.analytics.replace(/.{8}$/, digit.repeat(8)))
+  for (const id of [other, broken])
+    cpSync(join(releasesDir, result.analytics), join(releasesDir, id ?? ''), { recursive: true })
+  const store = await openStore({ releasesDir })
+  t.teardown(() => store.close())
+  const refused = (): string[] => store.problems().map(({ release_id }) => release_id)
+  await store.list()
+  t.same(refused().sort(), [other, broken].sort(), 'neither has the digest of its name')
+  rmSync(join(releasesDir, other ?? ''), { recursive: true })
+  t.ok((await until(() => !refused().includes(other ?? ''))) < SECONDS_MAX)
+  t.same(refused(), [broken])
+  const population = join(releasesDir, result.demography ?? '', 'manifest.json')
+  const text = readFileSync(population)
+  rmSync(join(releasesDir, broken ?? ''), { recursive: true })
+  t.ok((await until(() => refused().length === 0)) < SECONDS_MAX)
+  writeFileSync(population, '{')
+  const second = await openStore({ releasesDir })
+  t.teardown(() => second.close())
+  t.equal(second.problems().length, 2, 'the component and what joins it')
+  writeFileSync(population, text)
+  t.ok((await until(() => second.problems().length === 0)) < SECONDS_MAX)
+  t.equal(second.current()?.id, result.analytics)
 })
 
 t.test('a release whose file was damaged and restored is served again within 10 s', secondRing, async (t) => {

@@ -69,6 +69,7 @@ const OWN_KEY = { id: 'local', name: 'local', capabilities: CAPABILITIES, rate_p
 const OWN_KEYS: KeyStore = {
   authenticate: () => OWN_KEY,
   find: () => null,
+  problem: () => null,
   close: () => undefined,
 }
 

@@ -3001,6 +3001,15 @@ export interface components {
                 }[];
                 /** @description What is wrong with current.json; null where nothing is. */
                 pointer: string | null;
+                /** @description What is wrong with the file of keys; null where nothing is. */
+                keys: string | null;
+                /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
+                log: {
+                    /** @description Path below the folder of releases. */
+                    file: string;
+                    /** @description Why. */
+                    reason: string;
+                }[];
                 missing_files: string[];
                 /** @description Files of open releases that are damaged or gone since they were verified: what needs one answers 503. */
                 damaged_files: {

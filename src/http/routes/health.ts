@@ -32,10 +32,12 @@ export const HEALTH: readonly Route[] = [
     capability: null,
     release: null,
     response: 'ReadyResponse',
-    handle: async ({ releases, rows, engine }) => {
+    handle: async ({ releases, rows, engine, fileProblems }) => {
       const current = releases.current()
       const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
       const pointer = releases.pointerProblem()
+      const keys = fileProblems?.keys() ?? null
+      const log = (fileProblems?.log() ?? []).map(({ file, reason }) => ({ file, reason }))
       if (current === null)
         throw new AppError('not_ready', {
           detail:
@@ -45,7 +47,7 @@ export const HEALTH: readonly Route[] = [
                 ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
                 : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
           headers: { 'Retry-After': '5' },
-          extra: { refused, pointer },
+          extra: { refused, pointer, keys, log },
         })
       const damaged = releases.guard.damaged()
       // Without row files the engine answers lists and records, at a fraction of the pace.
@@ -56,6 +58,8 @@ export const HEALTH: readonly Route[] = [
           release_id: current.id,
           refused,
           pointer,
+          keys,
+          log,
           missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
           damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
           row_store: { complete: missing.length === 0, missing },
