@@ -21,6 +21,7 @@ import { ANALYTICS } from './analytics.ts'
 import { awaitPreparation, endAll, endOnSignals, type Server, startApp, startOurs } from './children.ts'
 import { type Bench, type Row, type Scenario, walkFacilities } from './context.ts'
 import { EXPLORER } from './explorer.ts'
+import { FAIRNESS } from './fairness.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
 import { makeAdmissions, makeFixture, makePair, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
@@ -40,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...WIRE,
   ...FIRST_REQUESTS,
   ...OPERATIONS,
+  ...FAIRNESS,
   ...SOAK,
   ...EXPLORER,
   ...SETUP,
@@ -117,6 +119,7 @@ try {
     minutes: Number(values.minutes),
     share: Number(values.share),
     folder,
+    keysFile,
     fixture,
     direct,
     load: startLoad(),

@@ -25,6 +25,8 @@ export interface Bench {
   readonly share: number
   /** Scratch of this run, removed at its end. */
   readonly folder: string
+  /** Keys of the servers. */
+  readonly keysFile: string
   readonly fixture: Fixture
   readonly direct: Direct
   readonly load: Load
