@@ -273,7 +273,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   AnalyticsExplainResponse: {
     data: object({
       query: ref('NormalisedQuery'),
-      sql: text('The statement, over views named dataset__YYYYMM.'),
+      sql: text('The statement, over views named release.dataset, or release.dataset__YYYYMM for one month.'),
       parameters: list(
         {
           anyOf: [{ type: ['string', 'number', 'boolean', 'null'] }, list({ type: ['string', 'number'] })],

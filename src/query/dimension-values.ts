@@ -122,7 +122,7 @@ export function planDimensionValues(
       : sql` WHERE contains(lower(strip_accents(coalesce(name, ''))), ${foldText(search)}) OR starts_with(lower(CAST(code AS VARCHAR)), ${search.toLowerCase()})`
   const sorted = order === 'name' ? sql`name COLLATE pt NULLS LAST, code` : sql`code`
   return sql`WITH members AS (
-  SELECT ${ident(member.key)} AS code, ${name} AS name, ${parent === undefined ? sql`NULL` : ident(parent.column)} AS parent
+  SELECT ${ident(member.key)} AS code, ${name} AS name, ${parent === undefined ? sql`CAST(NULL AS VARCHAR)` : ident(parent.column)} AS parent
   FROM ${table(member.dataset, period)}${scope}
 ),
 matching AS (SELECT * FROM members${matching}),

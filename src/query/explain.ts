@@ -28,8 +28,9 @@ export async function explainQuery(
   const prepared = await prepareQuery(parseQuery(body), parts)
   const { plan, normalised } = prepared
   const engine = parts.engine.distributed?.choose(printQuery(prepared, view), view) ?? ONLY_ENGINE
+  // Relations of the statement may have a dataset's name, so its tables need a schema.
   const { text, values } = print(printAggregate(plan), (dataset, period) =>
-    period === null ? `"${dataset}"` : `"${dataset}__${period}"`,
+    period === null ? `release."${dataset}"` : `release."${dataset}__${period}"`,
   )
   const reads = readsOf(plan, view)
   return {

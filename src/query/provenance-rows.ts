@@ -153,7 +153,9 @@ function planMunicipality(record: Row, view: ReleaseView, add: (name: string, st
   const code = record.municipality_ibge_code
   if (places === undefined || code === null || code === undefined) return
   const hasCell = places.fields.some(({ name }) => name === 'source_column')
-  const cell = hasCell ? sql`source_column, raw_value` : sql`NULL AS source_column, name AS raw_value`
+  const cell = hasCell
+    ? sql`source_column, raw_value`
+    : sql`CAST(NULL AS VARCHAR) AS source_column, name AS raw_value`
   add(
     'municipality',
     sql`SELECT source_file, source_row, ${cell} FROM ${table('municipalities')} WHERE ibge_code = ${Number(code)}`,

@@ -26,7 +26,12 @@ t.test('an explanation says what the query reads and asks', async (t) => {
   const asked = (await client.query(body)).body
   t.same(answer.data.query, asked.meta.query, 'the one spelling is that of the answer')
   t.match(answer.data.sql, /WITH "bed_capacity" AS \(/)
-  t.match(answer.data.sql, /"bed_capacity__202605"/)
+  t.match(answer.data.sql, /FROM release\."bed_capacity__202605"/)
+  t.match(
+    answer.data.sql,
+    /"population" AS \([\s\S]*FROM release\."population"/,
+    'a table is no relation of its name',
+  )
   t.same(
     answer.data.reads.map(({ dataset, periods }: { dataset: string; periods: string[] }) => [
       dataset,

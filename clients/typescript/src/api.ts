@@ -1219,7 +1219,7 @@ export interface components {
         AnalyticsExplainResponse: {
             data: {
                 query: components["schemas"]["NormalisedQuery"];
-                /** @description The statement, over views named dataset__YYYYMM. */
+                /** @description The statement, over views named release.dataset, or release.dataset__YYYYMM for one month. */
                 sql: string;
                 /** @description Values of $1, $2 … */
                 parameters: ((string | number | boolean | null) | (string | number)[])[];

@@ -110,7 +110,10 @@ ${join(keys, '\n  UNION ALL\n')}
   )
   GROUP BY ${keyList(groups)}`
     if (keys.length > 0) return join(keys, '\n  UNION\n')
-    const nulls = groups.map((code) => sql`NULL AS ${key(code)}`)
+    const nulls = groups.map(
+      (code) =>
+        sql`CAST(NULL AS ${TEXT(dimensionOf(code).integer === true ? 'INTEGER' : 'VARCHAR')}) AS ${key(code)}`,
+    )
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
   }
   const periods = periodsOf(plan)
