@@ -88,7 +88,7 @@ t.test('GeoJSON, TopoJSON and shapefile of one mesh are one mesh', async (t) => 
     ],
     rows: [{ CD_MUN: '1400100' }, { CD_MUN: '1400050' }],
   })
-  const shape = await readMeshShapefile('BR_Municipios_2024.shp', shp(rings), dbf)
+  const shape = readMeshShapefile('BR_Municipios_2024.shp', shp(rings), dbf)
   const simple = (areas: readonly MeshArea[]) => {
     const { arcs, areas: found } = simplifyMesh(areas)
     return [[...found.keys()], arcs.length, arcs.flat().length]
@@ -123,6 +123,53 @@ t.test('what is no mesh of municipalities, and what is broken', async (t) => {
   refuses(t, read(collection(line)), /no area \(feature 1\)/)
   const gone = readMeshJson('a.json', json(collection(good, { ...area('1400050', []), geometry: null }))).mesh
   t.equal(simplifyMesh(gone.areas).areas.size, 1, 'an area without geometry has no outline')
+})
+
+t.test('a shapefile that is cut, changed or beside another table is refused', async (t) => {
+  const shapes = shp([[square(-60, 0)], [square(-59, 0)]])
+  const table = (...codes: string[]): Buffer =>
+    makeDbf({ columns: [['CD_MUN', 7]], rows: codes.map((CD_MUN) => ({ CD_MUN })) })
+  const both = table('1400100', '1400050')
+  const changed = (change: (bytes: Buffer) => void): Buffer => {
+    const bytes = Buffer.from(shapes)
+    change(bytes)
+    return bytes
+  }
+  const read =
+    (bytes: Buffer, attributes = both) =>
+    () =>
+      readMeshShapefile('M.shp', bytes, attributes)
+  for (let length = 0; length < shapes.length; length += 4)
+    refuses(t, read(shapes.subarray(0, length)), /is not a whole shapefile/)
+  for (const [place, value] of [
+    [100, 2],
+    [104, 0],
+    [104, 1000],
+  ] as const)
+    refuses(t, read(changed((bytes) => bytes.writeInt32BE(value, place))), /is not a whole shapefile/)
+  // Counts of parts and points, and the begin of the first part.
+  for (const [place, value] of [
+    [144, -1],
+    [144, 1000],
+    [148, 1000],
+    [152, 6],
+  ] as const)
+    refuses(t, read(changed((bytes) => bytes.writeInt32LE(value, place))), /is not a whole shapefile/)
+  refuses(t, read(changed((bytes) => bytes.writeInt32LE(3, 108))), /no area \(feature 1\)/)
+  refuses(t, read(shapes, table('1400100')), /has 2 shapes beside 1 rows/)
+  refuses(t, read(shapes, both.subarray(0, 70)), /is cut/)
+  const without = readMeshShapefile(
+    'M.shp',
+    changed((bytes) => bytes.writeInt32LE(0, 108)),
+    both,
+  )
+  t.equal(without.areas[0]?.polygons.length, 0, 'a record may have no shape')
+  const withHeights = readMeshShapefile(
+    'M.shp',
+    changed((bytes) => bytes.writeInt32LE(15, 108)),
+    both,
+  )
+  t.equal(withHeights.areas[0]?.polygons.flat(2).length, 5)
 })
 
 t.test('files are known by their first bytes', async (t) => {

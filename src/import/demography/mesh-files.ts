@@ -2,15 +2,17 @@
  * The municipal mesh in the forms it is published in (GeoJSON, TopoJSON, shapefile) → one list of areas with their codes.
  *
  * In: bytes. Out: the polygons of each area in degrees, in the order of the file, with the place of the code. Which of the codes
- * are municipalities, and what becomes of the polygons, is decided elsewhere. topojson-client and shapefile read the formats.
+ * are municipalities, and what becomes of the polygons, is decided elsewhere. topojson-client reads TopoJSON.
  */
 import { gunzipSync } from 'node:zlib'
 import type { Feature, FeatureCollection, GeoJsonProperties, MultiPolygon, Polygon, Position } from 'geojson'
-import { open as openShapefile } from 'shapefile'
 import { feature as toGeoJson } from 'topojson-client'
 import type { GeometryObject, Topology } from 'topojson-specification'
 import { ImportError, UnknownContent } from '../import-error.ts'
+import { openDbf } from '../readers/dbf.ts'
+import { readShapes, type ShapeRing } from '../readers/shp.ts'
 import { isRecord } from './ibge-table.ts'
+import { twiceSurface } from './rings.ts'
 
 /** An area of a mesh. */
 export interface MeshArea {
@@ -48,6 +50,8 @@ const MAX_BYTES = 2 ** 30
 const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
 /** Files of a shapefile beside its .shp and .dbf: nothing is read of them. */
 const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
+/** Column types of dBase whose cells are numbers. */
+const NUMBER_TYPES: ReadonlySet<string> = new Set(['N', 'F'])
 /** A member of the object that says the demonstration made it. */
 export const SYNTHETIC_MEMBER = 'sus_data_demonstration'
 
@@ -105,15 +109,31 @@ function featuresOf(file: string, value: Readonly<Record<string, unknown>>): Fea
 }
 
 /** @param shapes bytes of the .shp, @param attributes bytes of the .dbf of the same name @throws as readMeshJson */
-export async function readMeshShapefile(file: string, shapes: Buffer, attributes: Buffer): Promise<Mesh> {
-  const features: Feature[] = []
-  try {
-    const source = await openShapefile(shapes, attributes, { encoding: 'utf-8' })
-    for (let next = await source.read(); !next.done; next = await source.read()) features.push(next.value)
-  } catch {
-    throw new ImportError(file, 'is not a whole shapefile', REMEDY)
-  }
+export function readMeshShapefile(file: string, shapes: Buffer, attributes: Buffer): Mesh {
+  const table = openDbf(attributes, file.replace(/shp$/i, 'dbf'))
+  const areas = readShapes(file, shapes)
+  if (areas.length !== table.records)
+    throw new ImportError(file, `has ${areas.length} shapes beside ${table.records} rows of its .dbf`, REMEDY)
+  const features = areas.map((rings, record): Feature => {
+    const cells = table.columns.map((column) => {
+      const text = table.text(record, column).trim()
+      return [column.name, NUMBER_TYPES.has(column.type) ? Number(text) : text]
+    })
+    const geometry = rings === null ? null : { type: 'Polygon', coordinates: inShapefileOrder(rings) }
+    return { type: 'Feature', properties: Object.fromEntries(cells), geometry: geometry as Polygon }
+  })
   return meshOf(file, features)
+}
+
+/**
+ * Rings that run clockwise come first: the format says that they are outsides. Rings of equal size keep this order, and the bytes
+ * of a release follow from it.
+ */
+const inShapefileOrder = (rings: readonly ShapeRing[]): Position[][] => {
+  const isOutside = (ring: ShapeRing): boolean => ring.length >= 4 && twiceSurface(ring) <= 0
+  return [...rings.filter(isOutside), ...rings.filter((ring) => !isOutside(ring))].map((ring) =>
+    ring.map((point) => [...point]),
+  )
 }
 
 function meshOf(file: string, features: readonly Feature[]): Mesh {

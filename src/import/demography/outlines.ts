@@ -104,7 +104,7 @@ async function readShapeSource(
       'Import the zip of the mesh as IBGE publishes it, or all of its files',
     )
   const attributes = await readFile(table.path)
-  const mesh = await readMeshShapefile(file.name, bytes, attributes)
+  const mesh = readMeshShapefile(file.name, bytes, attributes)
   return {
     mesh,
     synthetic: false,
