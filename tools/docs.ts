@@ -88,7 +88,7 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
       ['metric', 'kind', 'unit', 'what'],
       METRIC_CODES.map((name) => {
         const { kind, tier, unit, description } = metricOf(name)
-        return [`${code(name)}${tier === 'core' ? ' (core)' : ''}`, kind, unit, description]
+        return [`${code(name)}${tier === 'core' ? ' (core)' : ''}`, kind, unit, description.en]
       }),
     ),
   notes: async () =>

@@ -57,11 +57,19 @@ export interface Page<Row> extends Answer<readonly Row[]> {
   }
 }
 
-export interface Metric {
+/** The sides of a ratio: codes of metrics. */
+export interface Ratio {
+  readonly scale?: number
+  readonly numerator?: string
+  readonly less?: string
+  readonly denominator?: string
+  readonly standardized_by?: string
+}
+
+export interface Metric extends Ratio {
   readonly code: string
   readonly label: string
   readonly label_en: string
-  readonly description: string
   /** What its number says and what it does not; the registry's have none. */
   readonly meaning?: string
   readonly meaning_en?: string
@@ -69,7 +77,6 @@ export interface Metric {
   readonly decimals: number
   readonly kind: string
   readonly formula: string
-  readonly denominator?: string
   readonly datasets: readonly string[]
   readonly dimensions: readonly string[]
 }

@@ -9,20 +9,38 @@ const METRICS_SHOWN = 40
 /** So few metrics are described with what they mean and what they can be grouped by, which spares the next call. */
 const METRICS_IN_FULL = 6
 
+/** A metric with what the explorer's pages do not show of it. */
+interface DescribedMetric extends Metric {
+  readonly tier: 'core' | 'extended'
+  readonly description: string
+  readonly description_en: string
+}
+
 type TieredCatalog = Omit<Catalog, 'metrics'> & {
-  readonly metrics: readonly (Metric & { readonly tier: 'core' | 'extended' })[]
+  readonly metrics: readonly DescribedMetric[]
 }
 
 const fold = (value: string): string => value.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
 
 /** @returns the metrics whose texts have the most words of a search, and whether that is all of them */
-function searchMetrics<Of extends Metric>(metrics: readonly Of[], search: string) {
+function searchMetrics(metrics: readonly DescribedMetric[], search: string) {
   const words = fold(search)
     .split(/\s+/)
     .filter((word) => word !== '')
   const counted = metrics.map((metric) => {
-    const { code, label, label_en, description, meaning = '', meaning_en = '', datasets } = metric
-    const own = fold([code, label, label_en, description, meaning, meaning_en, ...datasets].join(' '))
+    const {
+      code,
+      label,
+      label_en,
+      description,
+      description_en,
+      meaning = '',
+      meaning_en = '',
+      datasets,
+    } = metric
+    const own = fold(
+      [code, label, label_en, description, description_en, meaning, meaning_en, ...datasets].join(' '),
+    )
     return { metric, count: words.filter((word) => own.includes(word)).length }
   })
   const most = Math.max(...counted.map(({ count }) => count))
@@ -30,7 +48,16 @@ function searchMetrics<Of extends Metric>(metrics: readonly Of[], search: string
   return { found: found.map(({ metric }) => metric), hasAll: most === words.length }
 }
 
-const inFull = ({ code, label, unit, description, formula, meaning, datasets, dimensions }: Metric) => ({
+const inFull = ({
+  code,
+  label,
+  unit,
+  description,
+  formula,
+  meaning,
+  datasets,
+  dimensions,
+}: DescribedMetric) => ({
   code,
   label,
   unit,

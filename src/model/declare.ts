@@ -12,7 +12,10 @@ import type {
   Measure,
   Metric,
   RatioMetric,
+  Text,
 } from './types.ts'
+
+export const both = (pt: string, en: string): Text => ({ pt, en })
 
 export const code = (description: string): Field => ({ type: 'string', description })
 export const optionalCode = (description: string): Field => ({ type: 'string', nullable: true, description })
@@ -132,7 +135,7 @@ export const counted = (
   unit: string,
   label: string,
   label_en: string,
-  description = `Sum of ${measure.field}.`,
+  description: Text,
 ): Untiered<CountMetric> => ({ kind: measure.kind, measure, unit, label, label_en, description })
 
 /** `scale` × (`numerator` − `less`) ÷ `denominator`; the sides are codes of metrics that are no ratios. */
@@ -144,18 +147,25 @@ export const ratio = (
   label: string,
   label_en: string,
   less?: string,
-): Untiered<RatioMetric> => ({
-  kind: 'ratio',
-  numerator,
-  denominator,
-  scale,
-  decimals: 2,
-  unit,
-  label,
-  label_en,
-  description: `${label_en}: ${scale === 1 ? '' : `${scale} × `}${less === undefined ? numerator : `(${numerator} − ${less})`} ÷ ${denominator}, divided once at the level asked for.`,
-  ...(less === undefined ? {} : { less }),
-})
+): Untiered<RatioMetric> => {
+  const top = less === undefined ? numerator : `(${numerator} − ${less})`
+  const quotient = `${scale === 1 ? '' : `${scale} × `}${top} ÷ ${denominator}`
+  return {
+    kind: 'ratio',
+    numerator,
+    denominator,
+    scale,
+    decimals: 2,
+    unit,
+    label,
+    label_en,
+    description: both(
+      `${label}: ${quotient}, dividido uma única vez, no nível pedido.`,
+      `${label_en}: ${quotient}, divided once at the level asked for.`,
+    ),
+    ...(less === undefined ? {} : { less }),
+  }
+}
 /** @param counted unit and labels of what is counted, as a rule the numerator itself */
 export const perCapita = (
   numerator: string,

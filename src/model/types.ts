@@ -14,6 +14,12 @@ import type { RuleName } from './rules.ts'
 /** What a release covers: months of the facility registry, places with their population, months of hospital admissions and of outpatient production, years of money. */
 export type Area = 'cnes' | 'demography' | 'sih' | 'sia' | 'financing'
 
+/** A text in both languages. */
+export interface Text {
+  readonly pt: string
+  readonly en: string
+}
+
 export type FieldType =
   | 'string'
   | 'integer'
@@ -174,7 +180,7 @@ export interface Measure {
 interface MetricBase {
   readonly label: string
   readonly label_en: string
-  readonly description: string
+  readonly description: Text
   readonly unit: string
   readonly tier: 'core' | 'extended'
 }

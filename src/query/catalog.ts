@@ -50,6 +50,15 @@ function formulaOf({ scale, numerator, less, denominator, standardizedBy }: Rati
     : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
 }
 
+/** The sides of a ratio, by the codes of their metrics. */
+const describeRatio = ({ scale, numerator, less, denominator, standardizedBy }: RatioMetric) => ({
+  scale,
+  numerator,
+  ...(less === undefined ? {} : { less }),
+  denominator,
+  ...(standardizedBy === undefined ? {} : { standardized_by: standardizedBy }),
+})
+
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
@@ -62,7 +71,8 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     code,
     label: language === 'en' ? metric.label_en : metric.label,
     label_en: metric.label_en,
-    description: metric.description,
+    description: metric.description[language],
+    description_en: metric.description.en,
     ...(meaning === undefined ? {} : { meaning: meaning[language], meaning_en: meaning.en }),
     unit: metric.unit,
     decimals: decimalsOfMetric(code),
@@ -75,8 +85,8 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),
-    formula: metric.kind === 'ratio' ? formulaOf(metric) : metric.description,
-    ...(metric.kind === 'ratio' ? { denominator: metric.denominator } : {}),
+    formula: metric.kind === 'ratio' ? formulaOf(metric) : metric.description[language],
+    ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),
     datasets: [
       ...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), twinsOf(code)].flat()),
     ],

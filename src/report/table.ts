@@ -102,7 +102,7 @@ function valueColumn(
     digested: true,
     label: part === 'value' ? shown : `${shown}: ${TEXTS[language].parts[part]}`,
     unit: part === 'change_percent' || part === 'share' ? '%' : unit,
-    formula: part === 'value' ? description : partFormula(part, code, plan),
+    formula: part === 'value' ? description.en : partFormula(part, code, plan),
     source: [...new Set(sources)].join(', '),
   }
 }

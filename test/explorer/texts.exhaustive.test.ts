@@ -35,7 +35,7 @@ const catalog: Catalog = (await get('/v1/analytics/catalog')).data
 
 t.test('every formula and unit of the catalog has Portuguese', async (t) => {
   for (const metric of catalog.metrics) {
-    const formula = formulaText(metric, catalog, 'pt') ?? ''
+    const formula = formulaText(metric, catalog, 'pt')
     t.not(formula, '', metric.code)
     t.notMatch(formula, /\b(of|the|with|above|Sum|Distinct|[a-z]+_[a-z_]+)\b/, `${metric.code}: ${formula}`)
     t.notMatch(unitText(metric.unit, 'pt'), /\b(per|beds|pieces|facilities|inhabitants|types)\b/, metric.unit)

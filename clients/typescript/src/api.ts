@@ -1647,8 +1647,10 @@ export interface components {
             label: string;
             /** @description English label. */
             label_en: string;
-            /** @description Definition. */
+            /** @description Definition, in the requested language. */
             description: string;
+            /** @description Definition in English. */
+            description_en: string;
             /** @description What the number says and what it does not, in the language asked for. */
             meaning?: string;
             /** @description The same in English. */
@@ -1671,10 +1673,18 @@ export interface components {
             additivity: {
                 [key: string]: "additive" | "semi_additive" | "non_additive";
             };
-            /** @description How the value is computed. */
+            /** @description How the value is computed: a ratio by codes of metrics, else the definition. */
             formula: string;
-            /** @description Of a ratio: the metric that it is divided by. */
+            /** @description Ratios have it: what the quotient is multiplied by. */
+            scale?: number;
+            /** @description Ratios have it: the metric that is divided. */
+            numerator?: string;
+            /** @description Some ratios have it: the metric that is subtracted from the numerator. */
+            less?: string;
+            /** @description Ratios have it: the metric that divides. */
             denominator?: string;
+            /** @description Rates standardized by age have it: the standard population. */
+            standardized_by?: string;
             datasets: string[];
             /** @description What it can be grouped and filtered by. */
             dimensions: components["schemas"]["DimensionCode"][];

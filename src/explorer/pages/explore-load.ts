@@ -5,8 +5,10 @@ import {
   type Catalog,
   type LineageAnswer,
   type Member,
+  type Metric,
   type Problem,
   type QueryAnswer,
+  type Ratio,
   type ReleaseInfo,
 } from '../api.ts'
 import type { LoadContext } from '../page.ts'
@@ -57,6 +59,15 @@ const problemOf = (error: unknown): Problem => {
   throw error
 }
 
+/** The sides of a ratio; nothing for another metric. */
+const ratioOf = ({ scale, numerator, less, denominator, standardized_by }: Metric): Ratio => ({
+  ...(scale === undefined ? {} : { scale }),
+  ...(numerator === undefined ? {} : { numerator }),
+  ...(less === undefined ? {} : { less }),
+  ...(denominator === undefined ? {} : { denominator }),
+  ...(standardized_by === undefined ? {} : { standardized_by }),
+})
+
 export async function loadCatalog(api: Api): Promise<Catalog> {
   const { data } = await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')
   // What pages show of it: the rest would make every page larger.
@@ -66,12 +77,11 @@ export async function loadCatalog(api: Api): Promise<Catalog> {
       code: metric.code,
       label: metric.label,
       label_en: metric.label_en,
-      description: metric.description,
       unit: metric.unit,
       decimals: metric.decimals,
       kind: metric.kind,
       formula: metric.formula,
-      ...(metric.denominator === undefined ? {} : { denominator: metric.denominator }),
+      ...ratioOf(metric),
       datasets: metric.datasets,
       dimensions: metric.dimensions,
     })),

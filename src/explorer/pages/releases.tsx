@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Answer, ReleaseInfo } from '../api.ts'
+import { datasetName } from '../catalog-texts.ts'
 import { formatBytes, formatMonth, formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { type DataHead, type DataRow, DataTable } from '../parts/data-table.tsx'
-import { datasetName, shortId } from '../parts/question-form.tsx'
+import { shortId } from '../parts/question-form.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { Download, useSite } from '../parts/site.tsx'
 import { ATTRIBUTES } from '../record-texts.ts'

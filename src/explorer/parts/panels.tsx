@@ -62,13 +62,7 @@ export function LineagePanel(props: {
         ))}
         <div>
           <dt>{t.formula}</dt>
-          <dd>
-            {metric === undefined
-              ? null
-              : (formulaText(metric, catalog, language, question.basis) ?? (
-                  <span lang="en">{metric.formula}</span>
-                ))}
-          </dd>
+          <dd>{metric === undefined ? null : formulaText(metric, catalog, language, question.basis)}</dd>
         </div>
         {metric?.meaning === undefined ? null : (
           <div>

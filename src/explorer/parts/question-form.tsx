@@ -4,7 +4,7 @@
  */
 import { useMemo } from 'preact/hooks'
 import type { Catalog, Member, ReleaseInfo } from '../api.ts'
-import { formulaText } from '../catalog-texts.ts'
+import { datasetName, formulaText } from '../catalog-texts.ts'
 import {
   basisConflict,
   DIMENSIONS_MAX,
@@ -109,7 +109,7 @@ function Metrics({ question, catalog }: { readonly question: Question; readonly 
         list={metrics.map((metric) => ({
           code: metric.code,
           label: labelOf(metric, language),
-          hint: formulas.get(metric.code) ?? undefined,
+          hint: formulas.get(metric.code),
           group: datasetName(metric.datasets[0] ?? '', language),
           isChosen: question.metrics.includes(metric.code),
           reason: metricConflict(metric, question, catalog, language),
@@ -342,18 +342,3 @@ function Choice(props: {
     </label>
   )
 }
-
-const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
-  facilities: ['Estabelecimentos', 'Facilities'],
-  bed_capacity: ['Leitos', 'Beds'],
-  equipment_inventory: ['Equipamentos', 'Equipment'],
-  specialized_services: ['Serviços especializados', 'Specialised services'],
-  hospital_admissions: ['Internações', 'Hospital admissions'],
-  hospital_admissions_by_residence: ['Internações por residência', 'Hospital admissions by residence'],
-  outpatient_production: ['Produção ambulatorial', 'Outpatient production'],
-  federal_health_transfers: ['Transferências federais', 'Federal transfers'],
-  population: ['População', 'Population'],
-  population_by_age: ['População por idade e sexo', 'Population by age and sex'],
-}
-export const datasetName = (dataset: string, language: 'pt' | 'en'): string =>
-  DATASETS[dataset]?.[language === 'pt' ? 0 : 1] ?? dataset

@@ -4,8 +4,8 @@
  * A metric is one entry: a measure (sum, count or distinct count), its unit, its labels in Portuguese and English and, where
  * it is not simply the sum of a field, a description; or a ratio of two metrics, which is divided last.
  */
-import { count, counted, distinct, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
-import type { Condition } from '../types.ts'
+import { both, count, counted, distinct, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
+import type { Condition, Text } from '../types.ts'
 import { ICU_BED_TYPES, INPATIENT_CATEGORIES } from './codes/icu-bed-types.ts'
 
 const BEDS = 'bed_capacity'
@@ -18,12 +18,22 @@ const facilities = (
   where: readonly Condition[],
   label: string,
   label_en: string,
-  description: string,
+  description: Text,
 ) => counted(distinct(dataset, 'cnes_code', where), 'facilities', label, label_en, description)
-const offerings = (where: readonly Condition[], label: string, label_en: string, description: string) =>
+const offerings = (where: readonly Condition[], label: string, label_en: string, description: Text) =>
   counted(count(SERVICES, where), 'offerings', label, label_en, description)
-const beds = (field: string, label: string, label_en: string) =>
-  counted(sum(BEDS, field), 'beds', label, label_en)
+/** Summed fields in Portuguese. */
+const FIELDS = {
+  beds_existing: 'leitos existentes',
+  beds_sus: 'leitos SUS',
+  beds_non_sus: 'leitos não SUS',
+  quantity_existing: 'equipamentos existentes',
+  quantity_in_use: 'equipamentos em uso',
+  quantity_sus: 'equipamentos disponíveis ao SUS',
+} as const
+const sumOf = (field: keyof typeof FIELDS): Text => both(`Soma de ${FIELDS[field]}.`, `Sum of ${field}.`)
+const beds = (field: 'beds_existing' | 'beds_sus' | 'beds_non_sus', label: string, label_en: string) =>
+  counted(sum(BEDS, field), 'beds', label, label_en, sumOf(field))
 /** @param plural and @param english say in both languages which beds the category holds */
 const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: string, english: string) =>
   counted(
@@ -31,7 +41,10 @@ const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: stri
     'beds',
     `Leitos ${plural} ${kind === 'sus' ? 'SUS' : 'existentes'}`,
     `${kind === 'sus' ? 'SUS' : 'Existing'} ${english} beds`,
-    `Sum of beds_${kind} of bed category ${category}.`,
+    both(
+      `Soma de ${FIELDS[`beds_${kind}`]} da categoria de leito ${category}.`,
+      `Sum of beds_${kind} of bed category ${category}.`,
+    ),
   )
 /** Beds of the types or categories of a list. @param plural and @param english say which, and where the list is from */
 const bedsAmong = (
@@ -40,14 +53,17 @@ const bedsAmong = (
   kind: 'existing' | 'sus',
   plural: string,
   english: string,
-  source: string,
+  source: Text,
 ) =>
   counted(
     sum(BEDS, `beds_${kind}`, [{ field, oneOf }]),
     'beds',
     `${plural} ${kind === 'sus' ? 'SUS' : 'existentes'}`,
     `${kind === 'sus' ? 'SUS' : 'Existing'} ${english}`,
-    `Sum of beds_${kind} of ${field === 'bed_type_code' ? 'the bed types' : 'the bed categories'} ${oneOf.join(', ')}: ${source}.`,
+    both(
+      `Soma de ${FIELDS[`beds_${kind}`]} ${field === 'bed_type_code' ? 'dos tipos de leito' : 'das categorias de leito'} ${oneOf.join(', ')}: ${source.pt}.`,
+      `Sum of beds_${kind} of ${field === 'bed_type_code' ? 'the bed types' : 'the bed categories'} ${oneOf.join(', ')}: ${source.en}.`,
+    ),
   )
 const inpatient = (kind: 'existing' | 'sus') =>
   bedsAmong(
@@ -56,7 +72,10 @@ const inpatient = (kind: 'existing' | 'sus') =>
     kind,
     'Leitos de internação',
     'inpatient beds',
-    'all but the complementary ones, as TabNet counts "leitos de internação"',
+    both(
+      'todas menos a dos complementares, como o TabNet conta “leitos de internação”',
+      'all but the complementary ones, as TabNet counts "leitos de internação"',
+    ),
   )
 const icu = (ages: keyof typeof ICU_BED_TYPES, kind: 'existing' | 'sus', plural: string, english: string) =>
   bedsAmong(
@@ -65,10 +84,16 @@ const icu = (ages: keyof typeof ICU_BED_TYPES, kind: 'existing' | 'sus', plural:
     kind,
     plural,
     english,
-    'those that the domain table of DATASUS and SIGTAP call UTI; burns and coronary units are in no age',
+    both(
+      'os que a tabela de domínio do DATASUS e o SIGTAP chamam de UTI; queimados e unidade coronariana não entram em nenhuma idade',
+      'those that the domain table of DATASUS and SIGTAP call UTI; burns and coronary units are in no age',
+    ),
   )
-const pieces = (field: string, label: string, label_en: string) =>
-  counted(sum(EQUIPMENT, field), 'pieces', label, label_en)
+const pieces = (
+  field: 'quantity_existing' | 'quantity_in_use' | 'quantity_sus',
+  label: string,
+  label_en: string,
+) => counted(sum(EQUIPMENT, field), 'pieces', label, label_en, sumOf(field))
 
 // Metrics whose rate by inhabitants is a metric too, with the same unit and labels.
 const BEDS_EXISTING = beds('beds_existing', 'Leitos existentes', 'Existing beds')
@@ -80,7 +105,7 @@ const FACILITIES_COUNT = facilities(
   [],
   'Estabelecimentos',
   'Facilities',
-  'Distinct active facilities.',
+  both('Estabelecimentos ativos distintos.', 'Distinct active facilities.'),
 )
 const BEDS_NON_SUS = beds('beds_non_sus', 'Leitos não SUS', 'Beds outside SUS')
 const FACILITIES_WITH_BEDS = facilities(
@@ -88,7 +113,7 @@ const FACILITIES_WITH_BEDS = facilities(
   above0('beds_existing'),
   'Estabelecimentos com leitos',
   'Facilities with beds',
-  'Distinct facilities with a bed quantity above 0.',
+  both('Estabelecimentos distintos com algum leito.', 'Distinct facilities with a bed quantity above 0.'),
 )
 const COMPLEMENTARY_EXISTING = bedsOfCategory('3', 'existing', 'complementares', 'complementary')
 const COMPLEMENTARY_SUS = bedsOfCategory('3', 'sus', 'complementares', 'complementary')
@@ -97,14 +122,20 @@ const SERVICE_OFFERINGS = offerings(
   [],
   'Ofertas de serviço especializado',
   'Service offerings',
-  'Offerings: facility, service and classification.',
+  both(
+    'Ofertas: estabelecimento, serviço e classificação.',
+    'Offerings: facility, service and classification.',
+  ),
 )
 const FACILITIES_SUS = facilities(
   'facilities',
   [{ flag: 'offers_any_sus' }],
   'Estabelecimentos que atendem ao SUS',
   'Facilities that serve SUS',
-  'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
+  both(
+    'Estabelecimentos distintos com leito, equipamento ou oferta ao SUS.',
+    'Distinct facilities with SUS beds, SUS equipment or an SUS offering.',
+  ),
 )
 
 const INPATIENT_EXISTING = inpatient('existing')
@@ -136,14 +167,14 @@ const CORE = metricsOf('core', {
     [{ flag: 'offers_any_sus' }],
     'Ofertas ao SUS',
     'SUS service offerings',
-    'Offerings with an SUS flag.',
+    both('Ofertas marcadas para o SUS.', 'Offerings with an SUS flag.'),
   ),
   service_facilities: facilities(
     SERVICES,
     [],
     'Estabelecimentos com serviço especializado',
     'Facilities with a specialised service',
-    'Distinct facilities with an offering.',
+    both('Estabelecimentos distintos com alguma oferta.', 'Distinct facilities with an offering.'),
   ),
   facilities_count: FACILITIES_COUNT,
   facilities_per_100k: perCapita('facilities_count', FACILITIES_COUNT),
@@ -171,7 +202,7 @@ const EXTENDED = metricsOf('extended', {
     above0('beds_sus'),
     'Estabelecimentos com leitos SUS',
     'Facilities with SUS beds',
-    'Distinct facilities with SUS beds above 0.',
+    both('Estabelecimentos distintos com algum leito SUS.', 'Distinct facilities with SUS beds above 0.'),
   ),
   facilities_with_beds_per_100k: perCapita('facilities_with_beds', FACILITIES_WITH_BEDS),
   beds_complementary_existing: COMPLEMENTARY_EXISTING,
@@ -201,7 +232,10 @@ const EXTENDED = metricsOf('extended', {
     'pieces',
     'Equipamentos fora de uso',
     'Equipment not in use',
-    'Sum of quantity_existing less sum of quantity_in_use.',
+    both(
+      'Soma de equipamentos existentes menos soma de equipamentos em uso.',
+      'Sum of quantity_existing less sum of quantity_in_use.',
+    ),
   ),
   equipment_in_use_share: share(
     'equipment_in_use',
@@ -229,51 +263,60 @@ const EXTENDED = metricsOf('extended', {
     above0('quantity_existing'),
     'Estabelecimentos com o equipamento',
     'Facilities with equipment of the selection',
-    'Distinct facilities with a quantity above 0.',
+    both('Estabelecimentos distintos com algum equipamento.', 'Distinct facilities with a quantity above 0.'),
   ),
   equipment_sus_facilities: facilities(
     EQUIPMENT,
     above0('quantity_sus'),
     'Estabelecimentos com equipamento ao SUS',
     'Facilities with SUS equipment',
-    'Distinct facilities with an SUS quantity above 0.',
+    both(
+      'Estabelecimentos distintos com algum equipamento ao SUS.',
+      'Distinct facilities with an SUS quantity above 0.',
+    ),
   ),
   equipment_types_present: counted(
     distinct(EQUIPMENT, 'equipment_type_key', above0('quantity_existing')),
     'types',
     'Tipos de equipamento presentes',
     'Equipment types present',
-    'Distinct equipment types with a quantity above 0.',
+    both(
+      'Tipos distintos de equipamento com algum equipamento.',
+      'Distinct equipment types with a quantity above 0.',
+    ),
   ),
   service_offerings_ambulatory: offerings(
     [{ anyFlag: ['has_ambulatory', 'has_ambulatory_sus'] }],
     'Ofertas ambulatoriais',
     'Outpatient offerings',
-    'Offerings with has_ambulatory or has_ambulatory_sus.',
+    both('Ofertas ambulatoriais, do SUS ou não.', 'Offerings with has_ambulatory or has_ambulatory_sus.'),
   ),
   service_offerings_ambulatory_sus: offerings(
     [{ flag: 'has_ambulatory_sus' }],
     'Ofertas ambulatoriais ao SUS',
     'SUS outpatient offerings',
-    'Offerings with has_ambulatory_sus.',
+    both('Ofertas ambulatoriais ao SUS.', 'Offerings with has_ambulatory_sus.'),
   ),
   service_offerings_hospital: offerings(
     [{ anyFlag: ['has_hospital', 'has_hospital_sus'] }],
     'Ofertas hospitalares',
     'Hospital offerings',
-    'Offerings with has_hospital or has_hospital_sus.',
+    both('Ofertas hospitalares, do SUS ou não.', 'Offerings with has_hospital or has_hospital_sus.'),
   ),
   service_offerings_hospital_sus: offerings(
     [{ flag: 'has_hospital_sus' }],
     'Ofertas hospitalares ao SUS',
     'SUS hospital offerings',
-    'Offerings with has_hospital_sus.',
+    both('Ofertas hospitalares ao SUS.', 'Offerings with has_hospital_sus.'),
   ),
   service_offerings_outsourced: offerings(
     [{ outsourced: true }],
     'Ofertas terceirizadas',
     'Outsourced offerings',
-    'Offerings with a declaration of characteristic 2 or 3.',
+    both(
+      'Ofertas com declaração de característica 2 ou 3.',
+      'Offerings with a declaration of characteristic 2 or 3.',
+    ),
   ),
   service_offerings_sus_share: share(
     'service_offerings_sus',
@@ -290,7 +333,7 @@ const EXTENDED = metricsOf('extended', {
     [{ flag: 'offers_any_sus' }],
     'Estabelecimentos com oferta ao SUS',
     'Facilities with an SUS offering',
-    'Distinct facilities with an SUS offering.',
+    both('Estabelecimentos distintos com alguma oferta ao SUS.', 'Distinct facilities with an SUS offering.'),
   ),
   service_facilities_per_100k: perCapita('service_facilities', {
     unit: 'facilities',
@@ -302,7 +345,7 @@ const EXTENDED = metricsOf('extended', {
     'types',
     'Tipos de serviço presentes',
     'Service types present',
-    'Distinct services offered.',
+    both('Serviços distintos ofertados.', 'Distinct services offered.'),
   ),
   facilities_sus: FACILITIES_SUS,
   facilities_sus_share: share(
@@ -320,21 +363,27 @@ const EXTENDED = metricsOf('extended', {
     [{ flag: 'is_linked_sus' }],
     'Estabelecimentos vinculados ao SUS',
     'Facilities linked to SUS',
-    'Distinct facilities that the registry links to SUS (VINC_SUS of the files by state); null where the month’s files do not publish it.',
+    both(
+      'Estabelecimentos distintos que o cadastro vincula ao SUS (VINC_SUS dos arquivos por estado); sem dado onde os arquivos do mês não o publicam.',
+      'Distinct facilities that the registry links to SUS (VINC_SUS of the files by state); null where the month’s files do not publish it.',
+    ),
   ),
   facilities_with_equipment: facilities(
     'facilities',
     [{ flag: 'has_equipment' }],
     'Estabelecimentos com equipamentos',
     'Facilities with equipment',
-    'Distinct facilities with an equipment quantity above 0.',
+    both(
+      'Estabelecimentos distintos com algum equipamento.',
+      'Distinct facilities with an equipment quantity above 0.',
+    ),
   ),
   facilities_with_services: facilities(
     'facilities',
     [{ flag: 'has_services' }],
     'Estabelecimentos com serviços',
     'Facilities with services',
-    'Distinct facilities with an offering.',
+    both('Estabelecimentos distintos com alguma oferta.', 'Distinct facilities with an offering.'),
   ),
 })
 

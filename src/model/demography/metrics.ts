@@ -1,7 +1,7 @@
 /** Metrics of the population alone. Rates per inhabitant are declared beside what they count. */
 import type { DatasetName } from '../datasets.ts'
-import { counted, metricsOf, ratio, sum } from '../declare.ts'
-import type { Fact } from '../types.ts'
+import { both, counted, metricsOf, ratio, sum } from '../declare.ts'
+import type { Fact, Text } from '../types.ts'
 
 const PLACES = ['state', 'municipality', 'region', 'health_region', 'health_macroregion'] as const
 
@@ -13,19 +13,32 @@ export const FACTS = {
   },
 } as const satisfies Partial<Record<DatasetName, Fact>>
 
-const population = (type: 'CENSUS' | 'ESTIMATED', label: string, label_en: string, published: string) =>
+const population = (type: 'CENSUS' | 'ESTIMATED', label: string, label_en: string, published: Text) =>
   counted(
     sum('population', 'population', [{ populationType: `${type}_POPULATION` }]),
     'inhabitants',
     label,
     label_en,
-    `Population of the newest ${published} of the release.`,
+    both(
+      `População ${published.pt} desta versão dos dados.`,
+      `Population of the newest ${published.en} of the release.`,
+    ),
   )
 
 export const METRICS = {
   ...metricsOf('core', {
-    population_census: population('CENSUS', 'População do censo', 'Census population', 'census'),
-    population_estimated: population('ESTIMATED', 'População estimada', 'Estimated population', 'estimate'),
+    population_census: population(
+      'CENSUS',
+      'População do censo',
+      'Census population',
+      both('do censo mais novo', 'census'),
+    ),
+    population_estimated: population(
+      'ESTIMATED',
+      'População estimada',
+      'Estimated population',
+      both('da estimativa mais nova', 'estimate'),
+    ),
   }),
   ...metricsOf('extended', {
     population_growth_since_census: ratio(
@@ -42,7 +55,10 @@ export const METRICS = {
       'inhabitants',
       'População por sexo e idade',
       'Population by sex and age',
-      'Population of the newest year of the estimates by municipality, sex and age of the Ministry of Health (POPSBR): another source than the census and the estimates of IBGE.',
+      both(
+        'População do ano mais novo das estimativas do Ministério da Saúde por município, sexo e idade (POPSBR): outra fonte que o censo e as estimativas do IBGE.',
+        'Population of the newest year of the estimates by municipality, sex and age of the Ministry of Health (POPSBR): another source than the census and the estimates of IBGE.',
+      ),
     ),
   }),
 }

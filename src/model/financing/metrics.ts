@@ -1,6 +1,6 @@
 /** Metrics of the transfers of the Union to health funds. They are flows of a year. Values only. */
 import type { DatasetName } from '../datasets.ts'
-import { counted, metricsOf, ratio, sum } from '../declare.ts'
+import { both, counted, metricsOf, ratio, sum } from '../declare.ts'
 import type { Fact } from '../types.ts'
 
 export const FACTS = {
@@ -24,7 +24,10 @@ export const METRICS = metricsOf('extended', {
       'BRL',
       'Transferências federais fundo a fundo',
       'Federal transfers to health funds',
-      'Transfers of the national health fund (FNS) to funds of municipalities and states in a year, gross, in reais of the time. A year is the reference period of its last month (2025-12).',
+      both(
+        'Transferências do Fundo Nacional de Saúde (FNS) a fundos de municípios e estados no ano, brutas, em reais da época. Um ano é a competência do seu último mês (2025-12).',
+        'Transfers of the national health fund (FNS) to funds of municipalities and states in a year, gross, in reais of the time. A year is the reference period of its last month (2025-12).',
+      ),
     ),
     isMoney: true,
   },

@@ -1,5 +1,5 @@
 /** Metrics of outpatient production: flows, which are added up over months of processing. Values only. */
-import { counted, metricsOf, ratio, share, sum } from '../declare.ts'
+import { both, counted, metricsOf, ratio, share, sum } from '../declare.ts'
 
 const PRODUCTION = 'outpatient_production'
 
@@ -9,14 +9,20 @@ export const METRICS = metricsOf('extended', {
     'procedures',
     'Quantidade ambulatorial aprovada',
     'Outpatient quantity approved',
-    'Quantity of outpatient procedures approved (PA_QTDAPR), by month of processing. Each procedure has its own unit (of medicines, pills): quantities are neither visits nor persons.',
+    both(
+      'Quantidade aprovada de procedimentos ambulatoriais (PA_QTDAPR), pelo mês de processamento. Cada procedimento tem a sua unidade (de medicamentos, comprimidos): não são consultas nem pessoas.',
+      'Quantity of outpatient procedures approved (PA_QTDAPR), by month of processing. Each procedure has its own unit (of medicines, pills): quantities are neither visits nor persons.',
+    ),
   ),
   outpatient_quantity_presented: counted(
     sum(PRODUCTION, 'quantity_presented'),
     'procedures',
     'Quantidade ambulatorial apresentada',
     'Outpatient quantity presented',
-    'Quantity of outpatient procedures presented (PA_QTDPRO), by month of processing, those that were not approved included.',
+    both(
+      'Quantidade apresentada de procedimentos ambulatoriais (PA_QTDPRO), pelo mês de processamento, com o que não foi aprovado.',
+      'Quantity of outpatient procedures presented (PA_QTDPRO), by month of processing, those that were not approved included.',
+    ),
   ),
   outpatient_approval_share: share(
     'outpatient_quantity_approved',
@@ -30,7 +36,10 @@ export const METRICS = metricsOf('extended', {
       'BRL',
       'Valor ambulatorial aprovado',
       'Outpatient value approved',
-      'Value of outpatient procedures in reais (PA_VALAPR), local complements included: approved, which is not yet paid, in prices of its time.',
+      both(
+        'Valor dos procedimentos ambulatoriais em reais (PA_VALAPR), com complementos locais: aprovado, o que ainda não é pago, em preços da época.',
+        'Value of outpatient procedures in reais (PA_VALAPR), local complements included: approved, which is not yet paid, in prices of its time.',
+      ),
     ),
     isMoney: true,
   },

@@ -4,10 +4,13 @@
  * Each is declared over the admissions by hospital; a query by diagnosis, age, sex or residence reads the same admissions by
  * residence (metrics.ts, measuresOf).
  */
-import { counted, metricsOf, ratio, share, sum } from '../declare.ts'
+import { both, counted, metricsOf, ratio, share, sum } from '../declare.ts'
 
 const HOSPITALS = 'hospital_admissions'
-const MONTH = 'by month of processing, which is that of the discharge or a later one'
+const MONTH = both(
+  'pelo mês de processamento, que é o da alta ou um posterior',
+  'by month of processing, which is that of the discharge or a later one',
+)
 
 export const METRICS = metricsOf('extended', {
   admissions: counted(
@@ -15,21 +18,30 @@ export const METRICS = metricsOf('extended', {
     'admissions',
     'Internações',
     'Hospital admissions',
-    `Approved admissions of SUS (AIH with IDENT 1), ${MONTH}. Transfers and readmissions are admissions of their own: they are not persons.`,
+    both(
+      `Internações aprovadas do SUS (AIH com IDENT 1), ${MONTH.pt}. Transferências e reinternações são outras internações: não são pessoas.`,
+      `Approved admissions of SUS (AIH with IDENT 1), ${MONTH.en}. Transfers and readmissions are admissions of their own: they are not persons.`,
+    ),
   ),
   admission_records: counted(
     sum(HOSPITALS, 'admission_records'),
     'records',
     'AIH aprovadas',
     'Approved admission records',
-    `Approved admission authorisations (AIH), continuations of long stays (IDENT 5) included, ${MONTH}.`,
+    both(
+      `AIH aprovadas, com as continuações de longa permanência (IDENT 5), ${MONTH.pt}.`,
+      `Approved admission authorisations (AIH), continuations of long stays (IDENT 5) included, ${MONTH.en}.`,
+    ),
   ),
   days_of_stay: counted(
     sum(HOSPITALS, 'days_of_stay'),
     'days',
     'Dias de permanência',
     'Days of stay',
-    'Days of stay of the records; of a continuation, those of its month.',
+    both(
+      'Dias de permanência dos registros; de uma continuação, os do seu mês.',
+      'Days of stay of the records; of a continuation, those of its month.',
+    ),
   ),
   average_stay_days: ratio(
     'days_of_stay',
@@ -44,7 +56,7 @@ export const METRICS = metricsOf('extended', {
     'deaths',
     'Óbitos hospitalares',
     'Hospital deaths',
-    'Records that ended with death.',
+    both('Registros que terminaram em óbito.', 'Records that ended with death.'),
   ),
   hospital_mortality_share: share(
     'hospital_deaths',
@@ -58,7 +70,10 @@ export const METRICS = metricsOf('extended', {
       'BRL',
       'Valor das internações',
       'Value of admissions',
-      'Value of the records in reais (VAL_TOT): approved, which is not yet paid, in prices of its time.',
+      both(
+        'Valor dos registros em reais (VAL_TOT): aprovado, o que ainda não é pago, em preços da época.',
+        'Value of the records in reais (VAL_TOT): approved, which is not yet paid, in prices of its time.',
+      ),
     ),
     isMoney: true,
   },
@@ -75,7 +90,7 @@ export const METRICS = metricsOf('extended', {
     'days',
     'Diárias de UTI',
     'Days in intensive care',
-    'Days in intensive care of the records.',
+    both('Dias de terapia intensiva dos registros.', 'Days in intensive care of the records.'),
   ),
   admissions_per_10k: {
     ...ratio(
@@ -97,8 +112,10 @@ export const METRICS = metricsOf('extended', {
       'Internações por 10 mil habitantes, padronizadas por idade (residência)',
       'Age-standardized admissions per 10,000 inhabitants, by residence',
     ),
-    description:
+    description: both(
+      'Padronização direta: internações por 10 mil habitantes se cada uma das 17 faixas etárias tivesse a sua parte na população padrão, a do Brasil em 2010 (POPSBR). Os residentes são os de population_by_age, de um sexo onde a consulta é por sexo; a parte de cada faixa é mantida com 6 casas decimais. Internações de idade não informada ficam de fora; sem dado onde uma faixa etária não tem residentes.',
       'Directly standardized: admissions per 10,000 inhabitants if each of the 17 age groups had its share of the standard population, that of Brazil in 2010 (POPSBR). Residents are those of population_by_age, of one sex where the query is by sex; each group’s part is kept to 6 decimals. Admissions of unknown age are left out; null where an age group has no residents.',
+    ),
     numeratorOf: 'hospital_admissions_by_residence',
     standardizedBy: 'brazil_2010',
   },
@@ -107,7 +124,10 @@ export const METRICS = metricsOf('extended', {
     'bed-days',
     'Leitos-dia SUS',
     'SUS bed-days',
-    'SUS beds of each month times its days, added up over the months.',
+    both(
+      'Leitos SUS de cada mês vezes os seus dias, somados pelos meses.',
+      'SUS beds of each month times its days, added up over the months.',
+    ),
   ),
   bed_occupancy_share: share(
     'days_of_stay',
