@@ -6,6 +6,7 @@
  * than the checkpoint; where the checkpoint was signed anew, too, the one of before shows it.
  */
 import { type Checkpoint, checkProof, openCheckpoint, parseCheckpoint, parseProof } from './checkpoint.ts'
+import { type Cosignature, checkCosignatures, readCosignatures, type Witness } from './cosignature.ts'
 import { CHECKPOINT } from './log.ts'
 import { decodeEntry, type LogEntry } from './log-entry.ts'
 import { leafHash, rootOf } from './merkle.ts'
@@ -29,6 +30,8 @@ export interface LogVerdict {
   readonly entries: readonly LogEntry[]
   /** Checkpoints of before that the log goes on from. */
   readonly agreed: number
+  /** Signatures of the checkpoint that are not the log's. */
+  readonly cosignatures: readonly Cosignature[]
   readonly findings: readonly string[]
 }
 
@@ -37,12 +40,14 @@ const FINDINGS_MAX = 20
 
 /**
  * @param known without any key, the signature of the checkpoint is not checked
+ * @param witnesses that must have cosigned the checkpoint
  * @throws NoteError where there is no checkpoint, or none of the keys has signed it
  */
 export async function verifyLog(
   read: ReadLogFile,
   known: readonly Verifier[],
   earlier: readonly Earlier[],
+  witnesses: readonly Witness[] = [],
 ): Promise<LogVerdict> {
   const note = await read(CHECKPOINT)
   if (note === null) throw new NoteError('is not there')
@@ -62,6 +67,8 @@ export async function verifyLog(
   }
   const decoded = entries.map(decodeEntry)
   findings.push(...checkEntries(decoded))
+  const cosignatures = readCosignatures(note.toString(), known, witnesses)
+  for (const problem of checkCosignatures(cosignatures, witnesses)) findings.push(`${CHECKPOINT} ${problem}`)
   let agreed = 0
   for (const { name, text } of earlier) {
     const problem = checkEarlier(text, known, checkpoint, entries, leaves)
@@ -74,6 +81,7 @@ export async function verifyLog(
     root: checkpoint.root.toString('base64'),
     entries: decoded.filter((entry) => entry !== null),
     agreed,
+    cosignatures,
     findings: findings.slice(0, FINDINGS_MAX),
   }
 }

@@ -37,6 +37,8 @@ interface NoteSignature {
   readonly keyId: string
   /** false: its key is not among those that are known. */
   readonly verified: boolean
+  /** Without the key id. */
+  readonly bytes: Buffer
 }
 
 export interface Note {
@@ -118,15 +120,15 @@ export function readNote(note: string, known: readonly Verifier[]): Note {
     if (name === undefined || bytes.length <= KEY_ID_BYTES || bytes.toString('base64') !== encoded)
       throw new NoteError('has a line of a signature that is none')
     const keyId = bytes.subarray(0, KEY_ID_BYTES).toString('hex')
-    const verifier = known.find((key) => key.name === name && key.keyId === keyId)
-    if (verifier === undefined) return { name, keyId, verified: false }
     const signature = bytes.subarray(KEY_ID_BYTES)
+    const verifier = known.find((key) => key.name === name && key.keyId === keyId)
+    if (verifier === undefined) return { name, keyId, verified: false, bytes: signature }
     if (
       signature.length !== SIGNATURE_BYTES ||
       !isSignedBy(verifier.publicKey, text, signature.toString('base64'))
     )
       throw new NoteError(`was not signed by the key ${name}, which it names`)
-    return { name, keyId, verified: true }
+    return { name, keyId, verified: true, bytes: signature }
   })
   return { text, signatures }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createTrust } from '../../src/keys/trust.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
+import { parseWitness, type Witness } from '../../src/trust/cosignature.ts'
 import { logFolder } from '../../src/trust/log.ts'
 import type { LogEntry } from '../../src/trust/log-entry.ts'
 import { checkStoredProof, readProofs } from '../../src/trust/log-proofs.ts'
@@ -15,7 +16,10 @@ import { type Command, type ParsedArgs, textOption, UsageError } from '../comman
 export const command: Command = {
   name: 'log',
   summary: 'List the log of releases and promotions, and show that it was only appended to.',
-  usage: ['log list [--json]', 'log verify [--from FILE] [--log PLACE] [--key VERIFIER_KEY] [--json]'],
+  usage: [
+    'log list [--json]',
+    'log verify [--from FILE] [--log PLACE] [--key VERIFIER_KEY] [--witness KEYS] [--json]',
+  ],
   options: {
     from: {
       type: 'string',
@@ -31,6 +35,11 @@ export const command: Command = {
       type: 'string',
       value: 'VERIFIER_KEY',
       help: 'Key that must have signed it; the default is the signing key here, and those in SUS_TRUSTED_KEYS.',
+    },
+    witness: {
+      type: 'string',
+      value: 'KEYS',
+      help: 'Keys of witnesses that must have cosigned the checkpoint, separated by commas.',
     },
     json: { type: 'boolean', help: 'Print JSON.' },
   },
@@ -64,6 +73,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const known: readonly Verifier[] = key === null ? createTrust(settings).known() : [key]
   if (known.length === 0)
     throw new UsageError('there is no key to check the log with; name one with --key VERIFIER_KEY')
+  const witnesses = readWitnesses(textOption(args, 'witness'))
   const from = textOption(args, 'from')
   const earlier: Earlier[] = from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]
   const isOwn = textOption(args, 'log') === undefined
@@ -81,7 +91,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   }
   const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
   try {
-    const verdict = await verifyLog(read, known, earlier)
+    const verdict = await verifyLog(read, known, earlier, witnesses)
     const problem = isOwn ? await checkPointer(settings.releasesDir, verdict.entries) : null
     const findings = [...verdict.findings, ...proofProblems, ...(problem === null ? [] : [problem])]
     return { ...verdict, findings }
@@ -89,6 +99,17 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
     if (error instanceof NoteError) throw new NoteError(`${place}/checkpoint ${error.message}`)
     throw error
   }
+}
+
+function readWitnesses(text: string | undefined): readonly Witness[] {
+  return (text?.split(',') ?? []).map((each) => {
+    const witness = parseWitness(each.trim())
+    if (witness === null)
+      throw new UsageError(
+        '--witness takes keys of witnesses, name+id+key, of signature type 4 (cosignature/v1)',
+      )
+    return witness
+  })
 }
 
 /** What is in service must be what the log says was promoted last. */
@@ -126,11 +147,19 @@ const listOf = (entries: readonly LogEntry[]): string =>
     })
     .join('')
 
-function describe(place: string, { origin, size, root, agreed, findings }: LogVerdict): string {
+function describe(place: string, verdict: LogVerdict): string {
+  const { origin, size, root, agreed, cosignatures, findings } = verdict
   const before = agreed === 0 ? '' : ` It goes on from ${agreed} checkpoints of before.`
   const lines =
     findings.length === 0
       ? ['verified', `${origin}: ${size} entries, root ${root}.${before}`]
       : ['differs', ...findings.map((finding) => `${place}: ${finding}`)]
-  return `${lines.join('\n')}\n`
+  const signed = cosignatures.map(({ name, key_id, status, time }) =>
+    status === 'valid'
+      ? `cosigned by ${name}+${key_id} at ${time}`
+      : status === 'invalid'
+        ? `not cosigned by ${name}+${key_id}, whose name it carries`
+        : `the signature of ${name}+${key_id} is not checked, because its key is unknown`,
+  )
+  return `${[...lines, ...signed].join('\n')}\n`
 }

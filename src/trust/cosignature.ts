@@ -1,0 +1,90 @@
+/**
+ * Cosignatures of checkpoints (C2SP tlog-cosignature): a witness signs a checkpoint with the time, once it has checked that the tree
+ * goes on from the one it signed before. An operator who shows different logs to different people needs a witness for each.
+ *
+ * In: the note of a checkpoint and keys of witnesses. Out: who has cosigned it, when, and whether that is true. Not responsible for:
+ * the signature of the log itself (note.ts), or asking a witness.
+ */
+import { createHash } from 'node:crypto'
+import { isSignedBy, KEY_NAME, readNote, type Verifier } from './note.ts'
+
+/** The public half of a key that cosigns checkpoints. */
+export interface Witness {
+  readonly name: string
+  /** Eight hex digits, of name and key. */
+  readonly keyId: string
+  /** 32 bytes, base64. */
+  readonly publicKey: string
+}
+
+export interface Cosignature {
+  readonly name: string
+  readonly key_id: string
+  /** unknown: it cannot be checked, because its key was not given. */
+  readonly status: 'valid' | 'invalid' | 'unknown'
+  /** When the witness signed, in UTC; null where that is not known. */
+  readonly time: string | null
+}
+
+/** Signature type of Ed25519 cosignatures in names of keys. */
+const COSIGNATURE = 4
+const PUBLIC_KEY_BYTES = 32
+const TIME_BYTES = 8
+const SIGNATURE_BYTES = 64
+/** Last second of the year 9999. */
+const TIME_MAX = 253_402_300_799n
+
+/** @param text name+keyid+key; @returns null where it is no key of a witness, or its key id is not that of its name and key */
+export function parseWitness(text: string): Witness | null {
+  const [, name = '', keyId = '', encoded = ''] =
+    /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
+  const bytes = Buffer.from(encoded, 'base64')
+  if (!KEY_NAME.test(name) || bytes.toString('base64') !== encoded) return null
+  if (bytes.length !== PUBLIC_KEY_BYTES + 1 || bytes[0] !== COSIGNATURE) return null
+  const digest = createHash('sha256').update(`${name}\n`).update(bytes).digest('hex')
+  return digest.startsWith(keyId) ? { name, keyId, publicKey: bytes.subarray(1).toString('base64') } : null
+}
+
+/**
+ * @param known keys of the log, whose signatures are no cosignatures
+ * @returns the signatures of a checkpoint that are not the log's
+ * @throws NoteError as readNote
+ */
+export function readCosignatures(
+  note: string,
+  known: readonly Verifier[],
+  witnesses: readonly Witness[],
+): Cosignature[] {
+  const { text, signatures } = readNote(note, known)
+  return signatures
+    .filter(({ verified }) => !verified)
+    .map(({ name, keyId, bytes }) => {
+      const witness = witnesses.find((each) => each.name === name && each.keyId === keyId)
+      if (witness === undefined) return { name, key_id: keyId, status: 'unknown', time: null }
+      const time = timeOf(text, witness, bytes)
+      return { name, key_id: keyId, status: time === null ? 'invalid' : 'valid', time }
+    })
+}
+
+/** @returns when a witness signed a checkpoint; null where these bytes are not its signature */
+function timeOf(text: string, { publicKey }: Witness, bytes: Buffer): string | null {
+  if (bytes.length !== TIME_BYTES + SIGNATURE_BYTES) return null
+  const seconds = bytes.readBigUInt64BE()
+  const signature = bytes.subarray(TIME_BYTES).toString('base64')
+  if (seconds > TIME_MAX || !isSignedBy(publicKey, `cosignature/v1\ntime ${seconds}\n${text}`, signature))
+    return null
+  return new Date(Number(seconds) * 1000).toISOString()
+}
+
+/** @returns what is wrong with the cosignatures of witnesses that must have signed, as clauses about the checkpoint */
+export function checkCosignatures(
+  cosignatures: readonly Cosignature[],
+  witnesses: readonly Witness[],
+): string[] {
+  return witnesses.flatMap(({ name, keyId }) => {
+    const ofWitness = cosignatures.filter((each) => each.name === name && each.key_id === keyId)
+    if (ofWitness.some(({ status }) => status === 'invalid'))
+      return [`was not cosigned by ${name}, whose cosignature it carries`]
+    return ofWitness.length === 0 ? [`is not cosigned by ${name}`] : []
+  })
+}
