@@ -4,6 +4,7 @@
  * null where that cannot be said: without coordinates, without an outline of the municipality, in a release without outlines.
  */
 import type { Engine, JsonValue, Row } from '../engine/types.ts'
+import { both } from '../model/declare.ts'
 import { type Box, isInBox } from '../query/places.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ByteString } from '../rows/row-store.ts'
@@ -16,8 +17,10 @@ const OUTLINES = 'municipality_outlines'
 /** Degrees around an outline: coordinates are published with errors of some kilometres. */
 const AROUND = 0.2
 /** How the mark is made, in the words of provenance. */
-export const SUSPECT_RULE =
-  'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline'
+export const SUSPECT_RULE = both(
+  'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
+  'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
+)
 const BOXES = new WeakMap<ReleaseView, Boxes>()
 
 /** @returns the boxes of a release; undefined where they have to be asked for first */

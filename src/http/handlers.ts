@@ -285,7 +285,13 @@ async function answerProvenance(route: ProvenanceRoute, request: KindRequest): P
       entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source })
   }
   return {
-    data: { ...key, entries: entries as unknown as JsonValue },
+    data: {
+      ...key,
+      entries: entries.map((entry) => ({
+        ...entry,
+        rule: entry.rule[request.language],
+      })) as unknown as JsonValue,
+    },
     meta: periodMeta(period),
     rows: entries.length,
   }

@@ -230,7 +230,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
       attribute: text('Field of the record; of a part of one, its path.'),
       value: ref('ProvenanceValue'),
       raw_value: orNull(text('The published cell.')),
-      rule: text('How the cell became the value.'),
+      rule: text('How the cell became the value, in the requested language.'),
       source: orNull(
         object({
           ...SOURCE_FILE,

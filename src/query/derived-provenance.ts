@@ -6,6 +6,8 @@
  */
 import type { JsonValue, Row } from '../engine/types.ts'
 import { FACT_LINEAGE, type FactName, type Family } from '../model/cnes/lineage.ts'
+import { both } from '../model/declare.ts'
+import type { Text } from '../model/types.ts'
 
 /** Column of files by state with the month of the row. */
 export const MONTH_COLUMN = 'COMPETEN'
@@ -14,77 +16,138 @@ interface Origin {
   /** Only the first attribute that has a text, rather than all of them. */
   readonly isFirst?: true
   readonly from: Readonly<Record<Family, readonly string[]>>
-  readonly rule: Readonly<Record<Family, string>>
+  readonly rule: Readonly<Record<Family, Text>>
 }
 
-const derived = (rule: string, ...from: string[]): Origin => ({
+const derived = (rule: Text, ...from: string[]): Origin => ({
   from: { base: from, state: from },
   rule: { base: rule, state: rule },
 })
 
 /** What is done, in words. */
-export const RULE_TEXTS: Readonly<Record<string, string>> = {
-  has_beds: 'a bed quantity above 0 among the facility’s beds of the month',
-  has_equipment: 'a quantity above 0 among the facility’s equipment of the month',
-  has_services: 'a declaration among the facility’s services of the month',
-  offers_any_sus:
+export const RULE_TEXTS: Readonly<Record<string, Text>> = {
+  has_beds: both(
+    'alguma quantidade acima de 0 entre os leitos do estabelecimento no mês',
+    'a bed quantity above 0 among the facility’s beds of the month',
+  ),
+  has_equipment: both(
+    'alguma quantidade acima de 0 entre os equipamentos do estabelecimento no mês',
+    'a quantity above 0 among the facility’s equipment of the month',
+  ),
+  has_services: both(
+    'alguma declaração entre os serviços do estabelecimento no mês',
+    'a declaration among the facility’s services of the month',
+  ),
+  offers_any_sus: both(
+    'alguma quantidade ou marca do SUS entre leitos, equipamentos e serviços do estabelecimento no mês',
     'an SUS quantity or SUS flag among the facility’s beds, equipment and services of the month',
-  quantity_sus: 'quantity_existing where tp_sus_code is 1, else 0',
+  ),
+  quantity_sus: both(
+    'a quantidade existente onde a marca do SUS é 1, senão 0',
+    'quantity_existing where tp_sus_code is 1, else 0',
+  ),
 }
 
 const IS_ACTIVE: Origin = {
   from: { base: ['deactivation_reason_code'], state: ['cnes_code'] },
   rule: {
-    base: 'true when the registry carries no reason of closing',
-    state: 'true: files by state hold the facilities that are open',
+    base: both(
+      'sim quando o cadastro não traz motivo de desativação',
+      'true when the registry carries no reason of closing',
+    ),
+    state: both(
+      'sim: os arquivos por estado têm os estabelecimentos abertos',
+      'true: files by state hold the facilities that are open',
+    ),
   },
 }
 
 /** Dataset → attribute → what it is derived from; `all` for attributes that mean the same everywhere. */
 export const ORIGINS: Readonly<Record<string, Readonly<Record<string, Origin>>>> = {
   all: {
-    uf: derived('state of the municipality', 'municipality_ibge_code'),
-    municipality_ibge_code: derived('the municipality of the facility', 'municipality_ibge_code'),
+    uf: derived(both('estado do município', 'state of the municipality'), 'municipality_ibge_code'),
+    municipality_ibge_code: derived(
+      both('o município do estabelecimento', 'the municipality of the facility'),
+      'municipality_ibge_code',
+    ),
     cnes_code: {
       from: { base: ['unit_code', 'cnes_code'], state: ['cnes_code'] },
       rule: {
-        base: 'the code of the facility that the unit code names',
-        state: 'blanks trimmed, padded with zeros to 7 digits; empty is null',
+        base: both(
+          'o código do estabelecimento que o código da unidade nomeia',
+          'the code of the facility that the unit code names',
+        ),
+        state: both(
+          'sem espaços nas pontas, completado com zeros até 7 dígitos; vazio é sem dado',
+          'blanks trimmed, padded with zeros to 7 digits; empty is null',
+        ),
       },
     },
     facility_name: {
-      ...derived('trade name of the facility, else its legal name', 'trade_name', 'legal_name'),
+      ...derived(
+        both(
+          'nome fantasia do estabelecimento, senão a razão social',
+          'trade name of the facility, else its legal name',
+        ),
+        'trade_name',
+        'legal_name',
+      ),
       isFirst: true,
     },
     is_active: IS_ACTIVE,
-    facility_type_code: derived('the type of the facility', 'facility_type_code'),
+    facility_type_code: derived(
+      both('o tipo do estabelecimento', 'the type of the facility'),
+      'facility_type_code',
+    ),
   },
   bed_capacity: {
-    beds_non_sus: derived('beds_existing − beds_sus', 'beds_existing', 'beds_sus'),
+    beds_non_sus: derived(
+      both('leitos existentes − leitos SUS', 'beds_existing − beds_sus'),
+      'beds_existing',
+      'beds_sus',
+    ),
   },
   equipment_inventory: {
-    equipment_type_key: derived('category_code:equipment_code', 'category_code', 'equipment_code'),
+    equipment_type_key: derived(
+      both('código da categoria e do equipamento', 'category_code:equipment_code'),
+      'category_code',
+      'equipment_code',
+    ),
     quantity_sus: derived(
-      'quantity_existing where tp_sus_code is 1, else 0',
+      both(
+        'a quantidade existente onde a marca do SUS é 1, senão 0',
+        'quantity_existing where tp_sus_code is 1, else 0',
+      ),
       'quantity_existing',
       'tp_sus_code',
     ),
     quantity_sus_basis: {
       from: { base: ['quantity_sus'], state: ['tp_sus_code'] },
       rule: {
-        base: 'published where the publisher gives the quantity, else flag',
-        state: 'flag: the publisher gives no quantity',
+        base: both(
+          '“published” onde a fonte dá a quantidade, senão “flag”',
+          'published where the publisher gives the quantity, else flag',
+        ),
+        state: both('“flag”: a fonte não dá a quantidade', 'flag: the publisher gives no quantity'),
       },
     },
   },
   specialized_services: {
-    classification_key: derived('service_code:classification_code', 'service_code', 'classification_code'),
+    classification_key: derived(
+      both('código do serviço e da classificação', 'service_code:classification_code'),
+      'service_code',
+      'classification_code',
+    ),
     provider_kind: derived(
-      'what the published code of the provider is',
+      both('o que o código publicado do prestador é', 'what the published code of the provider is'),
       'declarations.provider_code',
       'characteristic_code',
     ),
-    offers_any_sus: derived('either SUS flag', 'has_ambulatory_sus', 'has_hospital_sus'),
+    offers_any_sus: derived(
+      both('qualquer das marcas do SUS', 'either SUS flag'),
+      'has_ambulatory_sus',
+      'has_hospital_sus',
+    ),
   },
 }
 

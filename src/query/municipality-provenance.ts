@@ -3,8 +3,10 @@
  * maps an old code, or the cells that name the state of a facility without a code. Pure.
  */
 import type { JsonValue, Row } from '../engine/types.ts'
+import { both } from '../model/declare.ts'
 import { RULES } from '../model/rules.ts'
 import { STATES } from '../model/territory/states.ts'
+import type { Text } from '../model/types.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ProvenanceEntry } from './provenance.ts'
 import { sourceOf } from './published-sources.ts'
@@ -25,7 +27,7 @@ export function describeMunicipality(
 ): readonly ProvenanceEntry[] {
   const entry = (
     value: JsonValue | undefined,
-    rule: string,
+    rule: Text,
     source: ProvenanceEntry['source'],
   ): ProvenanceEntry => ({
     attribute: 'municipality_ibge_code',
@@ -39,7 +41,10 @@ export function describeMunicipality(
     return [
       entry(
         row.old_code_label,
-        'the label under which the table has the published code; it begins with the code of today',
+        both(
+          'o rótulo sob o qual a tabela traz o código publicado; começa com o código de hoje',
+          'the label under which the table has the published code; it begins with the code of today',
+        ),
         sourceOf(view, place, LABEL_COLUMN),
       ),
     ]

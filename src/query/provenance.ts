@@ -16,8 +16,9 @@ import {
   type Family,
   REPEATED_FACILITY_LINEAGE,
 } from '../model/cnes/lineage.ts'
+import { both } from '../model/declare.ts'
 import { RULES } from '../model/rules.ts'
-import type { Lineage } from '../model/types.ts'
+import type { Lineage, Text } from '../model/types.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import { decidingCells, MONTH_COLUMN, ORIGINS, RULE_TEXTS } from './derived-provenance.ts'
 import { describeMunicipality } from './municipality-provenance.ts'
@@ -31,14 +32,14 @@ export interface ProvenanceEntry {
   readonly attribute: string
   readonly value: JsonValue
   readonly raw_value: string | null
-  readonly rule: string
+  readonly rule: Text
   readonly source: ProvenanceSource | null
 }
 
 /** Statement's name → its rows. */
 export type ProvenanceRows = ReadonlyMap<string, readonly Row[]>
 
-const NOT_PUBLISHED = 'not in the published file'
+const NOT_PUBLISHED = both('não está no arquivo publicado', 'not in the published file')
 
 export function describeProvenance(
   dataset: TracedDataset,
@@ -94,7 +95,7 @@ function describePublished(
     for (const line of lines) {
       if (!(line.column in row) || line.rule === 'managing_state') continue
       if (!hasColumn(view, row.source_file, line.column)) continue
-      const entry = (cell: Lineage, attribute: string, rule: string): void =>
+      const entry = (cell: Lineage, attribute: string, rule: Text): void =>
         void own.push({
           attribute,
           value: recordValue(line, record, row, index, published.length),
@@ -106,7 +107,7 @@ function describePublished(
         line.attribute === 'quantity_sus_published' && (textOf(row[line.column]) ?? '').trim() === ''
       if (isFlagged)
         for (const cell of [...cellsOf('quantity_existing'), ...cellsOf('tp_sus_code')])
-          entry(cell, 'quantity_sus', RULE_TEXTS.quantity_sus ?? '')
+          entry(cell, 'quantity_sus', RULE_TEXTS.quantity_sus ?? NOT_PUBLISHED)
       else entry(line, attributeOf(line), ruleText(dataset, line, published.length))
     }
     return own
@@ -147,7 +148,7 @@ type Known = (attribute: string) => readonly ProvenanceEntry[]
 const derive = (
   attribute: string,
   value: JsonValue,
-  rule: string,
+  rule: Text,
   from: readonly ProvenanceEntry[],
 ): ProvenanceEntry[] => from.map(({ raw_value, source }) => ({ attribute, value, raw_value, rule, source }))
 
@@ -168,7 +169,7 @@ function describeName(
           attribute,
           value,
           raw_value: textOf(row.raw_value),
-          rule: 'text of the code in the published list',
+          rule: both('texto do código na lista publicada', 'text of the code in the published list'),
           source,
         },
       ]
@@ -187,7 +188,7 @@ function describeName(
         attribute,
         value,
         raw_value: textOf(row.raw_value),
-        rule: 'text of the code in the published list',
+        rule: both('texto do código na lista publicada', 'text of the code in the published list'),
         source,
       },
     ]
@@ -198,7 +199,10 @@ function describeName(
   return cells.length === 0 ? null : derive(attribute, value, OWN_LIST, cells)
 }
 
-const OWN_LIST = 'text of the code in the project’s own list'
+const OWN_LIST = both(
+  'texto do código na lista do próprio projeto',
+  'text of the code in the project’s own list',
+)
 
 /** Releases made before v1.2.0 do not say the column: it is one of two. */
 const municipalityColumn = (row: Row): string =>
@@ -215,12 +219,20 @@ function describeMonth(
 ): ProvenanceEntry[] | null {
   if (attribute !== 'reference_period') return null
   if (family === 'base')
-    return [{ attribute, value, raw_value: null, rule: 'the month in the name of the file', source: null }]
+    return [
+      {
+        attribute,
+        value,
+        raw_value: null,
+        rule: both('o mês no nome do arquivo', 'the month in the name of the file'),
+        source: null,
+      },
+    ]
   return published.map((row) => ({
     attribute,
     value,
     raw_value: String(period),
-    rule: 'year and month',
+    rule: both('ano e mês', 'year and month'),
     source: sourceOf(view, row, MONTH_COLUMN),
   }))
 }
@@ -236,7 +248,7 @@ function describeDecision(
   const facts = new Map(FACT_NAMES.map((fact) => [fact, rows.get(fact) ?? null]))
   const cells = decidingCells(attribute, value, family, facts)
   if (cells === null) return null
-  const rule = RULE_TEXTS[attribute] ?? ''
+  const rule = RULE_TEXTS[attribute] ?? NOT_PUBLISHED
   if (cells.length === 0) return [{ attribute, value, raw_value: null, rule, source: null }]
   return cells.map(({ row, column }) => ({
     attribute,
@@ -281,18 +293,29 @@ const NAMES: Readonly<Record<string, string>> = {
 const attributeOf = ({ attribute }: Lineage): string => NAMES[attribute] ?? attribute
 
 /** How the rows of a record of several rows become its values: attribute → the end of the rule's text. */
-const OF_SEVERAL_ROWS: Readonly<Record<string, string>> = {
-  bed_category_code: 'the record has that of its first row',
-  tp_sus_code: 'the record has 1 where a row has it, else 2, else 9',
+const OF_SEVERAL_ROWS: Readonly<Record<string, Text>> = {
+  bed_category_code: both('o registro tem o da primeira linha', 'the record has that of its first row'),
+  tp_sus_code: both(
+    'o registro tem 1 onde alguma linha o tem, senão 2, senão 9',
+    'the record has 1 where a row has it, else 2, else 9',
+  ),
 }
+const joined = (first: Text, second: Text): Text =>
+  both(`${first.pt}; ${second.pt}`, `${first.en}; ${second.en}`)
 
 /** @param rows published rows of the record; quantities of beds and equipment are added up over them */
-function ruleText(dataset: TracedDataset, { attribute, rule }: Lineage, rows: number): string {
+function ruleText(dataset: TracedDataset, { attribute, rule }: Lineage, rows: number): Text {
   if (rows < 2 || dataset === 'facilities' || dataset === 'specialized_services') return RULES[rule]
   if (rule === 'quantity' || rule === 'quantity_optional')
-    return `${RULES[rule]}; the record adds up its ${rows} published rows`
+    return joined(
+      RULES[rule],
+      both(
+        `o registro soma as suas ${rows} linhas publicadas`,
+        `the record adds up its ${rows} published rows`,
+      ),
+    )
   const several = OF_SEVERAL_ROWS[attribute]
-  return several === undefined ? RULES[rule] : `${RULES[rule]}; ${several}`
+  return several === undefined ? RULES[rule] : joined(RULES[rule], several)
 }
 
 /** What one published row among several says, by its rule. */

@@ -112,7 +112,9 @@ async function checkReleases(
         const at = `${month} ${link(row)}`
         const shown: Row =
           record === null ? row : (await client.get(`${record(row)}?reference_period=${month}`)).body.data
-        const reply = await client.get(`${link(row)}?reference_period=${month}`)
+        const reply = await client.get(`${link(row)}?reference_period=${month}`, {
+          'accept-language': 'en',
+        })
         if (reply.status !== 200) t.fail(`${at}: ${reply.status}`)
         const entries = reply.body.data.entries as Entry[]
         for (const attribute of Object.keys(shown)) {
@@ -237,7 +239,7 @@ t.test('files by state with code tables, invented', async (t) => {
   const nature = entries.filter(({ attribute }: Entry) => attribute === 'legal_nature_code')
   t.same(
     nature.map(({ source, rule }: Entry) => [source, rule]),
-    [[null, 'not in the published file']],
+    [[null, 'não está no arquivo publicado']],
   )
 })
 

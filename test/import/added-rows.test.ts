@@ -144,7 +144,7 @@ t.test('national base', secondRing, async (t) => {
       [4, '4', rows.unlike[1], 'QT_EXISTENTE'],
     ],
   )
-  t.match(existing[0]?.rule, /adds up its 2 published rows/)
+  t.match(existing[0]?.rule, /soma as suas 2 linhas publicadas/)
   t.equal(
     (await entriesOf('equipment-inventory/07/98')).filter(({ attribute }) => attribute === 'tp_sus_code')
       .length,

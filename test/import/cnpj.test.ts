@@ -120,7 +120,7 @@ t.test('national base', secondRing, async (t) => {
   const provenance = (await client.get(`/v1/facilities/${cnes[0]}/provenance`)).body.data.entries
   const entry = provenance.find(({ attribute }: { attribute: string }) => attribute === 'cnpj')
   t.equal(entry.raw_value, LETTERED)
-  t.match(entry.rule, /letters/)
+  t.match(entry.rule, /letras/)
 })
 
 t.test('files by state', async (t) => {

@@ -2961,7 +2961,7 @@ export interface components {
             value: components["schemas"]["ProvenanceValue"];
             /** @description The published cell. */
             raw_value: string | null;
-            /** @description How the cell became the value. */
+            /** @description How the cell became the value, in the requested language. */
             rule: string;
             source: {
                 /** @description Who published the file. */

@@ -7,7 +7,7 @@ import { DataTable } from '../parts/data-table.tsx'
 import { SourceOf } from '../parts/panels.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { PlaceLink, useSite } from '../parts/site.tsx'
-import { ATTRIBUTES, ruleText } from '../record-texts.ts'
+import { ATTRIBUTES } from '../record-texts.ts'
 
 type Value = string | number | boolean | null | { readonly [name: string]: Value }
 type Record_ = Readonly<Record<string, Value>>
@@ -234,7 +234,6 @@ function Entries({ entries, label }: { readonly entries: readonly Entry[]; reado
       heads={[{ text: t.attribute }, { text: t.value }, { text: t.source }, { text: t.rule }]}
       rows={entries.map((entry, index) => {
         const name = isPt ? ATTRIBUTES[entry.attribute] : undefined
-        const rule = isPt ? ruleText(entry.rule) : null
         return {
           key: `${entry.attribute}${index}`,
           cells: [
@@ -247,11 +246,7 @@ function Entries({ entries, label }: { readonly entries: readonly Entry[]; reado
             ) : (
               <SourceOf key="source" source={{ ...entry.source, raw_value: entry.raw_value }} />
             ),
-            rule ?? (
-              <span key="rule" lang="en">
-                {entry.rule}
-              </span>
-            ),
+            entry.rule,
           ],
         }
       })}
