@@ -46,8 +46,10 @@ t.test('the month before is that of the calendar: no change reaches over the gap
     t.equal(values.beds_existing_per_100k__change_percent, null)
   }
   t.match(
-    meta.notes.find(({ code }: WrittenNote) => code === 'change_not_collected'),
-    { dataset: 'bed_capacity', base_period: '2026-04', periods: ['2026-05'] },
+    meta.notes.find(
+      (note: WrittenNote) => note.code === 'change_not_collected' && note.base_period === '2026-04',
+    ),
+    { dataset: 'bed_capacity', periods: ['2026-05'] },
   )
 })
 
