@@ -99,7 +99,11 @@ async function readByFormat<Result>(path: string, readers: Readers<Result>): Pro
     if (error instanceof ReportUnreadable) throw error
     // The stack is full: a RangeError of V8.
     if (error instanceof RangeError) throw new ReportUnreadable('is nested deeper than a report')
-    throw new ReportUnreadable(error instanceof Error ? error.message : String(error))
+    const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
+    // A parser's words name a position, and neither the file nor a remedy.
+    if (/SyntaxError|ZodError/.test(name) || /at position \d+/.test(message))
+      throw new ReportUnreadable(`${path} was cut or changed: it is not the JSON of a report. Get it again.`)
+    throw new ReportUnreadable(message)
   } finally {
     await handle.close()
   }

@@ -91,6 +91,19 @@ t.test('what fails is one line; exit 1', async (t) => {
   t.match(run(['keys', 'create', '--name', 'x', '--capabilities', 'all', '--expires', 'soon']).status, 1)
 })
 
+t.test('JSON that was cut is named in a sentence, without the words of the parser', async (t) => {
+  const folder = t.testdir({ 'cut.json': '{"data":[]}x', 'report.json': '{"format":1}x', 'F.csv': 'a;b' })
+  for (const args of [
+    ['published-rows', join(folder, 'F.csv'), '--lineage', join(folder, 'cut.json')],
+    ['verify-report', join(folder, 'report.json')],
+  ]) {
+    const { status, stderr } = run(args)
+    t.not(status, 0)
+    t.match(stderr, /^sus-data: \S+\.json (is not JSON|was cut or changed).*again/)
+    t.notMatch(stderr, /at position/)
+  }
+})
+
 t.test('keys: create, list, rotate, revoke', async (t) => {
   t.match(run(['keys', 'list']), { stdout: 'There are no keys.\n', status: 0 })
   const made = run([

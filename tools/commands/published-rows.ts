@@ -19,6 +19,15 @@ function numberOf(text: string | undefined, otherwise: number): number {
   return Number(text)
 }
 
+function readAnswer(file: string): { readonly data?: readonly LineageRecord[] } {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`${file} is not JSON; save the answer of POST /v1/analytics/lineage again`)
+  }
+}
+
 export const command: Command = {
   name: 'published-rows',
   summary: 'List the rows of a published file that a record of admissions or production was added up from.',
@@ -35,7 +44,7 @@ export const command: Command = {
     const answer = textOption(args, 'lineage')
     if (path === undefined || more.length > 0 || answer === undefined)
       throw new UsageError('published-rows takes a published file, and --lineage')
-    const { data } = JSON.parse(readFileSync(answer, 'utf8')) as { readonly data?: readonly LineageRecord[] }
+    const { data } = readAnswer(answer)
     const record = data?.[numberOf(textOption(args, 'record'), 1) - 1]
     const wanted = record?.published_rows
     if (record === undefined || wanted === undefined)
