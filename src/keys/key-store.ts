@@ -6,6 +6,7 @@
  * that is removed means no keys, which is a problem, too. Absent on purpose: reasons. Unknown, malformed, revoked and expired keys all give null.
  */
 import { timingSafeEqual } from 'node:crypto'
+import { basename } from 'node:path'
 import type { Capability } from '../model/capabilities.ts'
 import { hashKeyText, keyIdOf } from './key-text.ts'
 import { fileVersion, type KeyRecord, readKeysFile } from './keys-file.ts'
@@ -29,7 +30,7 @@ export interface KeyStore {
   authenticate(secret: string, connection?: object): Key | null
   /** @returns the key of an id, if it is neither revoked nor expired: of links, which are signed for it */
   find(id: string): Key | null
-  /** @returns what is wrong with the file now, or null; it holds no secret */
+  /** @returns what is wrong with the file now, or null; it holds no secret and no folder */
   problem(): string | null
   close(): void
 }
@@ -124,7 +125,8 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
     authenticate: (secret, connection) =>
       activeKey(connection === undefined ? findByText(secret) : findAgain(secret, connection)),
     find: (id) => activeKey(entries.get(id) ?? null),
-    problem: () => (problem === '' ? null : problem),
+    // Anybody may read it in /ready: folders of the server are nobody else's business.
+    problem: () => (problem === '' ? null : problem.replaceAll(file, basename(file))),
     close() {
       clearInterval(timer)
       lastUsed?.close()
