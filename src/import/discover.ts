@@ -12,8 +12,10 @@ import { STATES } from '../model/territory/states.ts'
 import { digestFile } from '../release/digest.ts'
 import { ImportError } from './import-error.ts'
 import { readDbfColumns } from './readers/dbf.ts'
+import { parseJson } from './readers/json.ts'
 import { isDbase, looksLike } from './readers/looks-like.ts'
 import { kindOfColumns } from './readers/table-kinds.ts'
+import { refuseUnpacked, TEXT_BYTES_MAX } from './readers/unpack-limits.ts'
 import { extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
@@ -84,6 +86,8 @@ export async function discover<Area extends Recogniser>(
   let synthetic = false
   /** Files of the operator by their real path, and whether an area recognised them. */
   const visited = new Map<string, boolean>()
+  /** Outermost archive → its size, and what it and those inside unpack to. */
+  const unpackedBy = new Map<string, { readonly packed: number; readonly bytes: number }>()
 
   /** @returns whether an area recognised the file, or something in it */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
@@ -107,6 +111,13 @@ export async function discover<Area extends Recogniser>(
   const visitZip = async ({ name, path, archive: outer }: FoundFile, depth: number): Promise<boolean> => {
     const file = outer === null ? name : `${outer.file}/${name}`
     const entries = await listZip(path, file)
+    // Archives in archives unpack within what the outermost may.
+    const outermost = file.split('/')[0] ?? file
+    if (outer === null) unpackedBy.delete(outermost)
+    const total = (unpackedBy.get(outermost)?.bytes ?? 0) + entries.reduce((sum, { bytes }) => sum + bytes, 0)
+    const packed = unpackedBy.get(outermost)?.packed ?? (await stat(path)).size
+    unpackedBy.set(outermost, { packed, bytes: total })
+    refuseUnpacked(file, packed, total)
     const { bytes, sha256 } = await digestFile(path)
     const archive: Archive = { file, bytes, sha256 }
     const small = new Map<string, string>()
@@ -157,6 +168,18 @@ export async function discover<Area extends Recogniser>(
   }
   for (const path of paths) await visit(path, true)
   return { files: byArea, unknown, named, acquisitions, synthetic }
+}
+
+/** @returns bytes of the files that some paths name or hold; 0 for what is not there */
+export async function sizeOfPaths(paths: readonly string[]): Promise<number> {
+  let bytes = 0
+  for (const path of paths) {
+    const entry = await stat(path).catch(() => null)
+    if (entry?.isDirectory() === true)
+      bytes += await sizeOfPaths((await readdir(path)).map((name) => join(path, name)))
+    else if (entry?.isFile() === true) bytes += entry.size
+  }
+  return bytes
 }
 
 const BEGINS_LIKE = /^(ST|LT|EQ|SR|RD|PA)([A-Z]{2})(\d{4})[^.]*\.(dbc|dbf)(\.gz)?$/i
@@ -221,7 +244,8 @@ async function readSnapshotNotes(path: string, acquisitions: Acquisition[]): Pro
     files?: Record<string, { url?: unknown; retrieved_at?: unknown }>
   }
   try {
-    notes = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
+    if ((await stat(path)).size > TEXT_BYTES_MAX) throw new RangeError('too large')
+    notes = parseJson(await readFile(path), path) as typeof notes
   } catch {
     throw new ImportError(
       join(basename(dirname(path)), 'snapshot.json'),

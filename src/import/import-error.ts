@@ -23,5 +23,15 @@ export class ImportError extends Error {
   }
 }
 
+/** This machine lacks memory or disk for an import, whatever file is being read. */
+export class LimitReached extends ImportError {}
+
+/** Rows that a message names one by one. */
+export const NAMED_ROWS = 3
+
+/** @returns "row 7" or "rows 7, 9, 12 …": the first of some rows, for messages */
+export const namedRows = (rows: readonly number[]): string =>
+  `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, NAMED_ROWS).join(', ')}${rows.length > NAMED_ROWS ? ' …' : ''}`
+
 /** A file of a general form (a spreadsheet) that holds nothing this importer knows: listed as not known, not an error. */
 export class UnknownContent extends ImportError {}

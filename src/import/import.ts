@@ -26,7 +26,7 @@ import { type MadeRows, type PreparedRows, prepareRows } from '../rows/make.ts'
 import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
-import { type Acquisition, discover, notRecognised } from './discover.ts'
+import { type Acquisition, discover, notRecognised, sizeOfPaths } from './discover.ts'
 import { absentRows, describeEmptied } from './file-contents.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
@@ -88,7 +88,11 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   const { releasesDir, onProgress = () => undefined } = options
   await cleanReleases(releasesDir)
   const work = await createStaging(releasesDir)
-  const session = await openSession({ scratch: join(work, 'scratch'), threads: options.threads })
+  const session = await openSession({
+    scratch: join(work, 'scratch'),
+    threads: options.threads,
+    inputBytes: await sizeOfPaths(paths),
+  })
   const prepared: PreparedRelease[] = []
   let rowFiles: ReadonlyMap<string, PreparedRows> = new Map()
   const stops: (() => Promise<void>)[] = []

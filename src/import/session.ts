@@ -14,7 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { usableMemory } from '../machine.ts'
-import { ImportError } from './import-error.ts'
+import { LimitReached } from './import-error.ts'
 
 export interface Session {
   readonly connection: DuckDBConnection
@@ -39,10 +39,20 @@ export interface SessionOptions {
   readonly threads?: number | undefined
   /** MB DuckDB may use; half of the machine, at most 1,800, where absent. */
   readonly memoryMb?: number
+  /** Bytes of the files that are imported: small ones get less memory and disk, so that none of them takes the machine. */
+  readonly inputBytes?: number
 }
 
 /** Statements run on Node's pool of four threads, which also reads and writes files: one is left for that. */
 const MAX_LANES = 3
+
+/**
+ * Memory and disk by the size of the files. A national month (700 MB) has the most, and spills 0.2 GB; small files that unpack to rows
+ * upon rows would otherwise fill 1.8 GB of memory and all of the disk.
+ */
+const [FIRST_MEMORY_MB, MEMORY_PER_BYTE] = [200, 20]
+const [FIRST_SPILL_MB, SPILL_PER_BYTE] = [512, 20]
+const MAX_SPILL_MB = 64 * 1024
 
 /** Row groups small enough that a record by key reads little, large enough to compress. */
 export const ROW_GROUP_ROWS = 30_720
@@ -59,12 +69,19 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
   // With this a national month takes some 2.5 GB in all and spills 0.2 GB to disk; under 900 MB it fails.
-  const { memoryMb = Math.min(1800, Math.floor(usableMemory() / 2 / 1024 / 1024)) } = options
+  const inputMb = (options.inputBytes ?? Number.POSITIVE_INFINITY) / 2 ** 20
+  const {
+    memoryMb = Math.floor(
+      Math.min(1800, usableMemory() / 2 / 2 ** 20, FIRST_MEMORY_MB + inputMb * MEMORY_PER_BYTE),
+    ),
+  } = options
+  const spillMb = Math.floor(Math.min(FIRST_SPILL_MB + inputMb * SPILL_PER_BYTE, MAX_SPILL_MB))
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     // The calling threads count as one, however many statements run at once.
     threads: String(cores - lanes + 1),
     temp_directory: join(options.scratch, 'spill'),
+    max_temp_directory_size: `${spillMb}MB`,
     // Memory is reused from one statement to the next: a quarter of the import's system time went into freeing and taking the same pages.
     block_allocator_memory: `${Math.floor(memoryMb * 0.9)}MB`,
     autoinstall_known_extensions: 'false',
@@ -77,9 +94,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         return await connection.runAndReadAll(sql)
       } catch (error) {
         if (!(error instanceof Error && error.message.startsWith('Out of Memory Error'))) throw error
-        throw new ImportError(
+        throw new LimitReached(
           'memory',
-          `this takes more than the ${memoryMb} MB that DuckDB may use here, half of what there is and at most 1,800`,
+          `this takes more than the ${memoryMb} MB of memory and ${spillMb} MB of disk that DuckDB may use here for files of this size`,
           'Do it on a machine, or in a container, with more memory: a national month needs 2 GB',
         )
       }

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isSafeNumber, parse as parseExactly } from 'lossless-json'
+import { exceededLimit } from '../json-size.ts'
 import { TOTAL_LABEL } from '../query/described-rows.ts'
 import { labelOf, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from './json-stat.ts'
 import { messagesOf, type ReportManifest } from './manifest.ts'
@@ -27,42 +28,16 @@ type JsonReport = JsonStat & {
 
 /** Refuses members that stand twice, and keeps digits that a number would lose as text, which no cell equals. */
 function parseJson(bytes: Buffer): JsonReport {
-  refuseVast(bytes)
+  const exceeded = exceededLimit(bytes, LIMITS)
+  if (exceeded === 'depth') throw new ReportUnreadable('is nested deeper than a report')
+  if (exceeded !== null) throw new ReportUnreadable('has more objects or values than can be read of a report')
   return parseExactly(bytes.toString(), null, (digits) =>
     isSafeNumber(digits) ? Number(digits) : `${digits} (more digits than a number has)`,
   ) as JsonReport
 }
 
 /** Reports nest a dozen deep; a row takes some five objects and a value each cell. */
-const DEPTH_MAX = 64
-const OBJECTS_MAX = 2_000_000
-const VALUES_MAX = 10_000_000
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
-const [BRACKET, CLOSED_BRACKET, BRACE, CLOSED_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
-
-/**
- * Counts what a text holds before anything is made of it: a parsed object takes many times the bytes of `{}`.
- * @throws ReportUnreadable
- */
-function refuseVast(bytes: Buffer): void {
-  let [depth, objects, commas, isText] = [0, 0, 0, false]
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]
-    if (isText) {
-      if (byte === BACKSLASH) at += 1
-      else if (byte === QUOTE) isText = false
-    } else if (byte === QUOTE) isText = true
-    else if (byte === COMMA) commas += 1
-    else if (byte === CLOSED_BRACKET || byte === CLOSED_BRACE) depth -= 1
-    else if (byte === BRACKET || byte === BRACE) {
-      depth += 1
-      objects += 1
-      if (depth > DEPTH_MAX) throw new ReportUnreadable('is nested deeper than a report')
-    }
-    if (objects > OBJECTS_MAX || commas > VALUES_MAX)
-      throw new ReportUnreadable('has more objects or values than can be read of a report')
-  }
-}
+const LIMITS = { depth: 64, objects: 2_000_000, values: 10_000_000 }
 
 function jsonManifest(report: JsonReport): ReportManifest {
   const manifest = report.class === 'dataset' ? report.extension?.manifest : report.manifest

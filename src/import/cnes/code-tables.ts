@@ -4,7 +4,7 @@
  *
  * Which table names a code in which month is not decided here (code-lists.ts).
  */
-import { readFile } from 'node:fs/promises'
+
 import { dirname } from 'node:path'
 import type { DatasetName } from '../../model/datasets.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -15,6 +15,7 @@ import { CNV_LABEL_COLUMN, readCnv } from '../readers/cnv.ts'
 import { decodeDbc } from '../readers/dbc.ts'
 import { openDbf } from '../readers/dbf.ts'
 import { readFixedWidth, readLayout } from '../readers/fixed-width.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import type { TableCode } from './code-lists.ts'
 
 const PUBLISHER = 'DATASUS'
@@ -94,7 +95,7 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
   const unread: { file: string; row: number }[] = []
   const shownNames = nameApart(files)
   for (const found of files) {
-    const bytes = await readFile(found.path)
+    const bytes = await readTextFile(found.path, found.shown)
     const file = shownNames.get(found) ?? found.name
     const sigtap = SIGTAP_FILE.exec(found.name)
     let rows = 0
@@ -172,7 +173,7 @@ async function readSigtap(
       'comes without its layout file',
       `Put ${found.name.replace(/\.txt$/i, '_layout.txt')} beside it, as SIGTAP publishes it`,
     )
-  const layout = readLayout(await readFile(layoutFile.path), layoutFile.name)
+  const layout = readLayout(await readTextFile(layoutFile.path, layoutFile.shown), layoutFile.name)
   const wanted = [...table.key, table.name, 'DT_COMPETENCIA']
   const { lines, unread } = readFixedWidth(bytes, file, layout, wanted)
   const codes = lines.flatMap(({ row, cells }): TableCode[] => {

@@ -5,7 +5,7 @@
  * In: br_municip.cnv, the states of files by state. Out: old_mun (a code, the code that the table puts it under, and where the
  * table says so), and the SQL of a facility's state. Municipalities themselves are the demography release's.
  */
-import { readFile } from 'node:fs/promises'
+
 import type { Family } from '../../model/cnes/lineage.ts'
 import { STATES } from '../../model/territory/states.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -13,6 +13,7 @@ import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { readCnv } from '../readers/cnv.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import { quoteText, type Session } from '../session.ts'
 
 const PUBLISHER = 'DATASUS'
@@ -47,7 +48,7 @@ export async function stageMunicipalityCodes(
       `is there twice (${found.shown}), and nothing in such a table says which is newer`,
       'Import one of the two',
     )
-  const bytes = await readFile(found.path)
+  const bytes = await readTextFile(found.path, found.shown)
   const table = readCnv(bytes, found.name)
   const appender = await session.connection.createAppender(name)
   const codes = new Map<string, { target: string; label: string; row: number }>()

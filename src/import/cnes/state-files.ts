@@ -5,7 +5,6 @@
  * State and month of the name are compared with every row. Personal data stops here: columns outside the lists
  * below cannot be requested, and CPF_CNPJ is empty where it holds a CPF.
  */
-import { gunzipSync } from 'node:zlib'
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Lineage } from '../../model/types.ts'
@@ -15,6 +14,7 @@ import { decodeDbc, isDbc } from '../readers/dbc.ts'
 import { type DbfColumn, isWholeDbf, openDbf } from '../readers/dbf.ts'
 import { isDbase } from '../readers/looks-like.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
+import { gunzipWithin, refuseLargeTable } from '../readers/unpack-limits.ts'
 import { decodeText } from '../readers/windows-1252.ts'
 import { rowUnlikeName } from '../state-month-name.ts'
 
@@ -176,13 +176,8 @@ function checkRows(
 
 async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
   let bytes = published
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
-    try {
-      bytes = gunzipSync(bytes, { maxOutputLength: 2 ** 31 - 1 })
-    } catch {
-      throw new ImportError(fileName, 'is not a whole gzip file', 'Fetch the file again')
-    }
-  }
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = await gunzipWithin(bytes, fileName)
+  refuseLargeTable(fileName, bytes.length)
   const plainName = fileName.replace(/\.gz$/i, '')
   // The bytes tell, whatever the ending says; of what is neither, the ending says what it should have been.
   if (isDbc(bytes)) return openDbfTable(await decodeDbc(bytes, fileName), fileName)

@@ -2,8 +2,11 @@
  * IBGE's published forms, recognised by content. In: file name and bytes. Out: municipalities and populations with the
  * cell each came from. Whether a municipality exists is checked by the importer, which has the list.
  */
+
 import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
 import { ImportError, UnknownContent } from '../import-error.ts'
+import { parseJson } from '../readers/json.ts'
+import { refuseManyCells, refuseWideGrid } from '../readers/unpack-limits.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
 import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './ibge-table.ts'
 import { findDtbHeader, readDtb, readLocalidades } from './municipality-lists.ts'
@@ -36,8 +39,9 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
   } catch {
     throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
   }
-  if (/\.json$/i.test(file)) return readJson(file, text)
+  if (/\.json$/i.test(file)) return readJson(file, bytes)
   const wide = text.startsWith('code_muni;')
+  refuseManyCells(file, bytes, wide ? ';' : ',')
   const grid = splitCsv(text, wide ? ';' : ',')
   const columns = grid[0]?.length ?? 0
   const last = grid.at(-1) ?? []
@@ -60,13 +64,8 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
   return wide ? readSidraWide(file, grid) : readDtb(file, grid)
 }
 
-function readJson(file: string, text: string): IbgeTable {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new ImportError(file, 'is not whole JSON', 'Fetch the file again')
-  }
+function readJson(file: string, bytes: Buffer): IbgeTable {
+  const value = parseJson(bytes, file)
   const first: unknown = Array.isArray(value) ? value[0] : undefined
   if (!isRecord(first))
     throw new ImportError(file, 'is not an answer of the IBGE API', 'Fetch the file again')
@@ -85,8 +84,9 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
       cellFormula: false,
       cellText: false,
     })
-    for (const name of workbook.SheetNames) sheets.set(foldTitle(name), toGrid(workbook.Sheets[name]))
-  } catch {
+    for (const name of workbook.SheetNames) sheets.set(foldTitle(name), toGrid(file, workbook.Sheets[name]))
+  } catch (error) {
+    if (error instanceof ImportError) throw error
     throw new ImportError(file, 'is not a whole spreadsheet', 'Fetch the file again')
   }
   const table = sheets.get('tabela')
@@ -103,8 +103,9 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
 }
 
 /** Cells as text: numbers by their value, never by their display format. */
-function toGrid(sheet: WorkSheet | undefined): Grid {
+function toGrid(file: string, sheet: WorkSheet | undefined): Grid {
   const rows = (sheet?.['!data'] ?? []) as (CellObject | undefined)[][]
+  refuseWideGrid(file, rows)
   return Array.from(rows, (row) => Array.from(row ?? [], cellText))
 }
 

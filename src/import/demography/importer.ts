@@ -10,6 +10,8 @@ import { sha256Hex } from '../../release/digest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError, UnknownContent } from '../import-error.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
+import { checkWorkbookParts } from '../readers/zip.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
@@ -82,7 +84,9 @@ export const DEMOGRAPHY: AreaImporter = {
 
 /** @returns null for a spreadsheet that is none of IBGE's */
 async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSource | null> {
-  const bytes = await readFile(path)
+  const isWorkbook = /\.xlsx?$/i.test(name)
+  if (isWorkbook) await checkWorkbookParts(path, name)
+  const bytes = isWorkbook ? await readFile(path) : await readTextFile(path, name)
   try {
     const table = readIbge(name, bytes)
     const snapshot = {

@@ -4,13 +4,16 @@
  * In: bytes. Out: the polygons of each area in degrees, in the order of the file, with the place of the code. Which of the codes
  * are municipalities, and what becomes of the polygons, is decided elsewhere. topojson-client reads TopoJSON.
  */
+
 import { gunzipSync } from 'node:zlib'
 import type { Feature, FeatureCollection, GeoJsonProperties, MultiPolygon, Polygon, Position } from 'geojson'
 import { feature as toGeoJson } from 'topojson-client'
 import type { GeometryObject, Topology } from 'topojson-specification'
 import { ImportError, UnknownContent } from '../import-error.ts'
 import { openDbf } from '../readers/dbf.ts'
+import { parseJson } from '../readers/json.ts'
 import { readShapes, type ShapeRing } from '../readers/shp.ts'
+import { TEXT_BYTES_MAX, unpackedMax } from '../readers/unpack-limits.ts'
 import { isRecord } from './ibge-table.ts'
 import { twiceSurface } from './rings.ts'
 
@@ -45,8 +48,10 @@ const CODE_NAMES = [
   'ID',
 ]
 const REMEDY = 'Fetch the file again'
-/** What unpacks to more is no mesh. */
-const MAX_BYTES = 2 ** 30
+/** A mesh of all municipalities has 5,570 areas. */
+const AREAS_MAX = 100_000
+/** Points of all arcs that the areas of a topology name: one arc may be named by many. */
+const POINTS_MAX = 20_000_000
 const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
 /** Files of a shapefile beside its .shp and .dbf: nothing is read of them. */
 const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
@@ -69,7 +74,7 @@ export function recogniseMesh(fileName: string, head: Buffer): MeshKind | null {
   let text = head
   if (isGzip(head))
     try {
-      text = gunzipSync(head, { finishFlush: 2, maxOutputLength: MAX_BYTES })
+      text = gunzipSync(head, { finishFlush: 2, maxOutputLength: TEXT_BYTES_MAX })
     } catch {
       return null
     }
@@ -84,21 +89,38 @@ const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8
  * @throws ImportError; UnknownContent where its areas are no municipalities
  */
 export function readMeshJson(file: string, bytes: Buffer): { mesh: Mesh; synthetic: boolean } {
-  let value: unknown
-  try {
-    const plain = isGzip(bytes) ? gunzipSync(bytes, { maxOutputLength: MAX_BYTES }) : bytes
-    value = JSON.parse(plain.toString('utf8'))
-  } catch {
-    throw new ImportError(file, 'is not whole JSON', REMEDY)
-  }
+  const value = parseJson(isGzip(bytes) ? gunzipMesh(file, bytes) : bytes, file)
   if (!isRecord(value)) throw new ImportError(file, 'is not whole JSON', REMEDY)
   return { mesh: meshOf(file, featuresOf(file, value)), synthetic: SYNTHETIC_MEMBER in value }
+}
+
+function gunzipMesh(file: string, bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: Math.min(unpackedMax(bytes.length), TEXT_BYTES_MAX) })
+  } catch {
+    throw new ImportError(file, 'is not a whole gzip file, or unpacks to more than a mesh has', REMEDY)
+  }
+}
+
+/** @returns points that a topology takes once its arcs are written out */
+function pointsOf({ arcs, objects }: Topology): number {
+  const ofArcs = (value: unknown): number =>
+    Array.isArray(value)
+      ? value.reduce((sum: number, member) => sum + ofArcs(member), 0)
+      : (arcs[(value as number) < 0 ? ~(value as number) : (value as number)]?.length ?? 0)
+  const ofObject = (object: unknown): number => {
+    const { arcs: own, geometries } = object as { arcs?: unknown; geometries?: readonly unknown[] }
+    const inner = (geometries ?? []).reduce((sum: number, geometry) => sum + ofObject(geometry), 0)
+    return inner + (own === undefined ? 0 : ofArcs(own))
+  }
+  return Object.values(objects).reduce((sum, object) => sum + ofObject(object), 0)
 }
 
 function featuresOf(file: string, value: Readonly<Record<string, unknown>>): Feature[] {
   try {
     if (value.type !== 'Topology') return (value as unknown as FeatureCollection).features
     const topology = value as unknown as Topology
+    if (pointsOf(topology) > POINTS_MAX) throw new RangeError('too many points')
     return Object.values(topology.objects).flatMap((object) => {
       const made = toGeoJson(topology, object as GeometryObject<object>)
       return made.type === 'FeatureCollection' ? made.features : [made]
@@ -111,6 +133,7 @@ function featuresOf(file: string, value: Readonly<Record<string, unknown>>): Fea
 /** @param shapes bytes of the .shp, @param attributes bytes of the .dbf of the same name @throws as readMeshJson */
 export function readMeshShapefile(file: string, shapes: Buffer, attributes: Buffer): Mesh {
   const table = openDbf(attributes, file.replace(/shp$/i, 'dbf'))
+  if (table.records > AREAS_MAX) throw new ImportError(file, `has more than ${AREAS_MAX} areas`, REMEDY)
   const areas = readShapes(file, shapes)
   if (areas.length !== table.records)
     throw new ImportError(file, `has ${areas.length} shapes beside ${table.records} rows of its .dbf`, REMEDY)

@@ -225,6 +225,8 @@ const stepsOf = (arc: GridRing): (readonly number[])[] =>
 const least = (values: readonly number[]): number =>
   values.reduce((before, value) => (value < before ? value : before), Number.POSITIVE_INFINITY)
 
+const MIN_LINE_BYTES = 1 << 20
+
 /** Rows of texts and numbers as a table; none of them holds a line or a bar. */
 async function stage(
   session: Session,
@@ -233,10 +235,13 @@ async function stage(
   rows: readonly (readonly (string | number)[])[],
 ): Promise<void> {
   const path = join(session.scratch, `${table}.txt`)
-  await writeFile(path, rows.map((row) => `${row.join('|')}\n`).join(''))
+  const lines = rows.map((row) => `${row.join('|')}\n`)
+  await writeFile(path, lines.join(''))
+  // DuckDB takes 16 times the longest line it may meet as its buffer.
+  const longest = lines.reduce((before, line) => Math.max(before, Buffer.byteLength(line)), MIN_LINE_BYTES)
   const types = Object.entries(columns).map(([column, type]) => `${column}: '${type}'`)
   await session.run(
     `CREATE TABLE ${table} AS SELECT * FROM read_csv(${quoteText(path)}, delim = '|', header = false, quote = '', escape = '',
-       auto_detect = false, max_line_size = 33554432, columns = {${types.join(', ')}})`,
+       auto_detect = false, max_line_size = ${longest + 1}, columns = {${types.join(', ')}})`,
   )
 }

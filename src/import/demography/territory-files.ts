@@ -7,12 +7,14 @@
  * the health regions and disagree. So a table is read by sets of names, and two files that say the same thing are refused: a
  * release has one edition, and which one only the operator can say.
  */
-import { readFile, writeFile } from 'node:fs/promises'
+
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import { decodeText } from '../readers/windows-1252.ts'
 import { quoteText, type Session } from '../session.ts'
 
@@ -117,9 +119,9 @@ export const snapshotOf = ({ name, archive }: FoundFile, bytes: Buffer, rows: nu
   rows,
 })
 
-export const readTerritoryFile = async ({ name, path }: FoundFile): Promise<ReadFile> => ({
+export const readTerritoryFile = async ({ name, path, shown }: FoundFile): Promise<ReadFile> => ({
   name,
-  bytes: await readFile(path),
+  bytes: await readTextFile(path, shown),
 })
 
 /** A column of a table: the names that editions give it. */

@@ -4,6 +4,7 @@
  *
  * CSV is read by DuckDB, workbooks by @e965/xlsx. A cell of a workbook is its value, never its display format.
  */
+
 import { createReadStream } from 'node:fs'
 import { open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +13,9 @@ import { digestFile } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { refuseWideGrid } from '../readers/unpack-limits.ts'
 import { decodeWindows1252 } from '../readers/windows-1252.ts'
+import { checkWorkbookParts } from '../readers/zip.ts'
 import { quoteText, type Session } from '../session.ts'
 
 export interface PublishedRecord {
@@ -75,6 +78,7 @@ async function* recordsOf(
 
 /** @returns every sheet by name, cells as text; index 0 is row 1 */
 export async function readGrids(found: FoundFile): Promise<Map<string, readonly (readonly string[])[]>> {
+  await checkWorkbookParts(found.path, found.shown)
   try {
     const workbook = read(await readFile(found.path), {
       type: 'buffer',
@@ -86,10 +90,12 @@ export async function readGrids(found: FoundFile): Promise<Map<string, readonly 
     return new Map(
       workbook.SheetNames.map((name) => {
         const rows = (workbook.Sheets[name]?.['!data'] ?? []) as (CellObject | undefined)[][]
+        refuseWideGrid(found.shown, rows)
         return [name, Array.from(rows, (row) => Array.from(row ?? [], cellText))]
       }),
     )
-  } catch {
+  } catch (error) {
+    if (error instanceof ImportError) throw error
     throw new ImportError(found.shown, 'is not a whole spreadsheet', REMEDY)
   }
 }

@@ -5,10 +5,12 @@
  * In: files. Out: accounts. In annex 02 a subfunction is known only by where it stands: the rows behind "Saúde", up to the next
  * function, in the same column of the same block; so pages are put together in their order first. All other annexes are passed over.
  */
-import { readFile } from 'node:fs/promises'
+
 import type { Stage } from '../../model/financing/code-lists.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { parseJson } from '../readers/json.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import type { Session } from '../session.ts'
 import type { SetAsideRow } from '../set-aside.ts'
 import type { AccountRow } from './accounts.ts'
@@ -75,11 +77,10 @@ export async function readReport(session: Session, found: FoundFile): Promise<Re
 }
 
 async function readPage(found: FoundFile): Promise<ReadReport> {
-  let answer: { items?: unknown; offset?: unknown; hasMore?: unknown }
-  try {
-    answer = JSON.parse((await readFile(found.path, 'utf8')).replace(/^\uFEFF/, ''))
-  } catch {
-    throw new ImportError(found.shown, 'is not whole JSON', 'Fetch the answer again')
+  const answer = parseJson(await readTextFile(found.path, found.shown), found.shown) as {
+    readonly items?: unknown
+    readonly offset?: unknown
+    readonly hasMore?: unknown
   }
   if (!Array.isArray(answer.items))
     throw new ImportError(found.shown, 'is no answer of SICONFI: it has no items', 'Fetch the answer again')

@@ -5,10 +5,12 @@
  * Accounts are a tree in which 3.0.00.00.00.00 holds what is below it: all levels are kept as they are published, none is
  * added up. What the files themselves do not say is in their names: the year, the source of funds, the government.
  */
-import { readFile } from 'node:fs/promises'
+
 import type { Stage } from '../../model/financing/code-lists.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { parseJson } from '../readers/json.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import type { Session } from '../session.ts'
 import type { SetAsideRow } from '../set-aside.ts'
 import type { AccountRow } from './accounts.ts'
@@ -169,12 +171,8 @@ const BIMESTERS: Readonly<Record<string, number>> = { 12: 1, 14: 2, 1: 3, 18: 4,
 type Answer = readonly Readonly<Record<string, unknown>>[]
 
 async function readAnswer({ path, shown }: FoundFile): Promise<Answer> {
-  try {
-    const value: unknown = JSON.parse((await readFile(path, 'utf8')).replace(/^\uFEFF/, ''))
-    if (Array.isArray(value)) return value as Answer
-  } catch {
-    // Said below.
-  }
+  const value = parseJson(await readTextFile(path, shown), shown)
+  if (Array.isArray(value)) return value as Answer
   throw new ImportError(shown, 'is no whole answer of SIOPS', 'Fetch the answer again')
 }
 

@@ -9,9 +9,9 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
+import { refuseLargeTable, refuseUnpacked } from './unpack-limits.ts'
 
 const CHUNK_BYTES = 4096
-const MAX_BYTES = 2 ** 31
 const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
@@ -35,11 +35,16 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   const headerLength = bytes.readUInt16LE(8)
   const recordLength = bytes.readUInt16LE(10)
   const bodyLength = records * recordLength
-  if (headerLength < 33 || recordLength < 2 || headerLength + 4 >= bytes.length || bodyLength > MAX_BYTES)
+  if (headerLength < 33 || recordLength < 2 || headerLength + 4 >= bytes.length)
     throw new ImportError(file, 'has a header that cannot be true', REMEDY)
+  refuseUnpacked(file, bytes.length, bodyLength)
+  refuseLargeTable(file, bodyLength)
   const header = bytes.subarray(0, headerLength)
   const expected = bytes.readUInt32LE(headerLength)
-  const body = await explodeStream(bytes.subarray(headerLength + 4), bodyLength + 1, file)
+  const table = Buffer.allocUnsafe(headerLength + bodyLength + 1)
+  header.copy(table)
+  const unpacked = await explodeInto(table.subarray(headerLength), bytes.subarray(headerLength + 4), file)
+  const body = table.subarray(headerLength, headerLength + unpacked)
   if (body.length !== bodyLength && !(body.length === bodyLength + 1 && body[bodyLength] === 0x1a))
     throw new ImportError(
       file,
@@ -50,25 +55,24 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   const checks = [body, body.subarray(0, bodyLength)].map((part) => crc32(part, crc32(header)))
   if (!checks.includes(expected))
     throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY)
-  return Buffer.concat([header, body.subarray(0, bodyLength)])
+  return table.subarray(0, headerLength + bodyLength)
 }
 
-async function explodeStream(packed: Buffer, limit: number, file: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
+/** @returns bytes unpacked */
+async function explodeInto(body: Buffer, packed: Buffer, file: string): Promise<number> {
   let length = 0
   const output = new PassThrough()
   output.on('data', (chunk: Buffer) => {
-    length += chunk.length
     // A stream that never ends must not fill the memory.
-    if (length > limit) output.destroy(new Error('too long'))
-    else chunks.push(chunk)
+    if (length + chunk.length > body.length) output.destroy(new Error('too long'))
+    else length += chunk.copy(body, length)
   })
   try {
     await pipeline(Readable.from(slices(packed)), stream.through(explode()), output)
   } catch {
     throw new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY)
   }
-  return Buffer.concat(chunks)
+  return length
 }
 
 function* slices(bytes: Buffer): Generator<Buffer> {

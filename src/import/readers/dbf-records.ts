@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
@@ -12,6 +13,7 @@ import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
 import { isDbc } from './dbc.ts'
 import { type DbfColumn, readDbfColumns, refuseUncounted } from './dbf.ts'
+import { refuseUnpacked } from './unpack-limits.ts'
 
 export interface DbfHeader {
   readonly columns: readonly DbfColumn[]
@@ -64,6 +66,7 @@ export async function readDbfRecords(
   const feed = createFeed(recordLength, records, open({ columns, records }))
   const header = head.subarray(0, length)
   if (isDbc(head)) {
+    refuseUnpacked(file, (await stat(path)).size, records * recordLength)
     let checked = crc32(header)
     // The CRC covers the records as they were packed, the final 0x1A included where there is one.
     let checkedWithoutEnd = checked

@@ -8,9 +8,11 @@
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { StringDecoder } from 'node:string_decoder'
+import { ImportError, namedRows } from '../import-error.ts'
 
 export interface Unreadable {
   /** Line of the file. */
@@ -28,6 +30,9 @@ export interface RegularCsv {
 /** A cell that is not closed after so many lines is a quote too many, not a text of many lines. */
 const MAX_LINES = 200
 const CHUNK_CHARACTERS = 1 << 18
+/** A file with more is none of its kind, and reading on would take minutes. */
+const UNREADABLE_MAX = 100_000
+const LINE_CHARACTERS_MAX = 1 << 22
 
 /**
  * @param columns published columns
@@ -46,8 +51,15 @@ export async function regulariseCsv(
     let text = ''
     for await (const record of readRecords(path, columns)) {
       isLastRead = !('reason' in record)
-      if ('reason' in record) rejected.push(record)
-      else {
+      if ('reason' in record) {
+        rejected.push(record)
+        if (rejected.length > UNREADABLE_MAX)
+          throw new ImportError(
+            basename(path),
+            `has more than ${UNREADABLE_MAX} rows that do not fit its header, the first in ${namedRows(rejected.map((other) => other.row))}`,
+            'Fetch the file again and import it unchanged',
+          )
+      } else {
         rows += 1
         const cells = wanted.map((place) => (record.cells[place] ?? '').replaceAll('"', '""'))
         text += `"${[record.row, ...cells].join('";"')}"\n`
@@ -177,6 +189,12 @@ async function* readLines(path: string): AsyncGenerator<string> {
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
     const lines = (rest + decoder.write(chunk)).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > LINE_CHARACTERS_MAX)
+      throw new ImportError(
+        basename(path),
+        `has a line of more than ${LINE_CHARACTERS_MAX} characters`,
+        'Fetch the file again and import it unchanged',
+      )
     for (const line of lines) yield withoutReturn(line)
   }
   rest += decoder.end()

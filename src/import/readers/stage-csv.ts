@@ -6,8 +6,8 @@
  * counts lines: the header is 1, and a line feed inside a quoted cell counts. DuckDB's reader does the reading; this file checks
  * that the file is what it should be, and says what to do when it is not.
  */
-import { open, rm } from 'node:fs/promises'
-import { ImportError } from '../import-error.ts'
+import { open, rm, stat } from 'node:fs/promises'
+import { ImportError, LimitReached } from '../import-error.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { countLines, regulariseCsv } from './regular-csv.ts'
 
@@ -34,6 +34,12 @@ export interface StagedCsv {
 
 const DATE_HEADER = /^TO_CHAR\((\w+),\s*'DD\/MM\/YYYY'\)$/i
 const MAX_HEADER_BYTES = 1 << 16
+/**
+ * A table of more lines has more bytes in each: published rows have quotes around every cell. Empty cells take DuckDB 16 bytes each, so
+ * that a few megabytes of packed separators would take gigabytes.
+ */
+const FULL_ROWS_FROM = 100_000
+const ROW_BYTES_PER_COLUMN = 2
 
 /** `TO_CHAR(DT_ATUALIZACAO,'DD/MM/YYYY')` and `DT_ATUALIZACAO` are one column. */
 export const normaliseHeader = (header: string): string =>
@@ -54,6 +60,14 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   if (twice !== undefined)
     throw new ImportError(csv.file, `names the column ${twice} twice`, 'Fetch the file again')
 
+  const lines = await countLines(csv.path)
+  const { size } = await stat(csv.path)
+  if (lines.feeds > FULL_ROWS_FROM && size < lines.feeds * columns.length * ROW_BYTES_PER_COLUMN)
+    throw new ImportError(
+      csv.file,
+      `has ${lines.feeds} lines with hardly more than ${columns.length} separators each, so that nearly all of its cells are empty`,
+      'Fetch the file again and import it unchanged',
+    )
   const places = columns.map((column) => ({ column, place: columns.indexOf(column) }))
   const wanted = [...csv.required, ...csv.optional]
   const selected = wanted.map((column) =>
@@ -62,7 +76,7 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   // Rows keep the order of the file, so the position in the table is the row of the file; a window function would read
   // the file with one thread.
   const rows = `${csv.table}_rows`
-  const staged = await readLines(session, csv, rows, columns, selected)
+  const staged = await readLines(session, csv, rows, columns, selected, lines)
   if (staged !== null) {
     await session.run(
       `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rows)}`,
@@ -117,17 +131,18 @@ async function readLines(
   rows: string,
   columns: readonly string[],
   selected: readonly string[],
+  { feeds, endsWithFeed }: Awaited<ReturnType<typeof countLines>>,
 ): Promise<number | null> {
   const rejects = `${csv.table}_rejects`
   try {
     await readTable(session, csv, rows, columns, selected, { path: csv.path, header: true, rejects })
-  } catch {
+  } catch (error) {
+    if (error instanceof LimitReached) throw error
     return null
   }
   const rejected = await session.number(`SELECT count(*) FROM ${quoteName(rejects)}`)
   await session.run(`DROP TABLE ${quoteName(rejects)}; DROP TABLE ${quoteName(`${rejects}_scan`)}`)
   const staged = await session.number(`SELECT count(*) FROM ${quoteName(rows)}`)
-  const { feeds, endsWithFeed } = await countLines(csv.path)
   return rejected === 0 && feeds === staged + (endsWithFeed ? 1 : 0) ? staged : null
 }
 
@@ -153,6 +168,7 @@ async function readTable(
          all_varchar = true, null_padding = false, max_line_size = 1048576, columns = {${declared}}${rejects})`,
     )
   } catch (error) {
+    if (error instanceof LimitReached) throw error
     throw new ImportError(
       file,
       `cannot be read as ';' separated ISO-8859-1 (${publicReason(error)})`,

@@ -4,15 +4,22 @@
  */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { PassThrough, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
-import { type Entry, open, type ZipFile } from 'yauzl'
+import { type Entry, open as openZip, type ZipFile } from 'yauzl'
 import { ImportError } from '../import-error.ts'
 import { createTranscoder } from './transcode.ts'
+import { refuseUnpacked } from './unpack-limits.ts'
 
 const MAX_ENTRY_BYTES = 8 * 2 ** 30
+/** A month of the national base has 109 tables. */
+const MAX_ENTRIES = 10_000
 const REMEDY = 'Fetch the archive again; a zip that was cut does not open'
+
+/** Workbooks of IBGE with all municipalities and years unpack to 4 MB. */
+const MAX_WORKBOOK_BYTES = 16 * 2 ** 20
 
 export interface Extracted {
   readonly bytes: number
@@ -31,13 +38,41 @@ export interface ZipEntry {
   readonly bytes: number
 }
 
-/** @returns the plain files inside; @throws ImportError when the archive does not open */
+/** @returns the plain files inside; @throws ImportError when the archive does not open, or would unpack to too much */
 export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
   const entries: ZipEntry[] = []
+  const { size } = await stat(path)
+  let unpacked = 0
   await walk(path, file, async (entry) => {
+    unpacked += entry.uncompressedSize
+    refuseUnpacked(file, size, unpacked)
+    if (entries.length >= MAX_ENTRIES)
+      throw new ImportError(file, `holds more than ${MAX_ENTRIES} files`, REMEDY)
     if (!entry.fileName.endsWith('/')) entries.push({ name: entry.fileName, bytes: entry.uncompressedSize })
   })
   return entries
+}
+
+/**
+ * Unpacks a workbook to nothing, so that a library that trusts stated sizes gets no other ones.
+ * @throws ImportError where its parts unpack to more than a table of a workbook has, or to other sizes than they state
+ */
+export async function checkWorkbookParts(path: string, file: string): Promise<void> {
+  // Workbooks of Excel 97 are packed in no way.
+  if (!(await beginsLikeZip(path))) return
+  let unpacked = 0
+  await walk(path, file, async (entry, zip) => {
+    unpacked += entry.uncompressedSize
+    if (unpacked > MAX_WORKBOOK_BYTES)
+      throw new ImportError(
+        file,
+        `unpacks to more than ${MAX_WORKBOOK_BYTES / 2 ** 20} MiB`,
+        'Fetch the workbook again',
+      )
+    if (entry.isEncrypted()) throw new ImportError(file, 'is encrypted', 'Import the workbook as published')
+    // yauzl fails where a part has more or fewer bytes than it states.
+    for await (const _ of await openEntry(zip, entry));
+  })
 }
 
 /**
@@ -90,6 +125,16 @@ export async function extractZip(
   return extracted
 }
 
+async function beginsLikeZip(path: string): Promise<boolean> {
+  const handle = await open(path)
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+    return buffer.toString('latin1') === 'PK'
+  } finally {
+    await handle.close()
+  }
+}
+
 function openEntry(zip: ZipFile, entry: Entry): Promise<NodeJS.ReadableStream> {
   return new Promise((resolve, reject) =>
     zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream))),
@@ -102,7 +147,7 @@ function walk(
   visit: (entry: Entry, zip: ZipFile) => Promise<void>,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    open(path, { lazyEntries: true, autoClose: true }, (error, zip) => {
+    openZip(path, { lazyEntries: true, autoClose: true }, (error, zip) => {
       if (error) {
         reject(new ImportError(file, 'is not a whole zip archive', REMEDY))
         return

@@ -3,7 +3,7 @@
  * file), chapters and categories of CID-10 (CSV). In: files. Out: codes with their names, file and row. A table that was not
  * imported leaves names null, but for the chapters, which the model names.
  */
-import { readFile } from 'node:fs/promises'
+
 import { dirname } from 'node:path'
 import { chapterOf, DIAGNOSIS_CHAPTERS } from '../../model/sih/code-lists.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -11,6 +11,7 @@ import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { readFixedWidth, readLayout } from '../readers/fixed-width.ts'
+import { readTextFile } from '../readers/unpack-limits.ts'
 import { decodeWindows1252 } from '../readers/windows-1252.ts'
 
 const PUBLISHER = 'DATASUS'
@@ -80,7 +81,7 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
         'Import one of them',
       )
     taken.set(key, file)
-    const bytes = await readFile(file.path)
+    const bytes = await readTextFile(file.path, file.shown)
     const [, table = '', isLayout] = SIGTAP_FILE.exec(file.name) ?? []
     const rows =
       table === ''
@@ -120,7 +121,7 @@ async function readSigtap(
       `comes without its layout file (${layoutName}), which says where its columns are`,
       'Import the table and its layout of one edition',
     )
-  const columns = readLayout(await readFile(layout.path), layout.name)
+  const columns = readLayout(await readTextFile(layout.path, layout.shown), layout.name)
   const read = readFixedWidth(bytes, file.name, columns, [...declared.key, declared.name])
   for (const { row, cells } of read.lines) {
     const code = declared.key.map((column) => (cells[column] ?? '').trim()).join('')
