@@ -61,6 +61,8 @@ export interface BuiltArea {
   readonly scope: string
   readonly counts: Record<string, number>
   readonly setAside: Manifest['set_aside']
+  /** First rows by setAsideKey(), for messages; of an area whose release has a table of such rows, that is read. */
+  readonly firstRows?: ReadonlyMap<string, readonly number[]>
   /** Rows set aside because they could not be loaded, of `read` rows: what --max-rejected bounds. */
   readonly rejected: number
   readonly read: number

@@ -24,10 +24,11 @@ import {
 } from '../release/writer.ts'
 import { type MadeRows, type PreparedRows, prepareRows } from '../rows/make.ts'
 import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
+import { checkArea } from './check-area.ts'
+import { oddCounts } from './cnes/checks.ts'
 import { CNES } from './cnes/importer.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised, sizeOfPaths } from './discover.ts'
-import { absentRows, describeEmptied } from './file-contents.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
 import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
@@ -71,6 +72,8 @@ export interface ImportResult {
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
   readonly rejected: Readonly<Record<string, number>>
+  /** What is odd in rows that were loaded: name of a count of the manifests → rows or facilities; those above 0. */
+  readonly odd: Readonly<Record<string, number>>
   /** Files nothing was made of. */
   readonly unknown: readonly string[]
   /** Row files by release; of those that were here already, nothing. */
@@ -148,7 +151,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
           threads: options.threads ?? availableParallelism(),
           partialPopulation: options.partialPopulation === true,
         })
-        checkArea(area, built, options.maxRejected)
+        await checkArea(session, staging, area, built, options.maxRejected)
         const undecoded = await countUndecoded(session, staging, built)
         return prepareRelease(
           staging,
@@ -213,6 +216,10 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         ),
       ),
       rejected: sumReasons([...imported].flatMap((area) => releases.get(area)?.manifest.set_aside ?? [])),
+      odd: Object.assign(
+        {},
+        ...[...imported].map((area) => oddCounts(releases.get(area)?.manifest.counts ?? {})),
+      ),
       unknown,
       rowFiles: madeRows,
     }
@@ -243,32 +250,6 @@ const describe = (version: string, checks: readonly NamedCheck[]) => ({
   checks: checks.map(({ name, violations }) => ({ name, violations })),
 })
 
-/** @throws ImportError where more rows were set aside than is allowed, or the rows fail a check */
-function checkArea(area: Area, built: BuiltArea, maxRejected: number): void {
-  const emptied = built.emptied ?? []
-  const absent = absentRows(emptied)
-  const share = built.read + absent === 0 ? 0 : (built.rejected + absent) / (built.read + absent)
-  if (share > maxRejected && absent > 0)
-    throw new ImportError(
-      `${area} import`,
-      `has files without any row where the months around have rows: ${describeEmptied(emptied)}; that is more than the share of ${maxRejected}`,
-      'Fetch these files again; if the publisher’s are empty, allow it with --max-rejected',
-    )
-  if (share > maxRejected)
-    throw new ImportError(
-      `${area} import`,
-      `sets aside ${built.rejected} of ${built.read} rows (${worst(built.setAside)}), more than the share of ${maxRejected}`,
-      'Check the files, or allow a larger share with --max-rejected',
-    )
-  const failed = built.checks.filter(({ violations }) => violations !== 0)
-  if (failed.length > 0)
-    throw new ImportError(
-      `${area} import`,
-      `fails the check ${failed.map(({ name, violations }) => `${name} (${violations})`).join(', ')}`,
-      'Fetch the files again; a release is made only of data that holds together',
-    )
-}
-
 /** @throws ImportError where there is no population at all and the operator did not say so */
 function checkPopulation(demography: Manifest | undefined, { withoutPopulation }: ImportOptions): void {
   // Without a municipality list there is another error.
@@ -284,13 +265,6 @@ function checkPopulation(demography: Manifest | undefined, { withoutPopulation }
     "Add IBGE's census or estimates to the import, or allow it with --without-population",
   )
 }
-
-const worst = (setAside: Manifest['set_aside']): string =>
-  [...setAside]
-    .sort((left, right) => right.rows - left.rows)
-    .slice(0, 3)
-    .map(({ file, reason, rows }) => `${file}: ${reason} ${rows}`)
-    .join('; ')
 
 /** The operator's notes about the files of a release; null where there are none. */
 function notesOf({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {

@@ -18,6 +18,9 @@ export interface SetAsideRow {
  */
 const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
 
+/** Names the rows of a file that are set aside for a reason. */
+export const setAsideKey = (file: string, reason: string): string => `${file}\u0000${reason}`
+
 /** Does a row set aside for this reason count against --max-rejected? */
 export const countsAsRejected = (reason: string): boolean => !HARMLESS.has(reason)
 

@@ -59,11 +59,12 @@ export const command: Command = {
         },
       )
       progress.stop()
-      const { cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, rowFiles } = result
+      const { cnes, demography, sih, sia, financing, analytics, rows, rejected, odd, unknown, rowFiles } =
+        result
       recorder?.recordReleases(await withComponents(releasesDir, analytics))
       if (isJson)
         process.stdout.write(
-          `${JSON.stringify({ cnes, demography, sih, sia, financing, analytics, rows, rejected, unknown, row_files: rowFiles })}\n`,
+          `${JSON.stringify({ cnes, demography, sih, sia, financing, analytics, rows, rejected, odd, unknown, row_files: rowFiles })}\n`,
         )
       else {
         const report = await checkPromotion(releasesDir, analytics)
@@ -73,6 +74,7 @@ export const command: Command = {
             ([reason, count]) =>
               `set aside: ${reason.padEnd(29)} ${count}${countsAsRejected(reason) ? '' : ' (does not count against --max-rejected)'}`,
           ),
+          ...Object.entries(odd).map(([name, count]) => `odd: ${name.padEnd(35)} ${count}`),
           ...rowLines(rowFiles),
           ...unknown.map((name) => `not known: ${name}`),
           ...(rows.population === 0 ? ['without population: every rate per inhabitant is null'] : []),

@@ -106,6 +106,8 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
     equipment_inventory: 'count(*) FROM record_equipment_inventory',
     equipment_types_without_name:
       'count(*) FROM record_equipment_inventory ANTI JOIN (FROM now_equipment_types WHERE equipment_name IS NOT NULL) AS named USING (category_code, equipment_code)',
+    equipment_in_use_above_existing:
+      'count(*) FROM record_equipment_inventory WHERE quantity_in_use > quantity_existing',
     equipment_inventory_rows_added_up: 'coalesce(sum(published_rows), 0) FROM added_equipment_inventory',
   },
   specialized_services: {
@@ -145,12 +147,32 @@ export async function countPeriod(
   return counts
 }
 
-/** What the manifest reports of published cells, loaded or not: texts where a CNPJ belongs that are none. */
-export async function countMalformed(
+/** Counts of what is odd in rows that were loaded: an import prints those above 0. */
+const ODD_COUNTS =
+  /^(beds_sus_above_existing|equipment_in_use_above_existing|equipment_sus_flag_blank|facilities_sus_link_blank|facilities_of_contradicting_rows)_\d{6}$/
+/** @param counts of a manifest @returns those of odd rows that are above 0 */
+export const oddCounts = (counts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).filter(([name, count]) => count > 0 && ODD_COUNTS.test(name)))
+
+/** Cells of files by state that are blank where the publisher has 0 or 1: IND_SUS then counts as not for SUS, VINC_SUS as unknown. */
+async function countBlankFlags(
   session: Session,
-  { period, family, facts, facilityColumns }: PeriodInput,
+  { period, facts }: PeriodInput,
 ): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
+  const blank = (column: string, table: string): Promise<number> =>
+    session.number(`SELECT count(*) FROM ${table} WHERE ${column} IS NOT NULL AND trim(${column}) = ''`)
+  return {
+    [`facilities_sus_link_blank_${period}`]: await blank('VINC_SUS', 'st_fac'),
+    ...(facts.has('equipment_inventory')
+      ? { [`equipment_sus_flag_blank_${period}`]: await blank('IND_SUS', 'st_equipment_inventory') }
+      : {}),
+  }
+}
+
+/** What the manifest reports of published cells, loaded or not: texts where a CNPJ belongs that are none, and blank flags. */
+export async function countMalformed(session: Session, input: PeriodInput): Promise<Record<string, number>> {
+  const counts: Record<string, number> = input.family === 'state' ? await countBlankFlags(session, input) : {}
+  const { period, family, facts, facilityColumns } = input
   /** Each distinct cell is looked at once: most of those of maintainers and providers come again. */
   const count = async (name: string, column: string, table: string, condition: string): Promise<void> => {
     counts[`${name}_malformed_${period}`] = await session.number(

@@ -89,6 +89,7 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
     ['cnes_number'],
     'SELECT cnes_number FROM link WHERE reason IS NULL GROUP BY cnes_number HAVING count(*) > 1',
     CONTEXT.filter((column) => column !== 'uf' && column !== 'municipality_name'),
+    'is_unknown_municipality',
   )
   await setAside(session, file, 'link', 'facilities')
   return enumerate(session, 'link', [

@@ -6,15 +6,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import {
-  FACILITY_LINEAGE,
-  FACT_LINEAGE,
-  FACT_NAMES,
-  type FactName,
-  REPEATED_FACILITY_LINEAGE,
-} from '../../model/cnes/lineage.ts'
+import { FACILITY_LINEAGE, FACT_NAMES } from '../../model/cnes/lineage.ts'
 import type { Table } from '../../model/needs.ts'
-import type { Lineage } from '../../model/types.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
@@ -24,7 +17,6 @@ import { describeContents, findEmptied, type PublishedRows } from '../file-conte
 import { groupBy } from '../group-by.ts'
 import { HeaderList } from '../header-list.ts'
 import { ImportError } from '../import-error.ts'
-import { applyRule } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { createSetAside, listSetAside, noteAside, rejectedRows, writeSetAside } from '../set-aside.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
@@ -38,13 +30,14 @@ import {
 import { isCodeTable, readCodeTables } from './code-tables.ts'
 import { stageFacilityNames, writeFacilityNames } from './facility-names.ts'
 import { buildPeriod } from './month.ts'
-import { isMunicipalityTable, stageFileStates, stageMunicipalityCodes } from './municipality-codes.ts'
+import { isMunicipalityTable, stageMunicipalityCodes } from './municipality-codes.ts'
 import { type BaseReading, beginBaseMonth, PUBLISHER, stageBaseMonth } from './national-base.ts'
 import { tableOfFile } from './national-tables.ts'
 import type { PeriodInput } from './published-rows.ts'
-import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
+import type { OpenedState } from './staged-rows.ts'
 import { coverStates, GROUP_FACT, rowsOfStates } from './state-coverage.ts'
 import { isStateTable, openStateFile, recogniseStateFile } from './state-files.ts'
+import { columnsOf, stageStateMonth } from './state-month.ts'
 
 /** Stands for the states of a national table. */
 const NATIONAL = 'BR'
@@ -265,7 +258,8 @@ async function buildCnes(
   const hasNames = await stageFacilityNames(session, cadger, tables.facilityNames)
   for (const [period, files] of [...byPeriod].sort(([left], [right]) => left - right)) {
     onProgress(`month ${period}: ${files.length} files by state`)
-    const facts = await stageStateMonth(session, files)
+    const { facts, contradicting } = await stageStateMonth(session, files)
+    counts[`facilities_of_contradicting_rows_${period}`] = contradicting
     await addStateCatalogs(session, period)
     const covered = coverStates(files)
     await finishPeriod(
@@ -340,38 +334,6 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
     })
   }
   return opened
-}
-
-/** Each column once: several attributes may come from one. */
-const columnsOf = (lineage: readonly Lineage[]): string[] => [...new Set(lineage.map(({ column }) => column))]
-
-/** Stages the files of one month; facilities that no ST file lists are taken from the rows that repeat their attributes. */
-async function stageStateMonth(session: Session, files: readonly OpenedState[]): Promise<Set<FactName>> {
-  const facts = new Set<FactName>()
-  const facilityColumns = columnsOf(FACILITY_LINEAGE.state)
-  const repeated = columnsOf(REPEATED_FACILITY_LINEAGE)
-  await createTextTable(session, 'st_fac', facilityColumns)
-  await stageFileStates(
-    session,
-    files.map(({ name, file }) => ({ name, uf: file.uf })),
-  )
-  for (const [group, fact] of Object.entries(GROUP_FACT)) {
-    const own = files.filter(({ file }) => file.group === group)
-    const columns = [...new Set([...FACT_LINEAGE[fact].state.map(({ column }) => column), ...repeated])]
-    await createTextTable(session, `st_${fact}`, columns)
-    for (const opened of own) await appendRows(session, `st_${fact}`, opened, columns)
-    if (own.length > 0) facts.add(fact)
-  }
-  for (const opened of files.filter(({ file }) => file.group === 'ST'))
-    await appendRows(session, 'st_fac', opened, facilityColumns)
-  const code = applyRule('code7', 'CNES')
-  for (const fact of FACT_NAMES)
-    await session.run(
-      `INSERT INTO st_fac BY NAME
-       SELECT DISTINCT ON (${code}) source_file, source_row, ${repeated.map(quoteName).join(', ')}
-       FROM st_${fact} WHERE ${code} NOT IN (SELECT ${code} FROM st_fac) ORDER BY ${code}, source_file, source_row`,
-    )
-  return facts
 }
 
 /** Staged tables of a month go before the next comes: memory holds one month. */

@@ -48,10 +48,10 @@ export const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''
 }
 
 /**
- * Later rows of a key are set aside; which is first is decided by file name and row. A row that repeats the first in
- * everything but its place loses nothing and is counted apart.
+ * Later rows of a key are set aside; which is first is decided by what is known of it, then by file name and row. A row that repeats
+ * the first in everything but its place loses nothing and is counted apart.
  *
- * @param repeated SELECT of the keys that are there more than once
+ * @param repeated SELECT of the keys that are there more than once @param unknown SQL that is true of rows that say less
  */
 export async function markDuplicates(
   session: Session,
@@ -60,6 +60,7 @@ export async function markDuplicates(
   key: readonly string[],
   repeated: string,
   content: readonly string[],
+  unknown: string,
 ): Promise<void> {
   const columns = key.map(quoteName).join(', ')
   const values = `row(${content.map(quoteName).join(', ')})`
@@ -69,7 +70,7 @@ export async function markDuplicates(
        CASE WHEN ${values} IS NOT DISTINCT FROM first_value(${values}) OVER same_key THEN 'duplicate_identical' ELSE 'duplicate_key' END AS reason
      FROM ${table} SEMI JOIN (${repeated}) USING (${columns})
      WHERE reason IS NULL
-     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY ${placeIn(file)})
+     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY ${unknown}, ${placeIn(file)})
      QUALIFY row_number() OVER same_key > 1`,
   )
   if ((await session.number('SELECT count(*) FROM later')) > 0)

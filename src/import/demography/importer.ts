@@ -4,16 +4,18 @@
  * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
  * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
  */
+
 import { readFile } from 'node:fs/promises'
 import { STATES } from '../../model/territory/states.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
-import { ImportError, UnknownContent } from '../import-error.ts'
+import { ImportError, NAMED_ROWS, UnknownContent } from '../import-error.ts'
 import { readTextFile } from '../readers/unpack-limits.ts'
 import { checkWorkbookParts } from '../readers/zip.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
+import { setAsideKey } from '../set-aside.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import { checkList, missingOf } from './coverage.ts'
 import { readIbge, recogniseIbge } from './ibge-files.ts'
@@ -118,9 +120,12 @@ async function buildDemography(
   const names = new Map(list.table.municipalities.map(({ ibge_code, name }) => [ibge_code, name]))
   checkList(list.snapshot.file, new Set(names.keys()))
   const setAside = new Map<string, number>()
-  const note = (file: string, reason: string, rows = 1): void => {
-    const key = `${file}\u0000${reason}`
+  const firstRows = new Map<string, number[]>()
+  const note = (file: string, reason: string, rows = 1, row: number | null = null): void => {
+    const key = setAsideKey(file, reason)
     setAside.set(key, (setAside.get(key) ?? 0) + rows)
+    const first = firstRows.get(key) ?? []
+    if (row !== null && first.length <= NAMED_ROWS) firstRows.set(key, [...first, row])
   }
   for (const { snapshot, table } of sources)
     if (table.municipalities.length > 0 && snapshot !== list.snapshot)
@@ -159,7 +164,7 @@ async function buildDemography(
   let rejected = 0
   let read = 0
   for (const { snapshot, table } of sources) {
-    for (const { reason } of table.set_aside) note(snapshot.file, reason)
+    for (const { reason, row } of table.set_aside) note(snapshot.file, reason, 1, row)
     read += table.published
   }
   const years = new Map<string, IbgeSource>()
@@ -175,7 +180,7 @@ async function buildDemography(
       if (years.get(`${cell.population_type} ${cell.reference_year}`) !== source)
         note(snapshot.file, 'superseded')
       else if (!listed.has(cell.municipality_code)) {
-        note(snapshot.file, 'unknown_municipality')
+        note(snapshot.file, 'unknown_municipality', 1, cell.row)
         rejected += 1
       } else
         rows.push([
@@ -346,6 +351,7 @@ async function buildDemography(
         rows,
       }))
       .sort((a, b) => (`${a.file} ${a.reason}` < `${b.file} ${b.reason}` ? -1 : 1)),
+    firstRows,
     rejected,
     read,
     checks: Object.entries(violations).map(([name, count]) => ({ name, violations: count })),
