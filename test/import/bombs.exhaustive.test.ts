@@ -277,7 +277,8 @@ for (const [index, [name, files]] of BOMBS.entries())
   if (only === undefined || name.includes(only))
     t.test(name, { skip: process.platform === 'linux' ? false : '/proc is needed' }, async (t) => {
       const bomb = join(folder, `bomb-${index}`)
-      for (const [file, bytes] of Object.entries(files())) {
+      const made = files()
+      for (const [file, bytes] of Object.entries(made)) {
         mkdirSync(dirname(join(bomb, file)), { recursive: true })
         writeFileSync(join(bomb, file), bytes)
       }
@@ -287,10 +288,15 @@ for (const [index, [name, files]] of BOMBS.entries())
         () => diskOf(releasesDir),
       )
       t.equal(status, 1, stderr || stdout)
-      t.match(stderr, /^sus-data: /)
+      t.ok(
+        Object.keys(made).some((file) => stderr.includes(file)) ||
+          /^sus-data: (memory|cnes import): /.test(stderr),
+        `names a file: ${stderr}`,
+      )
       t.ok(peakBytes < BYTES_MAX, `${Math.round(peakBytes / MEBIBYTE)} MiB of memory`)
       t.ok(peakLook < DISK_MAX, `${Math.round(peakLook / MEBIBYTE)} MiB of disk`)
-      t.ok(seconds < SECONDS_MAX, `${seconds.toFixed(1)} s`)
+      // A busy machine takes longer, and works as long.
+      t.ok(workSeconds < SECONDS_MAX, `${workSeconds.toFixed(1)} s of work, ${seconds.toFixed(1)} s`)
       t.same(readdirSync(releasesDir), [], 'nothing is left')
       t.comment(
         `${name}: ${Math.round(diskOf(bomb) / 1024)} KiB | ${Math.round(peakBytes / MEBIBYTE)} MiB | ${Math.round(peakLook / MEBIBYTE)} MiB disk | ${seconds.toFixed(1)} s (${workSeconds.toFixed(1)} s of work) | ${(stderr || stdout).trim().slice(0, 220)}`,

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { ImportError } from '../../src/import/import-error.ts'
+import { promoteRelease } from '../../src/release/promote.ts'
 import { IBGE, importChanged } from '../fixtures/changed-base.ts'
+import { openClient } from '../fixtures/client.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 import { writeStateFile } from '../fixtures/state-month.ts'
@@ -31,7 +33,7 @@ t.test('rows of one facility that contradict each other', async (t) => {
     { CODUFMUN: '140010', VINC_SUS: ' ' },
     { CNES: '2000003', VINC_SUS: ' ' },
   ])
-  const { select, cnes, result } = await importChanged([folder], { maxRejected: 1 })
+  const { select, cnes, result, releasesDir } = await importChanged([folder], { maxRejected: 1 })
   t.same(
     await select(
       'reference_period AS period, cnes_code AS cnes, municipality_ibge_code AS municipality',
@@ -54,6 +56,18 @@ t.test('rows of one facility that contradict each other', async (t) => {
   }
   t.match(cnes.counts, { ...odd, facilities_of_contradicting_rows_202310: 0 })
   t.same(result.odd, odd, 'those above 0 are printed by the import')
+
+  await promoteRelease(releasesDir, result.analytics)
+  const client = await openClient(releasesDir)
+  t.teardown(() => client.close())
+  const scopeOf = async (...metrics: string[]): Promise<string[]> =>
+    (await client.query({ metrics })).body.meta.notes.filter((note: string) => /The release is of/.test(note))
+  const scope = 'The release is of RR alone: totals'
+  t.same(await scopeOf('bed_capacity_existing'), [`${scope} are of RR.`])
+  t.same(await scopeOf('bed_capacity_existing', 'population_census'), [
+    `${scope} of bed_capacity_existing are of RR.`,
+  ])
+  t.same(await scopeOf('population_census'), [], 'residents are those of the country')
 })
 
 t.test('a refusal names the first rows of each reason, and no cell', async (t) => {
