@@ -81,6 +81,8 @@ const FILE_NAME = new RegExp(
   `^(ST|LT|EQ|SR)([A-Z]{2})(\\d{2})(\\d{2})${COPY_MARK}\\.(dbc|dbf|csv)(\\.gz)?$`,
   'i',
 )
+/** Bounds memory and time: 1.7 million equal records of 4 MB took 750 MiB and 29 s of work. */
+const RECORDS_MAX = 1_500_000
 const CADGER_NAME = /^cadger_?([A-Z]{2})?.*\.(dbc|dbf|csv)(\.gz)?$/i
 
 /** @returns what a file name promises, or null when it is no file of this family */
@@ -192,6 +194,12 @@ export const isStateTable = (head: Buffer): boolean => isDbase(head) || (head[0]
 
 function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   const dbf = openDbf(bytes, fileName)
+  if (dbf.records > RECORDS_MAX)
+    throw new ImportError(
+      fileName,
+      `holds ${dbf.records} records, more than a file of one state has`,
+      'Fetch the file again',
+    )
   const byName = new Map<string, DbfColumn>(dbf.columns.map((column) => [column.name, column]))
   const present: number[] = []
   const deleted: number[] = []

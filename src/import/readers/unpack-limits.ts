@@ -13,7 +13,7 @@ import { ImportError } from '../import-error.ts'
 const RATIO_MAX = 40
 /** Small files may unpack to this much at any ratio: a table of blanks is packed to nearly nothing. */
 const UNPACKED_FREE_BYTES = 32 * 2 ** 20
-/** A table that is held in memory; that of the largest state takes some 120 MB. */
+/** A table of one state, which is held in memory. */
 const TABLE_BYTES_MAX = 512 * 2 ** 20
 /** Files that are read as one text: lists, tables of codes, answers of interfaces. */
 export const TEXT_BYTES_MAX = 128 * 2 ** 20
