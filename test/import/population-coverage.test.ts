@@ -107,7 +107,7 @@ t.test('a population that lacks municipalities', async (t) => {
     {
       'list.csv': list(),
       '2022.csv': people(2022, [BOA_VISTA]),
-      '2023.csv': people(2023),
+      '2024.csv': people(2024),
       '2025.csv': people(2025, [BOA_ESPERANCA]),
     },
     true,
