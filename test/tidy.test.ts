@@ -64,6 +64,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'workers/entry.ts',
     'sql.ts',
     'errors.ts',
+    'files.ts',
     'json-size.ts',
     'machine.ts',
   ],

@@ -22,6 +22,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   demo: () => import('./commands/demo.ts'),
   import: () => import('./commands/import.ts'),
   verify: () => import('./commands/verify.ts'),
+  content: () => import('./commands/content.ts'),
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),

@@ -166,6 +166,7 @@ export interface ReleaseInfo {
   readonly files: number
   readonly synthetic: boolean
   readonly promoted: boolean
+  readonly content_id?: string | null
 }
 
 /** A code of a row's dimension, as text; '' where it has none. */

@@ -220,6 +220,8 @@ export const EN: Texts = {
     sia: 'Outpatient production (SIA)',
     financing: 'Financing',
   } as Record<string, string>,
+  contentId: 'Content',
+  contentIdHint: 'Releases with the same digest say the same, whatever version wrote them.',
   madeBy: 'Made with',
   catalog: 'catalog',
   freshness: 'The newest of each table',

@@ -222,6 +222,8 @@ export const PT = {
     sia: 'Produção ambulatorial (SIA)',
     financing: 'Financiamento',
   } as Record<string, string>,
+  contentId: 'Conteúdo',
+  contentIdHint: 'Versões com o mesmo resumo dizem o mesmo, seja qual for o programa que as gravou.',
   madeBy: 'Feita com',
   catalog: 'catálogo',
   freshness: 'O mais novo de cada tabela',

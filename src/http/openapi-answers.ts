@@ -40,6 +40,7 @@ export const OF_ANSWERS: Readonly<Record<string, Json>> = {
       files: integer('Files.'),
       synthetic: flag('true: invented data of the demonstration.'),
       promoted: flag('In service.'),
+      content_id: orNull(text('Digest of what it says, whatever wrote its files.')),
     },
     'A release, in short.',
   ),

@@ -49,8 +49,10 @@ const SOURCE_FILE = {
   archive: orNull(text('Archive the file came in.')),
   sha256: SHA256,
 }
+const CONTENT_ID = orNull(text('Digest of what the release says, whatever wrote its files.'))
 const COMPARED_SIDE = object({
   release_id: text('Analytics release.'),
+  content_id: CONTENT_ID,
   components: ref('ReleaseComponents'),
   reference_period: PERIODS_TEXT,
 })
@@ -103,10 +105,11 @@ export const SHARED: Readonly<Record<string, Json>> = {
   ),
   ReleaseDetailMeta: object({
     ...OF_ANSWER,
+    content_id: CONTENT_ID,
     signatures: list(ref('ReleaseSignature'), 'Who signed the release (manifest.sig).'),
     attestations: list(
       ref('ReleaseAttestation'),
-      'Who imported the snapshots of the release again and got the same id.',
+      'Who imported the snapshots of the release again and got the same release, or the same content.',
     ),
     log: orNull(ref('LogPlace')),
   }),
@@ -118,6 +121,8 @@ export const SHARED: Readonly<Record<string, Json>> = {
     importer_version: text('Importer that made it again.'),
     catalog_version: text('Catalog of that importer.'),
     platform: text('System and processor.'),
+    'result?': oneOf(['same bytes', 'same content'], 'Whether release ids or content ids were equal.'),
+    'content_id?': text('Content id of the release that was made again.'),
     note: text('The signed note.'),
   }),
   LogPlace: object(

@@ -27,6 +27,7 @@ import type { AreaFiles, AreaImporter, BuiltArea } from './area.ts'
 import { checkArea } from './check-area.ts'
 import { oddCounts } from './cnes/checks.ts'
 import { CNES } from './cnes/importer.ts'
+import { describeExisting, withContent } from './content.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
 import { type Acquisition, discover, notRecognised, sizeOfPaths } from './discover.ts'
 import { FINANCING } from './financing/importer.ts'
@@ -84,6 +85,7 @@ export interface ImportResult {
 interface AreaRelease {
   readonly manifest: Manifest
   readonly folder: string
+  readonly contentId: string
 }
 
 /** @throws ImportError naming the file and the remedy; nothing is left behind */
@@ -135,7 +137,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         const isNeeded = [...opened.keys()].some((other) => other.needs.includes(area))
         const manifest = await findRelease(releasesDir, area, previous, isNeeded)
         if (manifest !== null)
-          releases.set(area, { manifest, folder: join(releasesDir, manifest.release_id) })
+          releases.set(area, await describeExisting(releasesDir, manifest, options.threads))
         continue
       }
       // Before months are built, which takes longest.
@@ -155,7 +157,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         const undecoded = await countUndecoded(session, staging, built)
         return prepareRelease(
           staging,
-          {
+          await withContent(staging, needed, options.threads, {
             ...describe(version, built.checks),
             area,
             scope: built.scope,
@@ -171,7 +173,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             components: idsOf(needed),
             census_year: built.censusYear,
             ...(built.territoryEdition === undefined ? {} : { territory_edition: built.territoryEdition }),
-          },
+          }),
           notesOf(built, found.acquisitions),
           options.sign,
         )
@@ -179,7 +181,8 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       // What was read of its files is not held in memory while others are built.
       opened.delete(importer)
       prepared.push(made)
-      releases.set(area, { manifest: made.manifest, folder: made.staging })
+      const { manifest, staging } = made
+      releases.set(area, { manifest, folder: staging, contentId: manifest.content_id ?? '' })
     }
 
     checkPopulation(releases.get('demography')?.manifest, options)
@@ -288,7 +291,7 @@ async function withStaging<Made>(
 
 function makeAnalytics(
   session: Session,
-  { releasesDir, sign }: ImportOptions,
+  { releasesDir, sign, threads }: ImportOptions,
   version: string,
   releases: ReadonlyMap<Area, AreaRelease>,
 ): Promise<PreparedRelease> {
@@ -328,7 +331,7 @@ function makeAnalytics(
     const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...flows])
     return prepareRelease(
       staging,
-      {
+      await withContent(staging, releases, threads, {
         ...describe(version, built.checks),
         area: 'analytics',
         scope: described.every(({ scope }) => scope === first.scope) ? first.scope : 'br',
@@ -342,7 +345,7 @@ function makeAnalytics(
         set_aside: [],
         components: idsOf(releases),
         census_year: demography?.manifest.census_year ?? null,
-      },
+      }),
       null,
       sign,
     )

@@ -103,6 +103,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
 
 const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => ({
   release_id: view.id,
+  content_id: view.contentId ?? null,
   components: componentsOf(view),
   reference_period: plan.referencePeriod,
 })

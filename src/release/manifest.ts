@@ -20,6 +20,8 @@ export const fileSchema = z.strictObject({
   bytes: z.number().int().positive(),
   sha256,
   rows: z.number().int().nonnegative(),
+  /** Digest of the rows, whatever wrote the file; absent in releases made before. */
+  rows_sha256: sha256.optional(),
 })
 
 const snapshotSchema = z.strictObject({
@@ -90,6 +92,10 @@ export const manifestSchema = z.strictObject({
   checks: z.array(z.strictObject({ name: z.string(), violations: z.number().int() })),
   /** Releases this one was made with (cnes: the municipality list) or joins (analytics). */
   components: z.record(z.string(), z.string()),
+  /** Digest of what the release says, whatever wrote its files (content.ts); absent in releases made before. */
+  content_id: sha256.optional(),
+  /** Area → content id of the release in `components`. */
+  component_content_ids: z.record(z.string(), sha256).optional(),
   /** demography: the newest census year, the denominator of rates. */
   census_year: z.number().int().nullable(),
   /** demography: edition of the territorial base that its health regions are of; absent where it has none. */

@@ -8,6 +8,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
+import { contentIdOf } from './content.ts'
 import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { lookAtPointer, POINTER } from './pointer.ts'
@@ -107,6 +108,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     const { cnes, demography, sih, sia, financing } = analytics.components
     const view: ReleaseView = {
       id,
+      contentId: await contentIdOf(releasesDir, analytics),
       analytics,
       components: {
         cnes: cnes === undefined ? null : await verified(cnes),

@@ -14,6 +14,9 @@ import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } 
 /** Files that say something of a release from outside its hash: who signed it, that it is in the log, who made it again. */
 export const TRUST_FILE = /^(manifest\.sig|log\.tlog-proof|attestations\/[0-9a-f]{8}\.note)$/
 
+/** Files that may be in a release and are not listed in its manifest. */
+const UNLISTED = /^(manifest|acquisition|content)\.json$/
+
 /** Why a release is refused. `file` is relative to the release's folder. */
 export class ReleaseRefused extends Error {
   readonly releaseId: string
@@ -47,7 +50,7 @@ export async function verifyRelease(
   for (const path of await listFiles(folder, id)) {
     // A signature may be written now, or a command that wrote one was killed: the next one removes its temporary file.
     const name = temporaryTarget(path) ?? path
-    if (path === 'manifest.json' || path === 'acquisition.json' || TRUST_FILE.test(name)) continue
+    if (UNLISTED.test(name) || TRUST_FILE.test(name)) continue
     if (!listed.has(path)) throw new ReleaseRefused(id, path, 'is not in the manifest')
   }
   for (const [dataset, entry] of Object.entries(manifest.datasets)) {

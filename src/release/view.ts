@@ -9,6 +9,8 @@ import type { Coverage, Manifest } from './manifest.ts'
 export interface ReleaseView {
   /** Id of the analytics release. */
   readonly id: string
+  /** Digest of what the release says, whatever wrote its files; null where a release made before has none beside it. */
+  readonly contentId?: string | null
   readonly analytics: Manifest
   readonly components: Readonly<Record<Area, Manifest | null>>
   readonly synthetic: boolean

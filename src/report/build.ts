@@ -20,6 +20,7 @@ import {
   summarise,
 } from '../query/result.ts'
 import { digestFile } from '../release/digest.ts'
+import type { ReleaseView } from '../release/view.ts'
 import { createArrowWriter } from './arrow.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { ReportFormat } from './formats.ts'
@@ -81,8 +82,9 @@ async function writeTable(
   title: string | null,
   format: ReportFormat,
   file: string,
-  { view, language, sign, logProof, repeated }: ReportParts,
+  parts: ReportParts,
 ): Promise<Omit<BuiltReport, 'engine'>> {
+  const { language, sign, logProof, repeated } = parts
   const sink = await FileSink.create(file)
   try {
     const writer = createWriter(format, sink, prepared, columns, language)
@@ -91,7 +93,7 @@ async function writeTable(
       describeReport({
         prepared,
         summary,
-        view,
+        view: reportedView(parts),
         columns,
         title,
         language,
@@ -99,6 +101,7 @@ async function writeTable(
         sign,
         logProof: logProof ?? null,
         repeated: repeated ?? null,
+        isStandIn: repeated !== undefined && repeated.release_id !== parts.view.id,
       })
     await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
     for await (const batch of batches) {
@@ -139,6 +142,10 @@ function createWriter(
       return createCellWriter(format, sink, columns)
   }
 }
+
+/** A report that is made again on another release with the same content keeps the id of its release. */
+const reportedView = ({ view, repeated }: ReportParts): ReleaseView =>
+  repeated === undefined || repeated.release_id === view.id ? view : { ...view, id: repeated.release_id }
 
 /** Formats that hold the cells of the table and the manifest, and nothing else. */
 export type CellFormat = Exclude<ReportFormat, 'json' | 'json-stat'>
@@ -214,7 +221,7 @@ export async function openTable(
   try {
     const first = await source.next()
     const firstRows = first.done === true ? [] : first.value
-    const summary = summarise(firstRows[0], prepared, view)
+    const summary = summarise(firstRows[0], prepared, reportedView(parts))
     refuseTooMany(summary.tableRows)
     const { plan } = prepared
     const batches = async function* () {

@@ -39,6 +39,8 @@ export const reportManifestSchema = z.strictObject({
   title: z.string().nullable(),
   language: z.enum(['pt', 'en']),
   release_id: z.string(),
+  /** Content id of the release; absent where it had none, and in reports of before. */
+  content_id: sha256.optional(),
   components: z.record(z.string(), z.string().nullable()),
   catalog_version: z.string(),
   reference_period: z.string().nullable(),
@@ -81,21 +83,37 @@ interface ManifestInput {
   readonly tableSha256: string
   readonly sign: Sign | null
   readonly logProof: string | null
+  /** The report is of another release with the same content. */
+  readonly isStandIn?: boolean
   /** The manifest of a file that is made again: signature and proof are repeated, and what it lacks as an older one. */
   readonly repeated?: ReportManifest | null
 }
 
 export function describeReport(input: ManifestInput): ReportManifest {
-  const { prepared, summary, view, columns, title, language, tableSha256, sign, repeated = null } = input
+  const {
+    prepared,
+    summary,
+    view,
+    columns,
+    title,
+    language,
+    tableSha256,
+    sign,
+    repeated = null,
+    isStandIn = false,
+  } = input
   const signature = repeated === null ? (sign?.(summary.fingerprint) ?? null) : repeated.signature
   const logProof = repeated === null ? input.logProof : (repeated.log_proof ?? null)
+  const contentId = repeated === null ? view.contentId : repeated.content_id
   const hasCitation = repeated === null || repeated.citation !== undefined
   return sealManifest({
     format: 'sus-data-report-1',
     title,
     language,
     release_id: view.id,
-    components: componentsOf(view),
+    ...(contentId === undefined || contentId === null ? {} : { content_id: contentId }),
+    // A release of the same content joins others: the ids stay those of the report.
+    components: repeated !== null && isStandIn ? repeated.components : componentsOf(view),
     catalog_version: CATALOG_VERSION,
     reference_period: prepared.plan.referencePeriod,
     synthetic: view.synthetic,

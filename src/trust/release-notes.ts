@@ -29,6 +29,9 @@ const rebuildSchema = z.strictObject({
   importer_version: z.string(),
   catalog_version: z.string(),
   platform: z.string(),
+  /** Absent in notes made before there were content ids; then the bytes were the same. */
+  result: z.enum(['same bytes', 'same content']).optional(),
+  content_id: z.string().optional(),
 })
 export type Rebuild = z.infer<typeof rebuildSchema>
 

@@ -10,8 +10,12 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { checkRelease } from '../../src/import/check-release.ts'
 import type { ImportResult } from '../../src/import/import.ts'
+import { createSigningKey } from '../../src/keys/signing.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { buildReport } from '../../src/report/build.ts'
 import { type Client, openClient } from '../fixtures/client.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -39,6 +43,8 @@ const QUERIES = [
 ]
 
 const small = await makeSmallRelease()
+const signingKey = join(temporaryFolder('key'), 'key')
+createSigningKey(signingKey)
 const inUse: string = JSON.parse(
   readFileSync(join(root, 'node_modules/@duckdb/node-api/package.json'), 'utf8'),
 ).version
@@ -60,6 +66,14 @@ async function answersOf(client: Client): Promise<unknown[]> {
     ...reports.map(({ status, body }) => [status, body.manifest.rows_sha256, body.manifest.table_sha256]),
   ]
 }
+
+/** Runs a command of the command line on a folder of releases, with a signing key. */
+const runCommand = (releasesDir: string, command: string, args: readonly string[]) =>
+  promisify(execFile)(process.execPath, ['--import=tsx', join(root, 'tools/dev.js'), command, ...args], {
+    cwd: root,
+    maxBuffer: 2 ** 26,
+    env: { ...process.env, SUS_RELEASES_DIR: releasesDir, SUS_SIGNING_KEY_FILE: signingKey },
+  })
 
 for (const { name, writes } of VERSIONS) {
   if (name === inUse) continue
@@ -92,6 +106,7 @@ for (const { name, writes } of VERSIONS) {
         t.same((answer as unknown[])[0], 200, `${index}`)
         t.same(answer, expected[index], `answer ${index}`)
       }
+      const oursJoined = manifestOf(small.releasesDir, small.result.analytics)
       const [ours, theirs] = [
         manifestOf(small.releasesDir, small.result.cnes ?? ''),
         manifestOf(releasesDir, result.cnes ?? ''),
@@ -99,6 +114,49 @@ for (const { name, writes } of VERSIONS) {
       t.same(theirs.snapshots, ours.snapshots)
       t.same(theirs.datasets, ours.datasets, 'the same rows, columns and keys')
       t.not(theirs.release_id, ours.release_id, 'the id says which version wrote it')
+      t.equal(theirs.content_id, ours.content_id, 'the content is the same')
+      t.not(
+        theirs.files.map(({ sha256 }) => sha256).join(),
+        ours.files.map(({ sha256 }) => sha256).join(),
+        'the bytes are others',
+      )
+      const compared = await client.post('/v1/analytics/compare', {
+        metrics: ['bed_capacity_existing'],
+        old_release_id: result.analytics,
+      })
+      t.equal(compared.status, 200)
+
+      await t.test('attest says that the content is the same', async (t) => {
+        const { stdout: attested } = await runCommand(releasesDir, 'attest', [
+          result.analytics,
+          `--snapshots=${small.snapshots}`,
+          '--json',
+        ])
+        t.match(JSON.parse(attested), { rebuilt: true, result: 'same content', made: small.result.analytics })
+        const release = await client.get(`/v1/releases/${result.analytics}`)
+        t.match(release.body.meta, { content_id: release.body.data.content_id })
+        t.match(release.body.meta.attestations, [{ result: 'same content' }])
+      })
+
+      await t.test('a report of the one is made again on the other', async (t) => {
+        for (const format of ['csv', 'xlsx', 'json', 'parquet'] as const) {
+          const file = join(temporaryFolder('report'), `report.${format}`)
+          await buildReport(QUERIES[0], format, file, {
+            engine: client.engine,
+            view: client.store.current() as ReleaseView,
+            capabilities: CAPABILITIES,
+            language: 'en',
+            sign: null,
+          })
+          const { stdout: verified } = await runCommand(small.releasesDir, 'verify-report', [file, '--json'])
+          t.match(JSON.parse(verified), {
+            verdict: 'reproduced',
+            release_id: result.analytics,
+            content_id: oursJoined.content_id,
+            replayed_on: small.result.analytics,
+          })
+        }
+      })
     },
   )
 }

@@ -1,11 +1,13 @@
 /**
- * `sus-data attest`: imports the snapshots again, into a folder of its own, and signs "I rebuilt the same release" where the id
- * is the same. The note stands beside the release, or goes to those who have it.
+ * `sus-data attest`: imports the snapshots again, into a separate folder, and signs "I rebuilt the same release" where the id
+ * is the same (same bytes), or where the content id is (same content, written by another version of DuckDB or of the importer).
+ * The note stands beside the release, or goes to those who have it.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ensureContent } from '../../src/import/content.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { loadNoteSigner } from '../../src/keys/signing.ts'
 import { type Manifest, RELEASE_ID } from '../../src/release/manifest.ts'
@@ -19,7 +21,8 @@ const SNAPSHOTS = 'data'
 
 export const command: Command = {
   name: 'attest',
-  summary: 'Import the snapshots of a release again and sign that they give the same id.',
+  summary:
+    'Import the snapshots of a release again and sign that they give the same bytes, or the same content.',
   usage: ['attest ID [--snapshots PATH,PATH…] [--json]'],
   options: {
     snapshots: {
@@ -52,7 +55,12 @@ export const command: Command = {
       progress.stop()
       const made = [cnes, demography, sih, sia, financing, analytics].filter((each) => each !== null)
       const isHere = existsSync(join(releasesDir, id, 'manifest.json'))
-      if (!made.includes(id)) {
+      const same = made.includes(id)
+        ? id
+        : isHere
+          ? await findSameContent(releasesDir, id, folder, made)
+          : null
+      if (same === null) {
         const found = isHere ? await explain(releasesDir, id, folder, made) : []
         const lines = [`${id} was not rebuilt: the snapshots give ${made.join(', ')}`, ...found]
         process.stdout.write(
@@ -62,7 +70,11 @@ export const command: Command = {
         )
         return 1
       }
-      const { duckdb_version, importer_version, catalog_version } = await readManifest(folder, id)
+      const { duckdb_version, importer_version, catalog_version, content_id } = await readManifest(
+        folder,
+        same,
+      )
+      const result = same === id ? 'same bytes' : 'same content'
       const note = attest(
         id,
         {
@@ -71,6 +83,8 @@ export const command: Command = {
           importer_version,
           catalog_version,
           platform: `${process.platform} ${process.arch}`,
+          result,
+          ...(content_id === undefined ? {} : { content_id }),
         },
         signer,
       )
@@ -82,8 +96,8 @@ export const command: Command = {
           : `${path}\n`
       process.stdout.write(
         isJson
-          ? `${JSON.stringify({ release_id: id, rebuilt: true, name, note, file: path })}\n`
-          : `${id}: rebuilt and attested by ${name}\n${place}`,
+          ? `${JSON.stringify({ release_id: id, rebuilt: true, result, made: same, content_id, name, note, file: path })}\n`
+          : `${id}: rebuilt and attested by ${name}\n${describeResult(result, same)}${place}`,
       )
       return 0
     } finally {
@@ -91,6 +105,24 @@ export const command: Command = {
       await rm(folder, { recursive: true, force: true })
     }
   },
+}
+
+/** @returns the release made now that says the same as a release that is here; null where none does */
+async function findSameContent(
+  releasesDir: string,
+  id: string,
+  madeDir: string,
+  made: readonly string[],
+): Promise<string | null> {
+  const { contentId } = await ensureContent(releasesDir, id)
+  const manifests = await Promise.all(made.map((each) => readManifest(madeDir, each)))
+  return manifests.find(({ content_id }) => content_id === contentId)?.release_id ?? null
+}
+
+function describeResult(result: 'same bytes' | 'same content', made: string): string {
+  return result === 'same bytes'
+    ? 'same bytes\n'
+    : `same content: every row, snapshot and rule; other bytes, written by another version as ${made}\n`
 }
 
 /** @returns what differs between a release and the one of its area that was made now; of joined releases, too */

@@ -7,7 +7,7 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { engineWith } from '../../src/engine/trino/connect.ts'
 import type { Engine } from '../../src/engine/types.ts'
@@ -16,7 +16,9 @@ import { isSignedBy } from '../../src/keys/signing.ts'
 import { createTrust } from '../../src/keys/trust.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { TRINO_DIALECT } from '../../src/query/dialect/trino.ts'
+import { contentIdOf } from '../../src/release/content.ts'
 import { openStore, type ReleaseStore } from '../../src/release/store.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
 import { buildReport } from '../../src/report/build.ts'
 import { createReportCheck, type ReportCheck } from '../../src/report/check.ts'
 import { readHead } from '../../src/report/read.ts'
@@ -39,6 +41,10 @@ const EXIT_CODES = {
 interface Verdict {
   readonly verdict: keyof typeof EXIT_CODES
   readonly release_id: string
+  /** Content id of the release, as the report names it. */
+  readonly content_id: string | null
+  /** Release that the report was made again on: its release, or one of the same content; null where neither is here. */
+  readonly replayed_on: string | null
   readonly fingerprint: string
   readonly rows: number
   readonly signed_by: string | null
@@ -175,10 +181,12 @@ async function checkReport(
     if (!(error instanceof NoteError)) throw error
     wrong.push(`the proof that the release is in the log (log_proof) ${error.message}`)
   }
-  const { verdict, differences } = await compareWithRelease(file, head, await openReleases())
+  const { verdict, differences, replayedOn } = await compareWithRelease(file, head, await openReleases())
   return {
     verdict: differences.length + wrong.length > 0 ? 'differs' : verdict,
     release_id: manifest.release_id,
+    content_id: manifest.content_id ?? null,
+    replayed_on: replayedOn,
     fingerprint: manifest.fingerprint,
     rows: manifest.row_count,
     signed_by: manifest.signature?.public_key ?? null,
@@ -188,7 +196,23 @@ async function checkReport(
   }
 }
 
+/** @returns a release that is here and states the content id of the report, or null */
+async function findSameContent(
+  store: ReleaseStore,
+  contentId: string | undefined,
+): Promise<ReleaseView | null> {
+  if (contentId === undefined) return null
+  for (const { manifest } of await store.list()) {
+    const place = manifest.area === 'analytics' ? await store.locate(manifest.release_id) : null
+    if (place !== null && (await contentIdOf(dirname(place.folder), manifest)) === contentId)
+      return store.pin(manifest.release_id)
+  }
+  return null
+}
+
 interface Comparison {
+  /** Release that the query was run on; null: none. */
+  readonly replayedOn: string | null
   readonly verdict: Verdict['verdict']
   readonly differences: readonly string[]
 }
@@ -201,12 +225,13 @@ async function compareWithRelease(
 ): Promise<Comparison> {
   const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
   try {
-    const view = await store.pin(manifest.release_id)
+    const view = (await store.pin(manifest.release_id)) ?? (await findSameContent(store, manifest.content_id))
     if (view === null) {
       const named = [manifest.release_id, ...Object.values(manifest.components)]
       const refused = store.problems().filter(({ release_id }) => named.includes(release_id))
       const { differences, isFileMade } = await check.checkAlone(file)
       return {
+        replayedOn: null,
         verdict:
           isFileMade === false ? 'whole, not replayed; not the file that was made' : 'whole, not replayed',
         differences: [
@@ -227,11 +252,17 @@ async function compareWithRelease(
       })
     } catch (error) {
       if (!(error instanceof AppError) || error.code === 'internal') throw error
-      return { verdict: 'differs', differences: [`the query of the manifest is refused: ${error.message}`] }
+      return {
+        verdict: 'differs',
+        replayedOn: view.id,
+        differences: [`the query of the manifest is refused: ${error.message}`],
+      }
     }
-    if (await isSameFile(file, made)) return { verdict: 'reproduced', differences: [] }
+    const replayedOn = view.id
+    if (await isSameFile(file, made)) return { verdict: 'reproduced', replayedOn, differences: [] }
     return {
       verdict: 'cells agree; not the file that was made',
+      replayedOn,
       differences: await check.compare(file, made),
     }
   } finally {
@@ -264,6 +295,12 @@ function describe(file: string, verdict: Verdict): string {
     ],
     differs: ['differs', ...differences.map((difference) => `${file}: ${difference}`)],
   }[verdict.verdict]
+  const standIn =
+    verdict.replayed_on === null || verdict.replayed_on === release_id
+      ? []
+      : [
+          `It was made again on ${verdict.replayed_on}, which has the same content (${verdict.content_id}); the release of the report is not here.`,
+        ]
   const signature =
     verdict.verdict === 'differs'
       ? []
@@ -273,5 +310,5 @@ function describe(file: string, verdict: Verdict): string {
             ? 'It carries no proof that the release is in a log.'
             : `The release is entry ${log.index} of the log ${log.origin}, of ${log.time}${log.trusted ? '' : '; the key of the log was not checked (--log-key)'}.`,
         ]
-  return `${[...lines, ...signature].join('\n')}\n`
+  return `${[...lines, ...standIn, ...signature].join('\n')}\n`
 }

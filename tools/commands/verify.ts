@@ -6,7 +6,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkRelease } from '../../src/import/check-release.ts'
+import { checkContent } from '../../src/import/content.ts'
 import { createTrust } from '../../src/keys/trust.ts'
+import { type Content, readContent } from '../../src/release/content.ts'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { checkRowFiles } from '../../src/rows/derived.ts'
@@ -18,8 +20,11 @@ import type { Command } from '../command.ts'
 export const command: Command = {
   name: 'verify',
   summary: 'Check every digest, schema, count and key of releases.',
-  usage: ['verify [ID…]'],
-  options: { json: { type: 'boolean', help: 'Print JSON.' } },
+  usage: ['verify [ID…] [--content]'],
+  options: {
+    content: { type: 'boolean', help: 'Read every row and compute the content digests again, too.' },
+    json: { type: 'boolean', help: 'Print JSON.' },
+  },
   async run(args) {
     const settings = readSettings()
     const { releasesDir, trustedKeys } = settings
@@ -30,13 +35,17 @@ export const command: Command = {
         : (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name)).sort()
     const scratch = await mkdtemp(join(tmpdir(), 'sus-data-verify-'))
     let isDamaged = false
+    const contents = new Map<string, Content>()
     try {
       for (const id of ids) {
         const { files, checks } = await checkRelease(releasesDir, id, scratch)
         const signatures = readSignatures(releasesDir, id, known)
         checkTrust(releasesDir, id, trustedKeys)
         requireProof(releasesDir, id, known)
-        const rows = await checkRowFiles(releasesDir, await readManifest(releasesDir, id), true)
+        const manifest = await readManifest(releasesDir, id)
+        const stated = await readContent(releasesDir, manifest)
+        const content = args.values.content === true ? await checkContent(releasesDir, id, contents) : stated
+        const rows = await checkRowFiles(releasesDir, manifest, true)
         const { good, problems, damaged } = rows
         // A release may do without them; a server that is given damaged ones is slower than it should be.
         isDamaged ||= damaged.length > 0
@@ -44,8 +53,8 @@ export const command: Command = {
           process.stderr.write(`${id}: ${dataset} ${reason}; sus-data rows ${id} makes row files\n`)
         process.stdout.write(
           args.values.json === true
-            ? `${JSON.stringify({ release_id: id, verified: true, row_files: good.length, signatures })}\n`
-            : `${id}: verified, ${files.length} files, ${checks.length} checks${good.length === 0 ? '' : `, ${good.length} row files`}${describeSignatures(signatures)}\n`,
+            ? `${JSON.stringify({ release_id: id, verified: true, content_id: content?.contentId ?? null, content_read: args.values.content === true, row_files: good.length, signatures })}\n`
+            : `${id}: verified, ${files.length} files, ${checks.length} checks${good.length === 0 ? '' : `, ${good.length} row files`}${args.values.content === true ? `, content ${content?.contentId}` : ''}${describeSignatures(signatures)}\n`,
         )
       }
       return isDamaged ? 1 : 0

@@ -1147,6 +1147,8 @@ export interface components {
             old: {
                 /** @description Analytics release. */
                 release_id: string;
+                /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+                content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
                 reference_period: string | null;
@@ -1154,6 +1156,8 @@ export interface components {
             new: {
                 /** @description Analytics release. */
                 release_id: string;
+                /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+                content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
                 reference_period: string | null;
@@ -3071,6 +3075,8 @@ export interface components {
             synthetic: boolean;
             /** @description In service. */
             promoted: boolean;
+            /** @description Digest of what it says, whatever wrote its files. */
+            content_id: string | null;
         };
         ReleaseAttestation: {
             /** @description Name of the key. */
@@ -3089,6 +3095,13 @@ export interface components {
             catalog_version: string;
             /** @description System and processor. */
             platform: string;
+            /**
+             * @description Whether the import gave the same release id, or another one with the same content id.
+             * @enum {string}
+             */
+            result?: "same bytes" | "same content";
+            /** @description Content id of the release that was made again. */
+            content_id?: string;
             /** @description The signed note. */
             note: string;
         };
@@ -3099,9 +3112,11 @@ export interface components {
         ReleaseDetailMeta: {
             /** @description Version of the program. */
             version: string;
+            /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+            content_id: string | null;
             /** @description Who signed the release (manifest.sig). */
             signatures: components["schemas"]["ReleaseSignature"][];
-            /** @description Who imported the snapshots of the release again and got the same id. */
+            /** @description Who imported the snapshots of the release again and got the same release, or the same content. */
             attestations: components["schemas"]["ReleaseAttestation"][];
             log: components["schemas"]["LogPlace"] | null;
         };
@@ -3141,6 +3156,7 @@ export interface components {
                 bytes: number;
                 sha256: string;
                 rows: number;
+                rows_sha256?: string;
             }[];
             snapshots: {
                 publisher: string;
@@ -3190,6 +3206,10 @@ export interface components {
             components: {
                 [key: string]: string;
             };
+            content_id?: string;
+            component_content_ids?: {
+                [key: string]: string;
+            };
             census_year: number | null;
             territory_edition?: string;
         };
@@ -3222,6 +3242,7 @@ export interface components {
             /** @enum {string} */
             language: "pt" | "en";
             release_id: string;
+            content_id?: string;
             components: {
                 [key: string]: string | null;
             };

@@ -111,7 +111,14 @@ function View({ data }: { readonly data: ReleasesData }) {
           ],
         }))}
       />
-      {manifest === null ? null : <ManifestView manifest={manifest} />}
+      {manifest === null ? null : (
+        <ManifestView
+          manifest={manifest}
+          contentId={
+            releases.find(({ release_id }) => release_id === manifest.release_id)?.content_id ?? null
+          }
+        />
+      )}
     </>
   )
 }
@@ -122,7 +129,8 @@ function monthsText(periods: readonly string[], language: 'pt' | 'en'): string {
   return shown.map((period) => formatMonth(period, language)).join(periods.length > 3 ? ' – ' : ', ') || '–'
 }
 
-function ManifestView({ manifest }: { readonly manifest: Manifest }) {
+function ManifestView(props: { readonly manifest: Manifest; readonly contentId: string | null }) {
+  const { manifest, contentId } = props
   const { t, language, href } = useSite()
   const coverage = Object.entries(manifest.coverage ?? {})
   const show = (value: number): string => formatNumber(value, 0, language)
@@ -141,6 +149,16 @@ function ManifestView({ manifest }: { readonly manifest: Manifest }) {
             <code class="wide">{manifest.release_id}</code>
           </dd>
         </div>
+        {contentId === null ? null : (
+          <div>
+            <dt>{t.contentId}</dt>
+            <dd>
+              <code class="wide" title={t.contentIdHint}>
+                {contentId}
+              </code>
+            </dd>
+          </div>
+        )}
         {Object.entries(manifest.components).map(([area, id]) => (
           <div key={area}>
             <dt>{t.areas[area] ?? area}</dt>

@@ -12,6 +12,7 @@ import { AppError } from '../../errors.ts'
 import type { Key } from '../../keys/keys.ts'
 import type { Trust } from '../../keys/trust.ts'
 import { capabilitiesOfTable } from '../../model/table-capabilities.ts'
+import { contentIdOf } from '../../release/content.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import { stateOf } from '../../release/file-state.ts'
@@ -36,6 +37,7 @@ const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 function describeRelease(
   { release_id, area, datasets, files, synthetic }: Manifest,
   promoted: boolean,
+  contentId: string | null,
 ): JsonValue {
   const periods = [...new Set(Object.values(datasets).flatMap((dataset) => dataset.periods))]
   return {
@@ -47,6 +49,7 @@ function describeRelease(
     files: files.length,
     synthetic,
     promoted,
+    content_id: contentId,
   }
 }
 
@@ -132,7 +135,9 @@ function describeTrust(id: string, { releasesDir, known }: Trust): Record<string
     signatures: requireWhole(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
       ...signature,
     })),
-    attestations: readAttestations(releasesDir, id, keys).map((attestation) => ({ ...attestation })),
+    attestations: readAttestations(releasesDir, id, keys).map(
+      (attestation) => ({ ...attestation }) as Record<string, JsonValue>,
+    ),
     log: readLogPlace(releasesDir, id),
   }
 }
@@ -251,10 +256,13 @@ export const RELEASES: readonly Route[] = [
     capability: 'any',
     release: null,
     response: 'ReleaseListResponse',
-    handle: async ({ releases }) => {
+    handle: async ({ releases, trust }) => {
       const list = await releases.list()
+      const contents = await Promise.all(list.map(({ manifest }) => contentIdOf(trust.releasesDir, manifest)))
       return {
-        data: list.map(({ manifest, promoted }) => describeRelease(manifest, promoted)),
+        data: list.map(({ manifest, promoted }, index) =>
+          describeRelease(manifest, promoted, contents[index] ?? null),
+        ),
         rows: list.length,
       }
     },
@@ -275,7 +283,10 @@ export const RELEASES: readonly Route[] = [
       if (release === null) throw new AppError('not_found')
       return {
         data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
-        meta: describeTrust(release.manifest.release_id, trust),
+        meta: {
+          content_id: await contentIdOf(trust.releasesDir, release.manifest),
+          ...describeTrust(release.manifest.release_id, trust),
+        },
         rows: 1,
       }
     },
