@@ -99,6 +99,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
     'settings.ts',
     'sql.ts',
+    'turns.ts',
   ],
   // Entry points of processes: each wires what it needs, as main.ts does.
   workers: [

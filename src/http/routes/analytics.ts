@@ -1,4 +1,5 @@
 /** The catalog of metrics and the multidimensional query. */
+import { setImmediate as setTurnEnd } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { JsonValue } from '../../engine/types.ts'
@@ -18,6 +19,7 @@ import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import { Cube, labelOf } from '../../report/json-stat.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
+import { createTurns } from '../../turns.ts'
 import { JSON_NAME } from '../formats.ts'
 import { RELEASE_GONE } from '../pin.ts'
 import { chooseRange } from '../ranges.ts'
@@ -209,7 +211,17 @@ async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Pro
   return Buffer.concat(buffers)
 }
 
+/** Queries that may wait to be planned. */
+const PLANNING_QUEUE = 1024
+const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
+/** To plan a query takes milliseconds of the thread that answers requests, so one is planned a turn of the event loop; keys take turns. */
+async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
+  const turn = await planning.take(key?.id ?? '', 'light', { signal })
+  setTurnEnd(() => turn.end())
+}
+
 async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {
+  await awaitPlanning(request)
   const type = request.preferred([JSON_NAME, ...TABLE_TYPES])
   if (type !== JSON_NAME) return answerTable(request, body, type)
   return writeQuery(body, partsOf(request))
