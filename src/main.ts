@@ -30,7 +30,6 @@ import { readPointer } from './release/pointer.ts'
 import { createStore, type ReleaseStore } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
-import { reportsOfWholeFiles } from './report/whole.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { trinoOf } from './trino-settings.ts'
@@ -203,7 +202,8 @@ export async function openService(
     }, afterMs).unref()
   }
   const looked = releases.refresh()
-  const pool = createReportPool({
+  const reports = createReportPool({
+    guard,
     worker: {
       releasesDir: settings.releasesDir,
       memory: settings.reportMemory,
@@ -217,7 +217,6 @@ export async function openService(
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
-  const reports = reportsOfWholeFiles(pool, guard, settings.releasesDir)
   const cache = createResponseCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
   const perMinute = settings.rateLimitPerMinute
   const shared =

@@ -8,11 +8,13 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TrinoSettings } from '../engine/types.ts'
 import { AppError, type AppErrorOptions, clientLeft, type ErrorCode } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
+import { type FileGuard, filesOfView, readUnchanged } from '../release/guard.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { createTurns } from '../turns.ts'
 import { lowerPriority, type WorkerEntry, workerEntry } from '../workers/entry.ts'
@@ -57,13 +59,15 @@ export type FromWorker =
     }
 
 export interface ReportPool {
-  /** @throws AppError of the query; 'overloaded' */
+  /** @throws AppError of the query; 'overloaded'; 'release_damaged' where a file of the release changed while the report was made */
   build(job: ReportJob, signal: AbortSignal): Promise<BuiltReport>
   close(): Promise<void>
 }
 
 export interface PoolOptions {
   readonly worker: WorkerSettings
+  /** Knows whether files are as they were verified; without it, reports are not checked against it. */
+  readonly guard?: FileGuard
   /** The worker's module, the one of this repository by default. */
   readonly entry?: WorkerEntry
   /** Jobs that may wait. */
@@ -137,13 +141,34 @@ export function createReportPool(options: PoolOptions): ReportPool {
       signal.addEventListener('abort', () => tell(busy, { kind: 'cancel', id }), { once: true })
     })
 
+  /** The files of the release are looked at within the turn: a look at each of them takes the thread that answers requests milliseconds. */
+  const makeUnchanged = async (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> => {
+    const { guard = null, worker: settings } = options
+    let made: string | null = null
+    try {
+      return await readUnchanged(
+        guard,
+        filesOfView(job.view, settings.releasesDir),
+        async () => {
+          const report = await make(job, signal)
+          made = report.file
+          return report
+        },
+        1,
+      )
+    } catch (error) {
+      if (made !== null) await rm(made, { force: true })
+      throw error
+    }
+  }
+
   return {
     async build(job, signal) {
       const turn = await turns.take(job.owner, 'light', { signal })
       try {
         // Opening a release may take longer than a client waits.
         if (signal.aborted) throw clientLeft()
-        return await make(job, signal)
+        return await makeUnchanged(job, signal)
       } finally {
         if (worker !== null) hold(worker, false)
         turn.end()
