@@ -1,7 +1,11 @@
-/** Answers as cubes of JSON-stat 2.0, read by another library: every cell is that of the JSON answer to the same query. */
+/**
+ * Answers as cubes of JSON-stat 2.0, read by another library: every cell is that of the JSON answer to the same query. Another validator
+ * finds them valid.
+ */
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { openClient } from '../fixtures/client.ts'
+import { runPython, withoutPython } from '../fixtures/python.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 // The library has no types.
@@ -46,6 +50,7 @@ const QUERIES = {
   },
 }
 
+const cubes: string[] = []
 for (const [name, query] of Object.entries<Readonly<Record<string, unknown>>>(QUERIES))
   t.test(name, async (t) => {
     const body = { ...query, limit: 10_000 }
@@ -53,6 +58,7 @@ for (const [name, query] of Object.entries<Readonly<Record<string, unknown>>>(QU
     const { status, headers, text } = await client.post('/v1/analytics/query', body, { accept: JSON_STAT })
     t.equal(status, 200, text.slice(0, 300))
     t.match(headers['content-type'], JSON_STAT)
+    cubes.push(text)
     const cube = JSONstat(JSON.parse(text))
     t.equal(cube.class, 'dataset')
     const groups = (query.group_by ?? []) as readonly string[]
@@ -117,4 +123,19 @@ t.test('a cube of no rows', async (t) => {
     { accept: JSON_STAT },
   )
   t.match(JSON.parse(text), { size: [0, 1], value: [] })
+})
+
+t.test('jsonstat-validator', { skip: withoutPython('jsonstat_validator') }, async (t) => {
+  const script =
+    'import json, sys; from jsonstat_validator import validate_jsonstat; print([validate_jsonstat(json.loads(text)) for text in sys.argv[1:]])'
+  const validate = async (...texts: string[]) => {
+    const { stdout, stderr } = await runPython(script, ...texts)
+    return stdout.trim() || stderr
+  }
+  t.equal(await validate(...cubes), `[${cubes.map(() => 'True').join(', ')}]`)
+  t.equal(cubes.length, Object.keys(QUERIES).length)
+  t.match(
+    await validate('{"version":"2.0","class":"dataset","id":["a"],"size":[]}'),
+    /JSONStatValidationError/,
+  )
 })
