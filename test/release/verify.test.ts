@@ -231,3 +231,18 @@ t.test('the release in service stays when the next one is refused; a repaired on
   t.ok(engine)
   await close()
 })
+
+t.test('a line of promotions.log that a full disk tore is passed over', async (t) => {
+  const [first, second, third] = ['a', 'b', 'c'].map((digit) => `analytics-br-202605-${digit.repeat(64)}`)
+  const releasesDir = t.testdir({ 'current.json': JSON.stringify({ analytics: second }) })
+  const log = join(releasesDir, 'promotions.log')
+  const line = `2026-11-24T10:00:00.000Z ${first} ${second}\n`
+  const torn = `2026-11-24T11:00:00.000Z ${second} analytics-br-2026`
+  writeFileSync(log, line + torn)
+  t.equal(await previousRelease(releasesDir), first)
+  await promoteRelease(releasesDir, third ?? '', 'beds of AC - recounted')
+  t.equal(await previousRelease(releasesDir), second)
+  // Earlier versions appended to the torn line.
+  writeFileSync(log, `${line}${torn}2026-11-24T12:00:00.000Z ${second} ${third}\n`)
+  t.equal(await previousRelease(releasesDir), second)
+})

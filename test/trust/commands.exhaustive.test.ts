@@ -1,6 +1,6 @@
 /** The commands of signing, as an operator and an auditor call them: the real bin in processes of its own. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -65,6 +65,20 @@ t.test('a release of before is signed, promoted and found in the log', async (t)
     stdout: /goes on from 1/,
   })
   t.match(run(['log', 'verify', '--key', strange]), { status: 1, stderr: /none of the keys that are known/ })
+})
+
+t.test('a proof of another release is found, and made again by sign', async (t) => {
+  const proof = join(releasesDir, id, 'log.tlog-proof')
+  const text = readFileSync(proof)
+  cpSync(join(releasesDir, result.cnes ?? '', 'log.tlog-proof'), proof)
+  t.match(run(['verify', id]), {
+    status: 1,
+    stderr: /log\.tlog-proof: proves .* not this release; sus-data sign makes it again/,
+  })
+  t.match(run(['log', 'verify']), { status: 1, stdout: /not this release; sus-data sign \S+ makes it again/ })
+  t.equal(run(['sign', id]).status, 0)
+  t.same(readFileSync(proof), text)
+  t.equal(run(['log', 'verify']).status, 0)
 })
 
 t.test('somebody makes the release again, and says so', async (t) => {
