@@ -1147,7 +1147,7 @@ export interface components {
             old: {
                 /** @description Analytics release. */
                 release_id: string;
-                /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
@@ -1156,7 +1156,7 @@ export interface components {
             new: {
                 /** @description Analytics release. */
                 release_id: string;
-                /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
@@ -3096,7 +3096,7 @@ export interface components {
             /** @description System and processor. */
             platform: string;
             /**
-             * @description Whether the import gave the same release id, or another one with the same content id.
+             * @description Whether release ids or content ids were equal.
              * @enum {string}
              */
             result?: "same bytes" | "same content";
@@ -3112,7 +3112,7 @@ export interface components {
         ReleaseDetailMeta: {
             /** @description Version of the program. */
             version: string;
-            /** @description Digest of what the release says: releases with the same one differ only in which versions wrote them. */
+            /** @description Digest of what the release says, whatever wrote its files. */
             content_id: string | null;
             /** @description Who signed the release (manifest.sig). */
             signatures: components["schemas"]["ReleaseSignature"][];
