@@ -277,8 +277,7 @@ for (const [index, [name, files]] of BOMBS.entries())
   if (only === undefined || name.includes(only))
     t.test(name, { skip: process.platform === 'linux' ? false : '/proc is needed' }, async (t) => {
       const bomb = join(folder, `bomb-${index}`)
-      const made = files()
-      for (const [file, bytes] of Object.entries(made)) {
+      for (const [file, bytes] of Object.entries(files())) {
         mkdirSync(dirname(join(bomb, file)), { recursive: true })
         writeFileSync(join(bomb, file), bytes)
       }
@@ -288,11 +287,7 @@ for (const [index, [name, files]] of BOMBS.entries())
         () => diskOf(releasesDir),
       )
       t.equal(status, 1, stderr || stdout)
-      t.ok(
-        Object.keys(made).some((file) => stderr.includes(file)) ||
-          /^sus-data: (memory|cnes import): /.test(stderr),
-        `names a file: ${stderr}`,
-      )
+      t.match(stderr, /^sus-data: \S+\.\w+: /, 'names the file')
       t.ok(peakBytes < BYTES_MAX, `${Math.round(peakBytes / MEBIBYTE)} MiB of memory`)
       t.ok(peakLook < DISK_MAX, `${Math.round(peakLook / MEBIBYTE)} MiB of disk`)
       // A busy machine takes longer, and works as long.

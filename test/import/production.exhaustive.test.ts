@@ -515,7 +515,11 @@ t.test('every real file is what was measured on it', { skip: skipWithoutShared }
     )
   }
   // The published file of Maranhão of 2004-09 has no row: it was collected, and there was nothing.
-  t.same(manifest.coverage.outpatient_production?.['200409'], { family: 'state', states: ['MA'] })
+  t.same(manifest.coverage.outpatient_production?.['200409'], {
+    family: 'state',
+    states: ['MA'],
+    empty: ['MA'],
+  })
   t.same(await ask(`SELECT count(*)::INT AS n FROM ${rowsOf(releasesDir, id, '200409')}`), [{ n: 0 }])
   t.match(
     await ask(
