@@ -60,13 +60,14 @@ t.test('rows of one facility that contradict each other', async (t) => {
   await promoteRelease(releasesDir, result.analytics)
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())
-  const scopeOf = async (...metrics: string[]): Promise<string[]> =>
-    (await client.query({ metrics })).body.meta.notes.filter((note: string) => /The release is of/.test(note))
-  const scope = 'The release is of RR alone: totals'
-  t.same(await scopeOf('bed_capacity_existing'), [`${scope} are of RR.`])
-  t.same(await scopeOf('bed_capacity_existing', 'population_census'), [
-    `${scope} of bed_capacity_existing are of RR.`,
-  ])
+  /** States and metrics of the note that says what totals are of. */
+  const scopeOf = async (...metrics: string[]): Promise<unknown[]> =>
+    (await client.query({ metrics })).body.meta.notes.flatMap(
+      ({ code, state, metrics }: { code: string; state: string; metrics: string[] }) =>
+        code === 'single_state_release' ? [[state, metrics]] : [],
+    )
+  t.same(await scopeOf('bed_capacity_existing'), [['RR', []]], 'all metrics')
+  t.same(await scopeOf('bed_capacity_existing', 'population_census'), [['RR', ['bed_capacity_existing']]])
   t.same(await scopeOf('population_census'), [], 'residents are those of the country')
 })
 
