@@ -13,8 +13,8 @@ import { type Assets, renderDocument } from '../explorer/document.tsx'
 import { languageOfVisit } from '../explorer/parts/site.tsx'
 import { bodyOf, readQuestion } from '../explorer/question.ts'
 import { REPORT_FORMAT_NAMES } from '../report/formats.ts'
-import { originOf } from './origin.ts'
-import type { ApiResponse } from './send.ts'
+import type { ApiResponse } from './connection/send.ts'
+import { originOf } from './request/origin.ts'
 
 const API_PREFIX = '/explorer/api'
 /** Formats that the address of a question may ask for. */

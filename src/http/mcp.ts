@@ -7,10 +7,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, both } from '../errors.ts'
 import { answerMessage, PROTOCOL_VERSIONS } from '../mcp/protocol.ts'
 import { isStateless } from '../mcp/stateless.ts'
+import type { ApiResponse } from './connection/send.ts'
 import { apiOf, type Inject } from './explorer.ts'
-import { originOf } from './origin.ts'
+import { originOf } from './request/origin.ts'
 import { VERSION } from './route.ts'
-import type { ApiResponse } from './send.ts'
 
 export const MCP_PATH = '/mcp'
 

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Distributed, Engine, ReleaseSource } from '../engine/types.ts'
 import type { RowStore } from '../rows/row-store.ts'
-import type { ResponseCache } from './response-cache.ts'
+import type { ResponseCache } from './request/response-cache.ts'
 
 export interface MetricsParts {
   readonly engine: Engine

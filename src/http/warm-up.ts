@@ -2,11 +2,12 @@
  * Warm-up of a new process: V8 compiles what decodes and writes rows only after some runs, so some large answers are made before
  * anybody asks for one. In: an engine and a release whose tables it holds in memory. Out: nothing; the answers are thrown away.
  */
+
+import { writeQuery } from '../analytics/query.ts'
 import type { Engine } from '../engine/types.ts'
 import { CAPABILITIES } from '../model/capabilities.ts'
-import { writeQuery } from '../query/result.ts'
 import type { ReleaseView } from '../release/view.ts'
-import { makeEnvelope } from './envelope.ts'
+import { makeEnvelope } from './request/envelope.ts'
 
 /** Of answers of 5,571 rows the ninth is as quick as later ones. */
 const TIMES = 8

@@ -8,8 +8,8 @@ import type { Manifest } from '../release/manifest.ts'
 import type { BuiltArea } from './area.ts'
 import { absentRows, describeEmptied } from './file-contents.ts'
 import { ImportError, NAMED_ROWS, namedRows } from './import-error.ts'
+import { countsAsRejected, setAsideKey } from './rejected-rows.ts'
 import { quoteText, type Session } from './session.ts'
-import { countsAsRejected, setAsideKey } from './set-aside.ts'
 
 /** Files and reasons that a message names. */
 const NAMED_REASONS = 3

@@ -8,7 +8,7 @@
  */
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'
-import { codedDimensionsOf, codelessOf, type Table } from '../model/needs.ts'
+import { codedDimensionsOf, codelessOf, type Table } from '../model/required-tables.ts'
 import type { Coverage } from '../release/manifest.ts'
 import { formatPeriod } from '../release/view.ts'
 import { quoteName, quoteText, type Session } from './session.ts'

@@ -23,7 +23,7 @@ import {
 } from '../model/pre-aggregates.ts'
 import { selectList } from '../model/stored-columns.ts'
 import type { Manifest } from '../release/manifest.ts'
-import { groupBy } from './group-by.ts'
+import { groupBy } from './aggregated/group-by.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { type DatasetOutput, type NamedCheck, writeParquet } from './write-parquet.ts'
 

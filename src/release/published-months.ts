@@ -3,8 +3,8 @@
  * range. Out: months, ascending. Pure. Not here: which of them were collected (collected.ts).
  */
 import { type Area, datasetOf } from '../model/datasets.ts'
-import type { Table } from '../model/needs.ts'
-import { FINANCING_TABLES, monthsOfRelease, tablesBeside } from './collected.ts'
+import type { Table } from '../model/required-tables.ts'
+import { FINANCING_TABLES, monthsOfRelease, tablesBeside } from './coverage.ts'
 import type { ReleaseView } from './view.ts'
 
 /** First month (YYYYMM) of the files of an area: CNES by state, SIHSUS and SIASUS on the publisher's server. */

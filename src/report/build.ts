@@ -6,11 +6,6 @@
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { EngineName, Row, RunOptions } from '../engine/types.ts'
-import { AppError, both } from '../errors.ts'
-import { printRowCount } from '../query/dialect/duckdb/statement.ts'
-import { estimateAnswer } from '../query/estimate.ts'
-import { parseReport, REPORT_ROWS_MAX } from '../query/request.ts'
 import {
   type AnswerParts,
   type AnswerSummary,
@@ -18,19 +13,24 @@ import {
   prepareQuery,
   printQuery,
   summarise,
-} from '../query/result.ts'
+} from '../analytics/query.ts'
+import type { EngineName, Row, RunOptions } from '../engine/types.ts'
+import { AppError, both } from '../errors.ts'
+import { printRowCount } from '../query/analytics/dialect/duckdb/statement.ts'
+import { estimateAnswer } from '../query/analytics/estimate.ts'
+import { parseReport, REPORT_ROWS_MAX } from '../query/analytics/request.ts'
 import { digestFile } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'
-import { createArrowWriter } from './arrow.ts'
-import { csvHeader, csvLine } from './csv.ts'
 import type { ReportFormat } from './formats.ts'
-import { createJsonStatWriter } from './json-stat.ts'
 import { describeReport, type ReportManifest, type Sign } from './manifest.ts'
-import { createParquetWriter } from './parquet.ts'
 import { type Cell, type Column, cellsOf, columnsOf, type Language } from './table.ts'
-import { createCsvWriter, createJsonWriter } from './text-writers.ts'
-import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers.ts'
-import { createXlsxWriter } from './xlsx.ts'
+import { createArrowWriter } from './writers/arrow.ts'
+import { csvHeader, csvLine } from './writers/csv.ts'
+import { type Batch, FileSink, type TableWriter, UNKNOWN_DIGEST } from './writers/index.ts'
+import { createJsonStatWriter } from './writers/json-stat.ts'
+import { createParquetWriter } from './writers/parquet.ts'
+import { createCsvWriter, createJsonWriter } from './writers/text.ts'
+import { createXlsxWriter } from './writers/xlsx.ts'
 
 export interface ReportParts extends AnswerParts, Pick<RunOptions, 'onEngine'> {
   readonly sign: Sign | null

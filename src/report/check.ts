@@ -3,8 +3,8 @@
  * gigabytes ends that process, and the answer is a refusal. In: paths. Out: what `verify.ts` finds.
  */
 import { createJobWorker, type JobLimits, WorkerEnded } from '../workers/entry.ts'
-import type { ReportHead } from './read-report.ts'
-import { ReportUnreadable } from './unreadable.ts'
+import type { ReportHead } from './reading/report.ts'
+import { ReportUnreadable } from './reading/unreadable.ts'
 import type { AloneVerdict } from './verify.ts'
 
 export type ReportJob =

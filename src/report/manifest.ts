@@ -5,12 +5,12 @@
  * enters it. `manifest_sha256` covers the manifest itself, so that a change of one character in it shows.
  */
 import { z } from 'zod'
+import { type AnswerSummary, componentsOf, type PreparedQuery } from '../analytics/query.ts'
 import type { JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { sentenceOf, writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
-import { withoutPage } from '../query/fingerprint.ts'
-import { type AnswerSummary, componentsOf, type PreparedQuery } from '../query/result.ts'
+import { withoutPage } from '../query/analytics/fingerprint.ts'
 import { componentRef, documentedAs } from '../query/text-schemas.ts'
 import { digestJson } from '../release/digest.ts'
 import type { ReleaseView } from '../release/view.ts'

@@ -4,15 +4,16 @@
  * In: a plan and the statement's rows. Out: columns with label, unit, formula and source; cells as exact text. Every
  * format (CSV, Arrow, Parquet, JSON, XLSX) writes these same cells, so one digest holds for all of them.
  */
+
+import { describeMember, TOTAL_LABEL } from '../analytics/described-rows.ts'
 import type { Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
-import type { AggregatePlan } from '../query/aggregate.ts'
-import { describeMember, TOTAL_LABEL } from '../query/described-rows.ts'
-import { type ShownValue, shownValues } from '../query/dialect/duckdb/measured.ts'
-import { dimensionsUsed } from '../query/dimensions-used.ts'
-import type { Part } from '../query/query-options.ts'
-import { totalMark } from '../query/query-plan.ts'
+import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
+import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
+import type { Part } from '../query/analytics/options.ts'
+import type { AggregatePlan } from '../query/analytics/plan.ts'
+import { totalMark } from '../query/analytics/query-plan.ts'
 
 export type Language = 'pt' | 'en'
 

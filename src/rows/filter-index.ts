@@ -8,7 +8,7 @@
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset, Filter } from '../model/datasets.ts'
-import { codesIn, isNumber, placesIn } from '../query/filters.ts'
+import { codesIn, isNumber, placesIn } from '../query/lists/filters.ts'
 import { type CodedColumn, mergeColumns } from './columns.ts'
 import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'

@@ -2,7 +2,7 @@
  * Which rows lie in a box or near a point, and how far away. In: the coordinates of all rows. Out: sets of rows, and rows by
  * distance. The coordinates are looked at one by one, which takes a few milliseconds for the country.
  */
-import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '../query/places.ts'
+import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '../query/lists/places.ts'
 import { collectRows, type RowSet, visitRows } from './row-sets.ts'
 
 /** @param degrees latitude and longitude of each row, one behind the other; NaN where there is none */

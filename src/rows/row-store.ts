@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { type DatasetName, datasetOf } from '../model/datasets.ts'
-import type { PeriodChoice } from '../query/list.ts'
+import type { PeriodChoice } from '../query/lists/list.ts'
 import { fileState } from '../release/file-state.ts'
 import type { Manifest } from '../release/manifest.ts'
 import {

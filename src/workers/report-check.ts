@@ -1,7 +1,7 @@
 /** Reads reports for `verify-report`, one job after another, in a process whose memory and time are bounded by who started it. */
 import type { ReportJob, ReportReply } from '../report/check.ts'
-import { readReport } from '../report/read.ts'
-import { ReportUnreadable } from '../report/unreadable.ts'
+import { readReport } from '../report/reading/read.ts'
+import { ReportUnreadable } from '../report/reading/unreadable.ts'
 import { checkAlone, compareReports } from '../report/verify.ts'
 
 process.on('disconnect', () => process.exit())

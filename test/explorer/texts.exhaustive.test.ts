@@ -16,7 +16,7 @@ import { EN } from '../../src/explorer/texts-en.ts'
 import { PT } from '../../src/explorer/texts-pt.ts'
 import { RULES } from '../../src/model/rules.ts'
 import type { Text } from '../../src/model/types.ts'
-import { ORIGINS, RULE_TEXTS } from '../../src/query/derived-provenance.ts'
+import { ORIGINS, RULE_TEXTS } from '../../src/query/provenance/derived.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 

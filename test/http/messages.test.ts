@@ -5,8 +5,8 @@
  */
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { querySchemas } from '../../src/http/parameters.ts'
-import { languageOf } from '../../src/http/problem.ts'
+import { querySchemas } from '../../src/http/request/parameters.ts'
+import { languageOf } from '../../src/http/request/problem.ts'
 import { methodOf, type Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { describeBody, takes } from '../../src/query/field-texts.ts'

@@ -1,6 +1,6 @@
 /** Every example of the OpenAPI document, sent to a server with the demonstration, is answered with 200. */
 import t from 'tap'
-import { describeApi } from '../../src/http/openapi.ts'
+import { describeApi } from '../../src/http/openapi/document.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
 import { createRecorder } from '../../src/trust/recorder.ts'

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
-import { describeApi } from '../../src/http/openapi.ts'
+import { describeApi } from '../../src/http/openapi/document.ts'
 import { methodOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 

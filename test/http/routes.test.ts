@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
-import { describeApi } from '../../src/http/openapi.ts'
+import { describeApi } from '../../src/http/openapi/document.ts'
 import { methodOf, type Route, releaseAreaOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/http/routes/index.ts'
 import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { closeWhenStalled } from '../../src/http/send.ts'
+import { closeWhenStalled } from '../../src/http/connection/send.ts'
 
 const STALL_MS = 400
 const bytes = Buffer.alloc(64 * 2 ** 20)

@@ -1,7 +1,7 @@
 /** What is no request yet: bytes at the socket. Every answer is a problem document, nobody else notices, nothing crashes. */
 import { connect } from 'node:net'
 import t from 'tap'
-import { HEADERS_TIMEOUT_MS } from '../../src/http/socket-errors.ts'
+import { HEADERS_TIMEOUT_MS } from '../../src/http/connection/socket-errors.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'

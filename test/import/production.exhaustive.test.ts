@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { readInOrder } from '../../src/import/aggregated/decoders.ts'
 import { checkRelease } from '../../src/import/check-release.ts'
-import { readInOrder } from '../../src/import/decoders.ts'
 import { importPaths } from '../../src/import/import.ts'
 import {
   careMonthOf,

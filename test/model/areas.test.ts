@@ -1,11 +1,11 @@
 /** The folders of model/ declare each name once, and joined they hold everything that is declared. */
 import t from 'tap'
 import * as joined from '../../src/model/areas.ts'
+import { MEANINGS } from '../../src/model/caveats.ts'
 import * as cnes from '../../src/model/cnes/index.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import * as demography from '../../src/model/demography/index.ts'
 import * as financing from '../../src/model/financing/index.ts'
-import { MEANINGS } from '../../src/model/meanings.ts'
 import { isFlowMetric, METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
 import * as outlines from '../../src/model/outlines/index.ts'
 import * as sia from '../../src/model/sia/index.ts'

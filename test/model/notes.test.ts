@@ -1,7 +1,7 @@
 /** Every note has both languages and its parameters, in code, in the API document and in the documentation. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { NOTE } from '../../src/http/openapi-notes.ts'
+import { NOTE } from '../../src/http/openapi/notes.ts'
 import { sentenceOf, uniqueNotes, writeNotes } from '../../src/model/note-sentences.ts'
 import { type Kind, NOTE_CODES, NOTES, type Note } from '../../src/model/notes.ts'
 

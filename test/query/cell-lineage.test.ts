@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { metricOf } from '../../src/model/metrics.ts'
-import { allowedDimensions } from '../../src/query/query-checks.ts'
+import { allowedDimensions } from '../../src/query/analytics/checks.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { type Cell, disagreement } from '../fixtures/lineage-sums.ts'

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { DIMENSION_CODES } from '../../src/model/dimensions.ts'
-import { allowedDimensions } from '../../src/query/query-checks.ts'
+import { allowedDimensions } from '../../src/query/analytics/checks.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { AppError } from '../../src/errors.ts'
-import { type Cursor, decodeCursor, digestListQuery, encodeCursor } from '../../src/query/cursor.ts'
+import { type Cursor, decodeCursor, digestListQuery, encodeCursor } from '../../src/query/lists/cursor.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const MAC_BYTES = 16

@@ -6,8 +6,8 @@ import { DuckDBInstance, type DuckDBValue } from '@duckdb/node-api'
 import t from 'tap'
 import { foldText as foldSql } from '../../src/import/rules.ts'
 import { DATASETS, type Dataset, datasetOf, type Filter } from '../../src/model/datasets.ts'
-import { filterConditions, filterSchema, foldText, whereClause } from '../../src/query/filters.ts'
-import { orderOf, type PeriodChoice, planCount, planList } from '../../src/query/list.ts'
+import { filterConditions, filterSchema, foldText, whereClause } from '../../src/query/lists/filters.ts'
+import { orderOf, type PeriodChoice, planCount, planList } from '../../src/query/lists/list.ts'
 import { print, type Sql, type SqlValue, sql, table } from '../../src/sql.ts'
 
 const connection = await (await DuckDBInstance.create(':memory:')).connect()

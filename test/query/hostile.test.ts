@@ -2,9 +2,9 @@
 
 import t from 'tap'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
-import { planAggregate } from '../../src/query/aggregate.ts'
-import { printAggregate, printRowCount } from '../../src/query/dialect/duckdb/statement.ts'
-import { parseQuery } from '../../src/query/request.ts'
+import { printAggregate, printRowCount } from '../../src/query/analytics/dialect/duckdb/statement.ts'
+import { planAggregate } from '../../src/query/analytics/plan.ts'
+import { parseQuery } from '../../src/query/analytics/request.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { sql, table } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'

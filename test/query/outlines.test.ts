@@ -2,7 +2,7 @@
 import t from 'tap'
 import { feature } from 'topojson-client'
 import type { GeometryCollection, Topology } from 'topojson-specification'
-import { drawOutlines, readMesh } from '../../src/query/outlines.ts'
+import { drawOutlines, readMesh } from '../../src/query/outlines/outlines.ts'
 
 t.test('a neck that the grid made a line is no border of a merge', async (t) => {
   // C lies on both sides of B and runs along the border of A and B there and back; B and C are one state, A another.

@@ -1,7 +1,7 @@
 /** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
 import { resolve } from 'node:path'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
-import { countsAsRejected } from '../../src/import/set-aside.ts'
+import { countsAsRejected } from '../../src/import/rejected-rows.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'

@@ -5,14 +5,15 @@
  * change by a few per cent; a file that was cut, a missing state or a changed unit changes them by more. An operator who has
  * an explanation promotes with a reason.
  */
+
+import { answerQuery } from '../../src/analytics/query.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { findEmptied } from '../../src/import/file-contents.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { AREA_NAMES, DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
 import { ADDED_UP_TABLES } from '../../src/model/dimensions.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
-import { answerQuery } from '../../src/query/result.ts'
-import { statesCollected, statesEmpty, TABLES } from '../../src/release/collected.ts'
+import { statesCollected, statesEmpty, TABLES } from '../../src/release/coverage.ts'
 import {
   collectedPeriods,
   componentManifests,

@@ -2,27 +2,38 @@
 import { setImmediate as setTurnEnd } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
+import { compareReleases, compareSchema } from '../../analytics/compare.ts'
+import {
+  countFacts,
+  listFixedValues,
+  parentOf,
+  planDimensionValues,
+} from '../../analytics/dimension-values.ts'
+import { explainQuery } from '../../analytics/explain.ts'
+import { answerLineage, lineageSchema } from '../../analytics/lineage.ts'
+import {
+  type AnswerParts,
+  answerPage,
+  readPin,
+  widenMunicipalities,
+  writeQuery,
+} from '../../analytics/query.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
 import { writeNotes } from '../../model/note-sentences.ts'
-import { listCatalog } from '../../query/catalog.ts'
-import { answerLineage, lineageSchema } from '../../query/cell-lineage.ts'
-import { compareReleases, compareSchema } from '../../query/compare.ts'
-import { countFacts, listFixedValues, parentOf, planDimensionValues } from '../../query/dimension-values.ts'
-import { explainQuery } from '../../query/explain.ts'
-import { bodySchema, parseFilters } from '../../query/request.ts'
-import { type AnswerParts, answerPage, readPin, widenMunicipalities, writeQuery } from '../../query/result.ts'
-import { requireDimension } from '../../query/territory.ts'
+import { listCatalog } from '../../query/analytics/catalog.ts'
+import { bodySchema, parseFilters } from '../../query/analytics/request.ts'
+import { requireDimension } from '../../query/analytics/territory.ts'
 import { booleanText, integerText, jsonText, searchText } from '../../query/text-schemas.ts'
-import { csvHeader, csvLine } from '../../report/csv.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
-import { Cube, labelOf } from '../../report/json-stat.ts'
 import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
+import { csvHeader, csvLine } from '../../report/writers/csv.ts'
+import { Cube, labelOf } from '../../report/writers/json-stat.ts'
 import { createTurns } from '../../turns.ts'
-import { JSON_NAME } from '../formats.ts'
-import { RELEASE_GONE } from '../pin.ts'
-import { chooseRange } from '../ranges.ts'
+import { chooseRange } from '../connection/ranges.ts'
+import { JSON_NAME } from '../request/formats.ts'
+import { RELEASE_GONE } from '../request/pin.ts'
 import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
@@ -152,7 +163,7 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
   }
   async function* arrow(): AsyncGenerator<Uint8Array> {
     // Loaded when somebody asks for it, not when the server starts.
-    const { ArrowEncoder } = await import('../../report/arrow.ts')
+    const { ArrowEncoder } = await import('../../report/writers/arrow.ts')
     const encoder = new ArrowEncoder(columns)
     if (rows.length === 0) yield encoder.encode([])
     for (const cells of batches()) yield encoder.encode(cells)

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { YEAR } from '../../query/text-schemas.ts'
-import { widenCode } from '../handlers.ts'
+import { widenCode } from '../records/handlers.ts'
 import type { Route } from '../route.ts'
 
 const MUNICIPALITY = z.string().regex(/^\d{6,7}$/)

@@ -1,9 +1,9 @@
 /** Reports: an analytics query's rows as a file that proves itself. */
 import { createReadStream, openSync, unlinkSync } from 'node:fs'
 import { z } from 'zod'
+import { readPin } from '../../analytics/query.ts'
 import { AppError, both } from '../../errors.ts'
-import { reportSchema } from '../../query/request.ts'
-import { readPin } from '../../query/result.ts'
+import { reportSchema } from '../../query/analytics/request.ts'
 import { componentAs, jsonText } from '../../query/text-schemas.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { BuiltReport } from '../../report/build.ts'

@@ -1,7 +1,7 @@
 /** Accounts of health financing (capability analytics.query.read, as the specification has none of its own for them). */
 import { DATASETS } from '../../model/datasets.ts'
 import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/code-lists.ts'
-import { codesIn } from '../../query/filters.ts'
+import { codesIn } from '../../query/lists/filters.ts'
 import type { Route } from '../route.ts'
 
 /** What each source that a list may show means, in both languages. */

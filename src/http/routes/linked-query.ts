@@ -1,6 +1,7 @@
 /** A query of a link: JSON in the parameter q. In: the text of the parameter. Out: the body a POST would have. */
+
+import { readPin } from '../../analytics/query.ts'
 import { AppError, both } from '../../errors.ts'
-import { readPin } from '../../query/result.ts'
 
 /** @throws AppError 'invalid_request' for what is no JSON */
 export function readLinkedQuery(text: string | undefined): unknown {

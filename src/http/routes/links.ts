@@ -12,8 +12,8 @@ import {
   linkSecretOf,
   makeLink,
 } from '../../keys/links.ts'
+import { parseBody } from '../../query/analytics/request.ts'
 import { takes } from '../../query/field-texts.ts'
-import { parseBody } from '../../query/request.ts'
 import type { DataResult, HandlerRequest, Route } from '../route.ts'
 
 const linkSchema = z.strictObject({

@@ -11,7 +11,7 @@ import { parseCheckpoint } from '../../trust/checkpoint.ts'
 import { CHECKPOINT, logFolder, readCheckpoint } from '../../trust/log.ts'
 import { NoteError, readNote } from '../../trust/note.ts'
 import { isTileOf, TILE_PATH } from '../../trust/tiles.ts'
-import { matchesTag } from '../etag.ts'
+import { matchesTag } from '../request/etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 /** Paths of tiles and bundles, below tile/. */

@@ -5,8 +5,9 @@ import { z } from 'zod'
 import type { Engine, JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { OUTLINE_LEVELS } from '../../model/outlines/index.ts'
-import { codesIn, filterSchema } from '../../query/filters.ts'
-import { coarsen, OUTLINE_DETAILS } from '../../query/outline-detail.ts'
+import { requireDimension } from '../../query/analytics/territory.ts'
+import { codesIn, filterSchema } from '../../query/lists/filters.ts'
+import { coarsen, OUTLINE_DETAILS } from '../../query/outlines/detail.ts'
 import {
   drawOutlines,
   OUTLINE_FORMATS,
@@ -15,10 +16,9 @@ import {
   planArcs,
   planOutlines,
   readMesh,
-} from '../../query/outlines.ts'
-import { requireDimension } from '../../query/territory.ts'
+} from '../../query/outlines/outlines.ts'
 import type { ReleaseView } from '../../release/view.ts'
-import { toByteString } from '../envelope.ts'
+import { toByteString } from '../request/envelope.ts'
 import type { HandlerRequest, Result, Route } from '../route.ts'
 
 /** Documents themselves, without the envelope. */

@@ -6,7 +6,7 @@
  */
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
-import { PROVIDERS_BY_STATE_UNTIL } from '../../model/needs.ts'
+import { PROVIDERS_BY_STATE_UNTIL } from '../../model/required-tables.ts'
 import type { Lineage } from '../../model/types.ts'
 import { isCnpj } from '../cnpj.ts'
 import { applyRule } from '../rules.ts'

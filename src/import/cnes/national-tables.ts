@@ -4,7 +4,7 @@
  */
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
-import { COPY_MARK } from '../copy-mark.ts'
+import { COPY_MARK } from '../readers/download-suffix.ts'
 
 export interface PublishedTable {
   /** Name without the month, as in the file name. */

@@ -3,7 +3,7 @@
  * Out: values. Not here: what the rows carry (file-contents.ts).
  */
 import type { FactName } from '../../model/cnes/lineage.ts'
-import type { Table } from '../../model/needs.ts'
+import type { Table } from '../../model/required-tables.ts'
 import type { Coverage } from '../../release/manifest.ts'
 import type { PublishedRows } from '../file-contents.ts'
 import type { OpenedState } from './staged-rows.ts'

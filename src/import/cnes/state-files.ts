@@ -8,15 +8,15 @@
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Lineage } from '../../model/types.ts'
-import { COPY_MARK } from '../copy-mark.ts'
+import { rowUnlikeName } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import { decodeDbc, isDbc } from '../readers/dbc.ts'
 import { type DbfColumn, isWholeDbf, openDbf } from '../readers/dbf.ts'
+import { COPY_MARK } from '../readers/download-suffix.ts'
 import { isDbase } from '../readers/looks-like.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { gunzipWithin, refuseLargeTable } from '../readers/unpack-limits.ts'
 import { decodeText } from '../readers/windows-1252.ts'
-import { rowUnlikeName } from '../state-month-name.ts'
 
 export type StateGroup = 'ST' | 'LT' | 'EQ' | 'SR' | 'CADGER'
 

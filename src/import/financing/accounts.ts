@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { FinancingSource, Stage } from '../../model/financing/code-lists.ts'
+import { createSetAside, noteAside, type SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
-import { createSetAside, noteAside, type SetAsideRow } from '../set-aside.ts'
 
 /** Table of rows that could not be loaded. */
 export const SET_ASIDE = 'financing_set_aside'

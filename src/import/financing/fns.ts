@@ -7,8 +7,8 @@
  */
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import type { SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
-import type { SetAsideRow } from '../set-aside.ts'
 import type { AccountRow } from './accounts.ts'
 import { readHundredths, readMonth } from './amounts.ts'
 import { isWorkbook, openTable, separatorOf, splitLine } from './records.ts'

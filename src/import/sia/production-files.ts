@@ -16,13 +16,13 @@ import {
 } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { STATES } from '../../model/territory/states.ts'
-import { COPY_MARK } from '../copy-mark.ts'
+import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
+import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { integerCell, type Sums } from '../sih/admission-files.ts'
-import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../state-month-name.ts'
 
 export interface ProductionFileName {
   readonly uf: string

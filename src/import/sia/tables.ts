@@ -14,8 +14,8 @@ import {
   placed,
   stateOfFile,
   sumsOf,
-} from '../added-up.ts'
-import type { AppendedFile, FileTotals } from '../build-added-up.ts'
+} from '../aggregated/area.ts'
+import type { AppendedFile, FileTotals } from '../aggregated/build.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
 import { MEASURES } from './production-files.ts'

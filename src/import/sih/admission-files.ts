@@ -18,12 +18,12 @@ import {
   valueParts,
 } from '../../model/sih/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
-import { COPY_MARK } from '../copy-mark.ts'
+import { rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, readDbfRecords } from '../readers/dbf-records.ts'
+import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
-import { rowUnlikeName, stateMonthOf } from '../state-month-name.ts'
 
 /** RD: approved admissions. RJ: rejected ones. ER: errors. SP: services of professionals, many rows an admission. */
 export type AdmissionKind = 'RD' | 'RJ' | 'ER' | 'SP'

@@ -7,8 +7,8 @@
  */
 import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../../model/sih/layout.ts'
+import { type AddedUp, buildAddedUp, type MonthlyFile } from '../aggregated/build.ts'
 import type { AreaImporter } from '../area.ts'
-import { type AddedUp, buildAddedUp, type MonthlyFile } from '../build-added-up.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
 import { recogniseAdmissionFile, refuseOtherKinds } from './admission-files.ts'

@@ -1,0 +1,54 @@
+/** Rows of a statement → rows as JSON answers have them: label, dimensions with codes and names, metrics. */
+import type { JsonValue, Row } from '../engine/types.ts'
+import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { STATES } from '../model/territory/states.ts'
+import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
+import type { AggregatePlan } from '../query/analytics/plan.ts'
+
+export const TOTAL_LABEL = 'Total do escopo selecionado'
+
+/** @returns a row as JSON answers have it */
+export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
+  const dimensions: Record<string, JsonValue> = {}
+  const labels: string[] = []
+  plan.query.group_by.forEach((code, index) => {
+    const member = describeMember(code, row, index, language)
+    dimensions[code] = member
+    labels.push(String(member.name ?? member.code ?? 'Não informado'))
+  })
+  const metrics: Record<string, JsonValue> = {}
+  for (const { code, column } of shownValues(plan)) {
+    const value = row[column] ?? null
+    metrics[code] = value === null ? null : Number(value)
+  }
+  const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
+  return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
+}
+
+/** @returns code and name of the member a row has of a grouped dimension */
+export function describeMember(
+  code: DimensionCode,
+  row: Row,
+  index: number,
+  language: 'pt' | 'en',
+): { readonly [name: string]: JsonValue } {
+  const value = row[dimensionOf(code).column] ?? null
+  const name = row[`name_${index}`] ?? null
+  // Of a member that the release's list does not have, no more is said than its code.
+  if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
+  if (code === 'state')
+    return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
+  if (code === 'reference_period') return { code: value, name: value }
+  const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
+  const shown =
+    label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
+  // Names of macro-regions repeat between states; codes begin with their state's.
+  if (dimensionOf(code).derivedFrom === 'municipality')
+    return { code: value, name: shown, uf: stateOfCode(value) }
+  return { code: value, name: shown }
+}
+
+const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
+const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
+/** @returns abbreviation of the state that a code of a municipality or a health region begins with */
+const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null

@@ -1,0 +1,256 @@
+/**
+ * Members of a dimension, for filters and selectors: code, name and parent, a page at a time. Pure plans and one list for
+ * the dimensions whose members no dataset names.
+ */
+import type { JsonValue, RunOptions } from '../engine/types.ts'
+import { AppError, both } from '../errors.ts'
+import { datasetOf } from '../model/datasets.ts'
+import {
+  ADDED_UP_TABLES,
+  capabilityOf,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  isPlace,
+} from '../model/dimensions.ts'
+import type { Note } from '../model/notes.ts'
+import {
+  isWithoutCode,
+  type Need,
+  needsOfDimensions,
+  needsOfFilters,
+  type Table,
+  tablesAmong,
+} from '../model/required-tables.ts'
+import { describeMissing, findMissing, scopeOf, statesLeft } from '../query/analytics/coverage.ts'
+import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
+import { allPeriods, meantPeriods, periodsMeeting } from '../query/analytics/periods.ts'
+import { residenceNotes } from '../query/analytics/plan-notes.ts'
+import type { QueryFilter } from '../query/analytics/request.ts'
+import { CNES_FACTS } from '../query/analytics/resident-relations.ts'
+import { foldText } from '../query/lists/filters.ts'
+import {
+  FINANCING_TABLES,
+  includesAll,
+  monthsOf,
+  monthsOfRelease,
+  newestFor,
+  statesCollectedOf,
+  tablesBeside,
+} from '../release/coverage.ts'
+import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
+import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
+import { statesOfFilters } from './facility-states.ts'
+import type { AnswerParts } from './query.ts'
+
+/** Tables whose records are counted beside members. */
+const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
+const isOfRegistry = (dataset: Table): boolean => CNES_FACTS.some((facts) => facts === dataset)
+
+export interface DimensionValue {
+  readonly code: string | number
+  readonly name: string | null
+  readonly parent?: { readonly dimension: DimensionCode; readonly code: string | number | null }
+}
+
+/** Column of a member's dataset that names its parent. */
+const PARENTS: Partial<
+  Record<DimensionCode, { readonly dimension: DimensionCode; readonly column: string }>
+> = {
+  municipality: { dimension: 'state', column: 'uf' },
+  health_region: { dimension: 'state', column: 'uf' },
+  health_macroregion: { dimension: 'state', column: 'uf' },
+  facility: { dimension: 'municipality', column: 'municipality_ibge_code' },
+  procedure_subgroup: { dimension: 'procedure_group', column: 'procedure_group_code' },
+  procedure_form: { dimension: 'procedure_subgroup', column: 'procedure_subgroup_code' },
+  procedure: { dimension: 'procedure_subgroup', column: 'procedure_subgroup_code' },
+  diagnosis_category: { dimension: 'diagnosis_chapter', column: 'diagnosis_chapter_code' },
+  residence_municipality: { dimension: 'residence_state', column: 'uf' },
+  residence_health_region: { dimension: 'residence_state', column: 'uf' },
+  bed_type: { dimension: 'bed_category', column: 'bed_category_code' },
+  equipment_type: { dimension: 'equipment_category', column: 'category_code' },
+  specialized_service_classification: { dimension: 'specialized_service', column: 'service_code' },
+}
+export const parentOf = (code: DimensionCode): DimensionCode | null => PARENTS[code]?.dimension ?? null
+
+/** @returns members of a closed list or the months of the release; null where a dataset names the members */
+export function listFixedValues(
+  code: DimensionCode,
+  view: ReleaseView,
+  language: 'pt' | 'en',
+  search: string | null,
+): DimensionValue[] | null {
+  const fold = search === null ? '' : foldText(search)
+  const matches = ({ code: value, name }: DimensionValue): boolean =>
+    fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
+  if (code === 'reference_period') {
+    const periods = allPeriods(COUNTED.map((dataset) => collectedPeriods(view, dataset)))
+    return periods
+      .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
+      .filter(matches)
+  }
+  const { labels, integer } = dimensionOf(code)
+  if (labels === undefined) return null
+  return Object.entries(labels)
+    .map(([value, label]) => ({ code: integer === true ? Number(value) : value, name: label[language] }))
+    .sort((left, right) => (left.code < right.code ? -1 : 1))
+    .filter(matches)
+}
+
+/** Rows: code, name, parent, total (of all pages; a page beyond the end has one row without a code). */
+export function planDimensionValues(
+  code: DimensionCode,
+  view: ReleaseView,
+  search: string | null,
+  limit: number,
+  offset: number,
+): Sql {
+  const { member, order } = dimensionOf(code)
+  if (member === null) throw new TypeError(`${code} has a fixed list`)
+  const period = member.dataset === 'facilities' ? latestPeriod(view, 'facilities') : null
+  const name = TEXT(member.name)
+  const parent = PARENTS[code]
+  const scope =
+    code === 'municipality'
+      ? sql` WHERE territorial_type = 'MUNICIPALITY'`
+      : code === 'facility'
+        ? sql` WHERE is_active`
+        : EMPTY
+  const matching =
+    search === null
+      ? EMPTY
+      : sql` WHERE contains(lower(strip_accents(coalesce(name, ''))), ${foldText(search)}) OR starts_with(lower(CAST(code AS VARCHAR)), ${search.toLowerCase()})`
+  const sorted = order === 'name' ? sql`name COLLATE pt NULLS LAST, code` : sql`code`
+  return sql`WITH members AS (
+  SELECT ${ident(member.key)} AS code, ${name} AS name, ${parent === undefined ? sql`CAST(NULL AS VARCHAR)` : ident(parent.column)} AS parent
+  FROM ${table(member.dataset, period)}${scope}
+),
+matching AS (SELECT * FROM members${matching}),
+page AS (SELECT *, row_number() OVER (ORDER BY ${sorted}) AS position FROM matching QUALIFY position > ${offset} AND position <= ${offset + limit})
+SELECT summary.total, page.* FROM (SELECT count(*) AS total FROM matching) AS summary LEFT JOIN page ON true ORDER BY position`
+}
+
+/** A member whose records are counted. */
+export interface CountedMember {
+  readonly code: string | number
+  /** Of a facility; null: unknown, or no facility. */
+  readonly municipality: string | number | null
+}
+export interface MemberCounts {
+  /** Code as text → dataset → records. */
+  readonly facts: ReadonlyMap<string, Readonly<Record<string, JsonValue>>>
+  /** What was not collected. */
+  readonly notes: readonly Note[]
+}
+export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
+  readonly options: RunOptions
+}
+
+/**
+ * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
+ * those of active facilities, of admissions, of production and of funds, in the dataset's newest month unless the filters or the dimension choose
+ * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions,
+ * production or financing at all, nothing is said of them.
+ * @throws AppError 'incompatible_dimension' when no dataset carries them all
+ */
+export async function countFacts(
+  code: DimensionCode,
+  members: readonly CountedMember[],
+  filters: readonly QueryFilter[],
+  { engine, view, capabilities, options }: CountParts,
+): Promise<MemberCounts> {
+  const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
+  const carrying = COUNTED.filter(
+    (dataset) =>
+      (isOfRegistry(dataset) || view.components[datasetOf(dataset).area] !== null) &&
+      dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+  )
+  if (carrying.length === 0)
+    throw new AppError('incompatible_dimension', {
+      detail: both(
+        `Nenhum conjunto de dados tem juntas as dimensões ${[...new Set(dimensions)].join(', ')}.`,
+        `No dataset carries ${[...new Set(dimensions)].join(', ')} together.`,
+      ),
+      errors: [
+        {
+          parameter: 'filters',
+          message: both(`não combina com ${code}`, `does not go with ${code}`),
+          allowed: DIMENSION_CODES.filter((other) =>
+            COUNTED.some((dataset) =>
+              [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+            ),
+          ),
+        },
+      ],
+    })
+  const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
+  const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const ofFacilities = await statesOfFilters(filters, engine, view, options)
+  const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
+  const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
+  const notes: Note[] = []
+  for (const dataset of readable) {
+    const tables = tablesBeside(dataset)
+    const scope = scopeOf(placeFilters, ofFacilities, view, tables)
+    const needs: readonly Need[] = [dataset, ...needsOfFilters(dataset, filters)]
+    const needsOfMembers: readonly Need[] = [...needs, ...needsOfDimensions(dataset, [code])]
+    const asked = periodsOf(code, needs, tables, filters, scope.states, view)
+    // What a place has is its own: what other states lack takes nothing from it.
+    const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
+    for (const member of members) {
+      const own = ownStates(code, member, states)
+      const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked
+      const wanted = isWithoutCode(code, member.code) ? needs : needsOfMembers
+      const isKnown =
+        months.length > 0 &&
+        months.every((period) => includesAll(statesCollectedOf(view, wanted, period), own))
+      const ofMember = facts.get(String(member.code))
+      if (ofMember !== undefined) ofMember[dataset] = isKnown ? 0 : null
+    }
+    const metric = { code: `facts.${dataset}`, needs: needsOfMembers, states, asked }
+    notes.push(
+      ...describeMissing(findMissing([metric], view, monthsOfRelease(view, tables))),
+      ...residenceNotes({ group_by: [code], filters }, [metric], view),
+    )
+    const periods = asked.filter((period) => collectedPeriods(view, dataset).includes(period))
+    if (periods.length === 0 || members.length === 0) continue
+    const codes = code === 'reference_period' ? periods : members.map((member) => member.code)
+    const rows = await engine.run(printMemberCounts(code, codes, dataset, periods, inRows), view, options)
+    for (const { code: member, facts: records } of rows) {
+      const counted = facts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
+      if (counted !== undefined && counted[dataset] !== null) counted[dataset] = records ?? 0
+    }
+  }
+  return { facts, notes }
+}
+
+/** States that the number of a member is about, of those the answer is about. */
+function ownStates(
+  code: DimensionCode,
+  { code: member, municipality }: CountedMember,
+  states: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const dimension = code === 'facility' ? 'municipality' : code
+  const value = code === 'facility' ? municipality : member
+  if (!isPlace(dimension) || value === null) return states
+  const own = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
+  return new Set([...own].filter((uf) => states.has(uf)))
+}
+
+/** @param beside tables of the same release @returns months asked for; without any, the newest of the states */
+function periodsOf(
+  code: DimensionCode,
+  needs: readonly Need[],
+  beside: readonly Table[],
+  filters: readonly QueryFilter[],
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+): readonly number[] {
+  const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
+  const tables = tablesAmong(needs)
+  const held = monthsOf(view, states, beside)
+  if (chosen.length > 0) return meantPeriods(chosen, beside, view) ?? periodsMeeting(chosen, held)
+  if (code === 'reference_period') return held
+  const newest = newestFor(held, states, (period) => [statesCollectedOf(view, tables, period)])
+  return newest === null ? [] : [newest]
+}

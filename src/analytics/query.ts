@@ -1,0 +1,371 @@
+/**
+ * An analytics query, end to end: parse → plan → statement → rows → result with its fingerprint.
+ *
+ * In: the request's body, a release, what the key may read. Out: data, pagination, meta as contract 7. The fingerprint
+ * covers every row of the query, so it is computed where the rows are, not over the page.
+ */
+import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
+import { AppError, both } from '../errors.ts'
+import type { Capability } from '../model/capabilities.ts'
+import { type DimensionCode, isMunicipality } from '../model/dimensions.ts'
+import { CATALOG_VERSION } from '../model/metrics.ts'
+import { writeNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
+import { type Citation, citationOf } from '../query/analytics/citation.ts'
+import { printAggregate, summaryColumns } from '../query/analytics/dialect/duckdb/statement.ts'
+import { estimateAnswer, weightOf } from '../query/analytics/estimate.ts'
+import { fingerprintOf, type NormalisedQuery } from '../query/analytics/fingerprint.ts'
+import { normaliseOptions } from '../query/analytics/options.ts'
+import { allPeriods } from '../query/analytics/periods.ts'
+import type { AggregatePlan } from '../query/analytics/plan.ts'
+import { choosePreAggregates } from '../query/analytics/pre-aggregates.ts'
+import { planQuery, TOTALS_ROWS_MAX } from '../query/analytics/query-plan.ts'
+import {
+  type AnalyticsQuery,
+  normaliseFilters,
+  parseQuery,
+  type QueryFilter,
+  takesList,
+} from '../query/analytics/request.ts'
+import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
+import { nextSlice } from '../slices.ts'
+import { type Sql, sql, table } from '../sql.ts'
+import { describeRow } from './described-rows.ts'
+import { statesOfFilters } from './facility-states.ts'
+
+export { readPin } from '../query/analytics/request.ts'
+
+export interface AnswerParts {
+  readonly engine: Engine
+  readonly view: ReleaseView
+  readonly capabilities: readonly Capability[]
+  readonly language: 'pt' | 'en'
+  readonly signal?: AbortSignal
+}
+
+/** A page of an answer of any kind. */
+export interface PagedAnswer {
+  readonly data: readonly JsonValue[]
+  /** Of a query that asks for them. */
+  readonly totals?: readonly JsonValue[]
+  readonly pagination: JsonValue
+  readonly meta: Readonly<Record<string, JsonValue>>
+}
+
+export const describePage = (
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+  shown: number,
+  total: number,
+): JsonValue => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
+
+/** A query that was parsed: its plan, and its canonical form. */
+export interface PreparedQuery {
+  readonly query: AnalyticsQuery
+  readonly plan: AggregatePlan
+  readonly normalised: NormalisedQuery
+}
+
+/** @throws AppError as planAggregate */
+export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
+  const { engine, view, signal } = parts
+  const options = signal === undefined ? {} : { signal }
+  const filters = await widenMunicipalities(parsed.filters, engine, view, options)
+  const query = { ...parsed, filters }
+  const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
+  const ofFacilities = await statesOfFilters(filters, engine, view, options)
+  const plan = planQuery(query, view, parts.capabilities, { estimateYears, ofFacilities })
+  return { query, plan, normalised: normaliseQuery(query) }
+}
+
+/** @returns years of the release's estimates, ascending */
+async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
+  if (parts.view.components.demography === null) return []
+  const rows = await run(
+    sql`SELECT DISTINCT reference_year FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' ORDER BY reference_year`,
+    parts,
+  )
+  return rows.map(({ reference_year }) => Number(reference_year))
+}
+
+/** @returns the statement of a query: each dataset is read from the smallest relation that has all it needs */
+export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
+  printAggregate(choosePreAggregates(plan, view))
+
+/** @param answerRows rows of the answer over all pages, where more may be answered than is read */
+export const optionsOf = (
+  { signal, view }: Pick<AnswerParts, 'signal' | 'view'>,
+  statement: Sql,
+  answerRows = 0,
+): RunOptions => ({
+  weight: weightOf(statement, view, answerRows),
+  ...(signal === undefined ? {} : { signal }),
+})
+
+/** Runs one statement of a query. */
+export const run = (statement: Sql, parts: AnswerParts): Promise<Row[]> =>
+  parts.engine.run(statement, parts.view, optionsOf(parts, statement))
+
+/** What is true of all rows of an answer, whatever the page. */
+export interface AnswerSummary {
+  readonly total: number
+  /** Rows of a table of the answer: those of the totals, too. */
+  readonly tableRows: number
+  readonly rowsSha256: string
+  readonly fingerprint: string
+  readonly citation: Citation
+  readonly notes: readonly Note[]
+}
+
+/** @param row any row of the statement's result: each carries the totals */
+export function summarise(row: Row | undefined, prepared: PreparedQuery, view: ReleaseView): AnswerSummary {
+  const { plan, normalised } = prepared
+  const total = Number(row?.total_rows ?? 0)
+  const rowsSha256 = String(row?.rows_sha256 ?? '')
+  const missing = plan.metrics.flatMap(({ code: metric, denominator }, index): Note[] => {
+    const rows = Number(row?.[`missing_${index}`] ?? 0)
+    const reason = denominator === null ? 'no_population' : 'no_denominator'
+    return rows > 0 ? [{ code: 'null_rows', metric, rows, total_rows: total, reason }] : []
+  })
+  const fingerprint = fingerprintOf(view.id, normalised, rowsSha256)
+  return {
+    total,
+    tableRows: Number(row?.table_rows ?? 0),
+    rowsSha256,
+    fingerprint,
+    citation: citationOf(plan, view, fingerprint),
+    notes: [...plan.notes, ...missing, ...basisNotes(plan, view), ...negativeBedNotes(plan, view)],
+  }
+}
+
+/** An answer whose rows have been read: what a table of any format is made of. */
+export interface PageAnswer<Part> {
+  readonly prepared: PreparedQuery
+  readonly summary: AnswerSummary
+  /** Rows of the page, in parts. */
+  readonly rows: readonly Part[]
+  /** Rows of each level of totals, in the order of the plan. */
+  readonly totals: readonly (readonly Part[])[]
+  /** Rows of the page, and all rows. */
+  readonly shown: number
+  readonly all: number
+}
+
+/** Rows that are read at once: a few milliseconds. */
+const SLICE_ROWS = 500
+
+/**
+ * Rows are read while the statement holds its place, so as many long answers are made at once as statements run.
+ * @param read makes a part of rows, a few milliseconds of work
+ * @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows'
+ */
+export async function answerPage<Part>(
+  body: unknown,
+  parts: AnswerParts,
+  read: (rows: readonly Row[], plan: AggregatePlan) => Part,
+): Promise<PageAnswer<Part>> {
+  const prepared = await prepareQuery(parseQuery(body), parts)
+  const { plan } = prepared
+  const statement = printQuery(prepared, parts.view)
+  const batches = parts.engine.runInBatches(statement, parts.view, {
+    ...optionsOf(parts, statement, estimateAnswer(plan, parts.view)),
+    once: summaryColumns(plan),
+  })
+  const levels = [plan, ...plan.totals].map((level) => ({ plan: level, parts: [] as Part[], count: 0 }))
+  let summary: AnswerSummary | null = null
+  for await (const batch of batches) {
+    summary ??= checkTotals(summarise(batch[0], prepared, parts.view))
+    for (let from = 0; from < batch.length; from += SLICE_ROWS) {
+      if (from > 0) await nextSlice()
+      const rows = batch.slice(from, from + SLICE_ROWS).filter((row) => row.in_page !== null)
+      levels.forEach((level, index) => {
+        const ofLevel = levels.length === 1 ? rows : rows.filter((row) => row.level === index)
+        if (ofLevel.length === 0) return
+        level.parts.push(read(ofLevel, level.plan))
+        level.count += ofLevel.length
+      })
+    }
+  }
+  const [page, ...totals] = levels
+  return {
+    prepared,
+    summary: summary ?? summarise(undefined, prepared, parts.view),
+    rows: page?.parts ?? [],
+    totals: totals.map((level) => level.parts),
+    shown: page?.count ?? 0,
+    all: levels.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+/** @throws AppError 'too_many_rows' */
+function checkTotals(summary: AnswerSummary): AnswerSummary {
+  const totalRows = summary.tableRows - summary.total
+  if (totalRows > TOTALS_ROWS_MAX)
+    throw new AppError('too_many_rows', {
+      detail: both(
+        `Os totais têm ${totalRows} linhas; ao lado de uma página cabem ${TOTALS_ROWS_MAX}. Uma exportação comporta mais.`,
+        `The totals have ${totalRows} rows; ${TOTALS_ROWS_MAX} are allowed beside a page. An export holds more.`,
+      ),
+      extra: { rows: totalRows, allowed: TOTALS_ROWS_MAX },
+    })
+  return summary
+}
+
+/** @returns what an answer says beside its rows */
+const describeAnswer = (
+  { prepared, summary, shown }: Omit<PageAnswer<unknown>, 'rows' | 'totals'>,
+  { view, language }: AnswerParts,
+): Pick<PagedAnswer, 'pagination' | 'meta'> => ({
+  pagination: describePage(prepared.query, shown, summary.total),
+  meta: {
+    reference_period: prepared.plan.referencePeriod,
+    catalog_version: CATALOG_VERSION,
+    components: componentsOf(view),
+    query: prepared.normalised,
+    rows_sha256: summary.rowsSha256,
+    fingerprint: summary.fingerprint,
+    citation: { ...summary.citation },
+    notes: writeNotes(summary.notes, language),
+  },
+})
+
+/** @throws AppError as answerPage */
+export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
+  const answer = await answerPage(body, parts, (rows, plan) =>
+    rows.map((row) => describeRow(row, plan, parts.language)),
+  )
+  const { totals } = answer.prepared.plan
+  return {
+    data: answer.rows.flat(),
+    ...(totals.length === 0
+      ? {}
+      : {
+          totals: totals.map(({ query }, index) => ({
+            group_by: query.group_by,
+            data: (answer.totals[index] ?? []).flat(),
+          })),
+        }),
+    ...describeAnswer(answer, parts),
+  }
+}
+
+/** As answerQuery, with the rows as JSON: long answers are written in slices, and none of their values stays in memory. */
+export async function writeQuery(
+  body: unknown,
+  parts: AnswerParts,
+): Promise<Pick<PagedAnswer, 'pagination' | 'meta'> & { readonly json: Buffer[]; readonly rows: number }> {
+  const answer = await answerPage(body, parts, (rows, plan) =>
+    Buffer.from(rows.map((row) => JSON.stringify(describeRow(row, plan, parts.language))).join(',')),
+  )
+  const json: Buffer[] = []
+  const text = (part: string): void => void json.push(Buffer.from(part))
+  const list = (rows: readonly Buffer[]): void => {
+    text('[')
+    rows.forEach((part, index) => {
+      if (index > 0) text(',')
+      json.push(part)
+    })
+    text(']')
+  }
+  list(answer.rows)
+  const { totals } = answer.prepared.plan
+  if (totals.length > 0) {
+    totals.forEach(({ query }, index) => {
+      text(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(query.group_by)},"data":`)
+      list(answer.totals[index] ?? [])
+      text('}')
+    })
+    text(']')
+  }
+  return { json, rows: answer.all, ...describeAnswer(answer, parts) }
+}
+
+/** Ids of the releases an analytics release joins. */
+export const componentsOf = (view: ReleaseView): Record<string, string | null> => ({
+  cnes: componentId(view, 'cnes'),
+  demography: componentId(view, 'demography'),
+  // Of releases that join no admissions or production nothing is said of them.
+  ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
+  ...(view.components.sia === null ? {} : { sia: componentId(view, 'sia') }),
+  ...(view.components.financing === null ? {} : { financing: componentId(view, 'financing') }),
+})
+
+function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
+  const { metrics, group_by, order_by, over_period, limit, offset } = query
+  const filters = query.filters.map(({ dimension, operator, values }) => ({
+    dimension,
+    operator,
+    value: takesList(operator)
+      ? values.map((value) => showValue(dimension, value))
+      : showValue(dimension, values[0] ?? ''),
+  }))
+  const orders = order_by.map(({ field, direction }) => ({ field, direction }))
+  return {
+    metrics,
+    group_by,
+    filters,
+    order_by: orders,
+    over_period,
+    limit,
+    offset,
+    ...normaliseOptions(query),
+  }
+}
+
+const showValue = (dimension: DimensionCode, value: string | number): string | number =>
+  dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
+
+/** Six-digit municipality codes become seven through the release's list, never by computing the digit. */
+export async function widenMunicipalities(
+  filters: readonly QueryFilter[],
+  engine: Engine,
+  view: ReleaseView,
+  options: RunOptions,
+): Promise<readonly QueryFilter[]> {
+  const short = filters.flatMap(({ dimension, values }) =>
+    isMunicipality(dimension) ? values.map(Number).filter((value) => value < 1_000_000) : [],
+  )
+  if (short.length === 0) return filters
+  const rows = await engine.run(
+    sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${short}))`,
+    view,
+    options,
+  )
+  const codes = rows.map(({ ibge_code }) => Number(ibge_code))
+  const widened = new Map(codes.map((code) => [Math.floor(code / 10), code]))
+  return normaliseFilters(
+    filters.map((filter) =>
+      isMunicipality(filter.dimension)
+        ? { ...filter, values: filter.values.map((value) => widened.get(Number(value)) ?? Number(value)) }
+        : filter,
+    ),
+  )
+}
+
+/** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
+function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
+  const usesSus = plan.datasets.some(
+    ({ dataset, measures }) =>
+      dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
+  )
+  const periods = allPeriods(
+    plan.datasets.filter(({ dataset }) => dataset === 'equipment_inventory').map((own) => own.periods),
+  )
+  const families = new Set(periods.map((period) => coverageOf(view, 'equipment_inventory', period)?.family))
+  const isOfBoth = periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
+  return usesSus && (isOfBoth || families.size > 1) ? [{ code: 'mixed_sus_quantities' }] : []
+}
+
+/** Says of how many records the beds outside SUS are negative, as the publisher registers them: of the release, whatever the filters. */
+function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
+  const beds = datasets.filter(
+    ({ dataset, measures }) =>
+      dataset === 'bed_capacity' && measures.some(({ field }) => field === 'beds_non_sus'),
+  )
+  const counts = view.components.cnes?.counts ?? {}
+  return allPeriods(beds.map(({ periods }) => periods)).flatMap((period): Note[] => {
+    // Releases made before the count of open facilities have that of all.
+    const records =
+      counts[`beds_non_sus_negative_${period}`] ?? counts[`beds_sus_above_existing_${period}`] ?? 0
+    return records === 0 ? [] : [{ code: 'negative_beds', period: formatPeriod(period), records }]
+  })
+}

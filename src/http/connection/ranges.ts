@@ -1,0 +1,48 @@
+/** Which bytes of a content a request asks for (RFC 9110, 14): one part; who asks for several at once gets the whole. Pure. */
+import parseRange from 'range-parser'
+import { AppError, both } from '../../errors.ts'
+
+export interface Range {
+  readonly status: 200 | 206
+  readonly start: number
+  /** The last byte, as HTTP counts. */
+  readonly end: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Range units are case-insensitive (RFC 9110, 14.1). */
+const BYTES = /^\s*bytes\s*=\s*/i
+
+/** @returns the range in the parser's form; undefined for an unknown unit, which is ignored (RFC 9110, 14.2) */
+function byteRangeOf(range: string, bytes: number): string | undefined {
+  if (!BYTES.test(range)) return undefined
+  // A suffix longer than the content selects all of it (RFC 9110, 14.1.2).
+  return range
+    .replace(BYTES, 'bytes=')
+    .replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
+}
+
+/**
+ * @param tag of the content; a part of another version of it is of no use, so then it is the whole
+ * @throws AppError 'range_not_satisfiable'
+ */
+export function chooseRange(
+  bytes: number,
+  { range, ifRange }: { readonly range: string | undefined; readonly ifRange: string | undefined },
+  tag: string | null,
+): Range {
+  const byteRange =
+    range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : byteRangeOf(range, bytes)
+  const wanted = byteRange === undefined ? -2 : parseRange(bytes, byteRange)
+  if (wanted === -1)
+    throw new AppError('range_not_satisfiable', {
+      detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
+      headers: { 'Content-Range': `bytes */${bytes}` },
+    })
+  const [part] = typeof wanted === 'number' || wanted.length !== 1 ? [] : wanted
+  const { start, end } = part ?? { start: 0, end: bytes - 1 }
+  const headers = { 'accept-ranges': 'bytes', 'content-length': String(end - start + 1) }
+  return part === undefined
+    ? { status: 200, start, end, headers }
+    : { status: 206, start, end, headers: { ...headers, 'content-range': `bytes ${start}-${end}/${bytes}` } }
+}

@@ -1,0 +1,327 @@
+/**
+ * What the custom routes answer: schemas of `data`, of what stands beside it, and of what they add to `meta`, by the name of the
+ * response. Values only. A custom route that is new is described here; every other kind follows from its dataset.
+ */
+import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
+import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
+import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
+import { manifestSchema } from '../../release/manifest.ts'
+import { reportManifestSchema } from '../../report/manifest.ts'
+import {
+  dictionary,
+  documentOf,
+  flag,
+  integer,
+  type Json,
+  list,
+  object,
+  oneOf,
+  orNull,
+  ref,
+  text,
+} from './json.ts'
+
+const NUMBER: Json = { type: ['number', 'null'], description: 'Exact; null where it is not defined.' }
+const DATASET = text('Dataset of the release.')
+const PERIODS = list({ type: 'string', pattern: '^[0-9]{4}-[0-9]{2}$' }, 'Reference periods, ascending.')
+const DIMENSIONS = dictionary(ref('DimensionMember'), 'The member of each grouped dimension.')
+const PROBLEMS = (description: string): Json =>
+  list(object({ release_id: text('A release that does not verify.'), reason: text('Why.') }), description)
+
+/** Schemas that only these answers name. */
+export const OF_ANSWERS: Readonly<Record<string, Json>> = {
+  Release: object(
+    {
+      release_id: text('Id: area, scope, month and the digest of the manifest.'),
+      area: oneOf(['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics'], 'What it covers.'),
+      periods: PERIODS,
+      rows: integer('Rows of all files.'),
+      bytes: integer('Bytes of all files.'),
+      files: integer('Files.'),
+      synthetic: flag('true: invented data of the demonstration.'),
+      promoted: flag('In service.'),
+      content_id: orNull(text('Digest of what it says, whatever wrote its files.')),
+    },
+    'A release, in short.',
+  ),
+  ReleaseManifest: documentOf(manifestSchema, 'output'),
+  ReportManifest: documentOf(reportManifestSchema, 'output'),
+  CatalogMetric: object(
+    {
+      code: ref('MetricCode'),
+      label: text('Label in the language asked for.'),
+      label_en: text('English label.'),
+      description: text('Definition, in the requested language.'),
+      description_en: text('Definition in English.'),
+      'meaning?': text('What the number says and what it does not, in the language asked for.'),
+      'meaning_en?': text('The same in English.'),
+      unit: text('Unit of the value.'),
+      decimals: integer('Digits after the point.'),
+      tier: oneOf(['core', 'extended'], 'core: of the specification.'),
+      kind: oneOf(['sum', 'count', 'distinct', 'ratio'], 'How it is computed.'),
+      additivity: dictionary(
+        oneOf(['additive', 'semi_additive', 'non_additive'], 'Whether its groups add up.'),
+        'By dimension.',
+      ),
+      formula: text('How the value is computed: a ratio by codes of metrics, else the definition.'),
+      'scale?': integer('Ratios have it: what the quotient is multiplied by.'),
+      'numerator?': text('Ratios have it: the metric that is divided.'),
+      'less?': text('Some ratios have it: the metric that is subtracted from the numerator.'),
+      'denominator?': text('Ratios have it: the metric that divides.'),
+      'standardized_by?': text('Rates standardized by age have it: the standard population.'),
+      datasets: list(DATASET),
+      dimensions: list(ref('DimensionCode'), 'What it can be grouped and filtered by.'),
+      operators: dictionary(list(ref('FilterOperator')), 'Operators by dimension.'),
+    },
+    'A metric of the catalog.',
+  ),
+  CatalogDimension: object(
+    {
+      code: ref('DimensionCode'),
+      label: text('Label in the language asked for.'),
+      label_en: text('English label.'),
+      tier: oneOf(['core', 'extended'], 'core: of the specification.'),
+      datasets: list(DATASET, 'Datasets that carry the dimension.'),
+      operators: list(ref('FilterOperator')),
+    },
+    'A dimension of the catalog.',
+  ),
+  DimensionValue: object({
+    code: { type: ['string', 'integer', 'null'], description: 'Code of the member; null: without a code.' },
+    name: orNull(text('Name of the member.')),
+    'parent?': object({
+      dimension: ref('DimensionCode'),
+      code: { type: ['string', 'integer', 'null'], description: 'The member that it is of.' },
+    }),
+    'facts?': dictionary(
+      orNull(integer('Records that count.')),
+      'Records of the member by dataset, when counts are asked for; null where the dataset was not collected.',
+    ),
+  }),
+  AnalyticsRow: object(
+    {
+      label: text('Names of the members; Total do escopo selecionado where nothing is grouped.'),
+      'rank?': orNull(integer('Place by the first field of order_by, where a rank is asked for.')),
+      dimensions: DIMENSIONS,
+      metrics: dictionary(
+        NUMBER,
+        'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__base, __change, __change_percent, __share.',
+      ),
+    },
+    'A group and its values.',
+  ),
+  ComparedRow: object({
+    label: text('Names of the members.'),
+    dimensions: DIMENSIONS,
+    metrics: dictionary(ref('ComparedValue'), 'Old, new and why, by metric.'),
+  }),
+  ComparedValue: object({
+    old: NUMBER,
+    new: NUMBER,
+    delta: NUMBER,
+    causes: list(
+      object({
+        side: ref('MetricSide'),
+        cause: oneOf(CAUSES, 'What happened to the records.'),
+        records: integer('Records.'),
+        delta: { type: 'number', description: 'What they add to the side; of values in reais, reais.' },
+      }),
+    ),
+  }),
+  LineageRecord: object(
+    {
+      dataset: DATASET,
+      'reference_period?': orNull(text('Month of the record.')),
+      key: dictionary({ type: ['string', 'integer', 'null'] }, 'Key of the record.'),
+      contribution: {
+        type: 'number',
+        description: 'What the record adds to the side of the cell; of values in reais, reais.',
+      },
+      'published_rows?': ref('PublishedRows'),
+      sources: list(ref('LineageSource'), 'Published rows of the record.'),
+    },
+    'A record behind a cell.',
+  ),
+  PublishedRows: object(
+    {
+      count: integer('Published rows that were added up.'),
+      where: list(
+        object({
+          columns: list(
+            text('Column of the file; of alternatives, separated by a bar, the first that it has.'),
+          ),
+          pattern: text(
+            'Regular expression that the cells match, each without blanks around it, joined by a blank; a column that the file lacks is empty.',
+          ),
+        }),
+        'Conditions that these rows of the file meet.',
+      ),
+      is_exact: {
+        type: 'boolean',
+        description:
+          'Do these rows alone meet them? False where the publisher names no municipality: others may, too.',
+      },
+    },
+    'How the rows are found that a record of admissions or production was added up from.',
+  ),
+  LineageSource: object({
+    publisher: orNull(text('Who published the file.')),
+    file: orNull(text('File as published.')),
+    archive: orNull(text('Archive the file came in.')),
+    sha256: orNull(text('SHA-256 of the file.')),
+    row: orNull(integer('Row of the file, header = 1.')),
+    column: orNull(text('Column of what is added up; null where a record counts as such.')),
+    raw_value: orNull(text('The published cell.')),
+  }),
+}
+
+/** Rows of each level of totals, which stand beside the data where they are asked for. */
+const totalsOf = (row: string): Json =>
+  list(
+    object({ group_by: list(ref('DimensionCode')), data: list(ref(row)) }),
+    'Rows of each level of totals, every value computed again at its level.',
+  )
+
+/** Files that are JSON. */
+export const DOCUMENTS: Readonly<Record<string, Json>> = {
+  AnalyticsReport: object(
+    { data: list(ref('AnalyticsRow')), 'totals?': totalsOf('AnalyticsRow'), manifest: ref('ReportManifest') },
+    'A report: all rows, and the manifest that proves them.',
+  ),
+}
+
+export interface Answer {
+  readonly data: Json
+  readonly totals?: Json
+  readonly pagination?: string
+  /** Name of the schema of `meta`; Meta without it, ReleaseMeta where a release answers. */
+  readonly meta?: string
+}
+
+/** Response name → its parts. */
+export const ANSWERS: Readonly<Record<string, Answer>> = {
+  HealthResponse: { data: object({ status: { const: 'ok' } }) },
+  ReadyResponse: {
+    data: object({
+      status: { const: 'ready' },
+      release_id: text('Analytics release in service.'),
+      refused: PROBLEMS('Releases that are here and were refused.'),
+      pointer: orNull(text('What is wrong with current.json; null where nothing is.')),
+      keys: orNull(text('What is wrong with the file of keys; null where nothing is.')),
+      log: list(
+        object({ file: text('Path below the folder of releases.'), reason: text('Why.') }),
+        'What is missing or damaged of the log of releases and of proofs beside releases; the server goes on.',
+      ),
+      missing_files: list(text('File of an open release that is gone or cut: release id and path.')),
+      damaged_files: list(
+        object({ file: text('Release id and path.'), reason: text('Why.') }),
+        'Files of open releases that are damaged or gone since they were verified: what needs one answers 503.',
+      ),
+      row_store: object({
+        complete: flag('Lists and records are answered from row files.'),
+        missing: list(object({ dataset: text('What has no row file.'), reason: text('Why.') })),
+      }),
+      trino: orNull(
+        object(
+          {
+            used: { type: 'string', enum: ['for large queries', 'for all queries'] },
+            up: flag('It takes statements.'),
+            registered: flag('It has the tables of the release in service.'),
+          },
+          'The second engine; null where DuckDB has all to itself.',
+        ),
+      ),
+    }),
+  },
+  SigningKeyResponse: {
+    data: object({
+      algorithm: { const: 'Ed25519' },
+      public_key: text('32 bytes, base64.'),
+      signs: text('What is signed of a report.'),
+      name: text('Name of the key in signed notes, and of the log.'),
+      verifier_key: text(
+        'Name, key id and key in one text: notes of releases and of the log are checked with it.',
+      ),
+    }),
+  },
+  LinkResponse: {
+    data: object({
+      link: text('Address with its token; whoever has it can read what it says.'),
+      scope: oneOf(LINK_SCOPES, 'What it reads: an address, or everything of a release.'),
+      form: oneOf(LINK_FORMS, 'Form of the answer.'),
+      expires_at: text('When it ends, in UTC.'),
+      key: text('Id of the key that it is of; it ends with it.'),
+    }),
+  },
+  ReleaseListResponse: { data: list(ref('Release')) },
+  ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: 'ReleaseDetailMeta' },
+  OutlinesResponse: {
+    data: { oneOf: [ref('OutlineTopology'), ref('OutlineCollection')] },
+    meta: 'OutlinesMeta',
+  },
+  DemographyPopulationDetailResponse: {
+    data: ref('PopulationDetail'),
+  },
+  AnalyticsCatalogResponse: {
+    data: object({
+      version: text('Version of the catalog.'),
+      metrics: list(ref('CatalogMetric')),
+      dimensions: list(ref('CatalogDimension')),
+    }),
+  },
+  DimensionValuesResponse: { data: list(ref('DimensionValue')), pagination: 'MemberPagination' },
+  AnalyticsQueryResponse: {
+    data: list(ref('AnalyticsRow')),
+    totals: totalsOf('AnalyticsRow'),
+    pagination: 'RowPagination',
+    meta: 'AnalyticsMeta',
+  },
+  AnalyticsExplainResponse: {
+    data: object({
+      query: ref('NormalisedQuery'),
+      sql: text('The statement, over views named release.dataset, or release.dataset__YYYYMM for one month.'),
+      parameters: list(
+        {
+          anyOf: [{ type: ['string', 'number', 'boolean', 'null'] }, list({ type: ['string', 'number'] })],
+        },
+        'Values of $1, $2 …',
+      ),
+      reads: list(
+        object({
+          dataset: DATASET,
+          release_id: orNull(text('Release that holds it.')),
+          periods: PERIODS,
+          partitions: list(object({ path: text('File.'), rows: integer('Rows.'), bytes: integer('Bytes.') })),
+          rows: integer('Rows of the partitions.'),
+        }),
+      ),
+      rows_read: integer('Rows of all partitions read.'),
+      estimated_rows: integer('Rows of the answer over all pages, at most.'),
+      engine: object(
+        {
+          name: { type: 'string', enum: [...ENGINES], description: 'The engine.' },
+          because: { type: 'string', enum: [...ENGINE_REASONS], description: 'Why: docs/analytics.md.' },
+          rows: orNull(
+            integer(
+              'Rows that its largest relation reads, of pre-aggregates where they serve; null: one engine.',
+            ),
+          ),
+          min_rows: orNull(integer('Trino adds up from so many rows on; null where that does not decide.')),
+        },
+        'What would add up the facts. The answer is the same on either.',
+      ),
+    }),
+    meta: 'AnalyticsExplainMeta',
+  },
+  AnalyticsLineageResponse: {
+    data: list(ref('LineageRecord')),
+    pagination: 'RowPagination',
+    meta: 'AnalyticsLineageMeta',
+  },
+  AnalyticsCompareResponse: {
+    data: list(ref('ComparedRow')),
+    totals: totalsOf('ComparedRow'),
+    pagination: 'RowPagination',
+    meta: 'AnalyticsCompareMeta',
+  },
+}

@@ -1,0 +1,50 @@
+/** Short forms in which the parts of the API document are written. Pure. */
+import { componentRef, type Json } from '../../query/text-schemas.ts'
+
+export { COMPONENTS, documentOf, type Json } from '../../query/text-schemas.ts'
+
+export const text = (description: string): Json => ({ type: 'string', description })
+export const integer = (description: string): Json => ({ type: 'integer', minimum: 0, description })
+export const number = (description: string): Json => ({ type: 'number', description })
+export const flag = (description: string): Json => ({ type: 'boolean', description })
+export const oneOf = (values: readonly string[], description: string): Json => ({
+  type: 'string',
+  enum: values,
+  description,
+})
+export const ref = componentRef
+/** The same, or null. */
+export function orNull(schema: Json): Json {
+  const { type, enum: values, ...rest } = schema
+  if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] }
+  return {
+    type: [type, 'null'],
+    ...(values === undefined ? {} : { enum: [...(values as string[]), null] }),
+    ...rest,
+  }
+}
+export const list = (items: Json, description?: string): Json => ({
+  type: 'array',
+  items,
+  ...(description === undefined ? {} : { description }),
+})
+/** An object of these members and no others; a name that ends in ? may be absent. */
+export const object = (properties: Readonly<Record<string, Json>>, description?: string): Json => ({
+  type: 'object',
+  ...(description === undefined ? {} : { description }),
+  additionalProperties: false,
+  required: Object.keys(properties).filter((name) => !name.endsWith('?')),
+  properties: Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name.replace(/\?$/, ''), schema]),
+  ),
+})
+/** The same, where others may be added to it. */
+export const openObject = (properties: Readonly<Record<string, Json>>, description?: string): Json => ({
+  ...object(properties, description),
+  additionalProperties: true,
+})
+export const dictionary = (schema: Json, description: string): Json => ({
+  type: 'object',
+  additionalProperties: schema,
+  description,
+})

@@ -1,0 +1,87 @@
+/**
+ * Are a facility's coordinates where its municipality is? In: coordinates and municipality of a record, the outlines of the
+ * release. Out: `coordinates_suspect`: true outside of the box around the municipality's outline, 0.2 degrees to each side;
+ * null where that cannot be said: without coordinates, without an outline of the municipality, in a release without outlines.
+ */
+import type { Engine, JsonValue, Row } from '../../engine/types.ts'
+import { both } from '../../model/declare.ts'
+import { type Box, isInBox } from '../../query/lists/places.ts'
+import type { ReleaseView } from '../../release/view.ts'
+import type { ByteString } from '../../rows/row-store.ts'
+import { sql, table } from '../../sql.ts'
+
+/** Box of each municipality, a little larger than its outline; null: the release has no outlines. */
+export type Boxes = ReadonlyMap<number, Box> | null
+
+const OUTLINES = 'municipality_outlines'
+/** Degrees around an outline: coordinates are published with errors of some kilometres. */
+const AROUND = 0.2
+/** How the mark is made, in the words of provenance. */
+export const SUSPECT_RULE = both(
+  'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
+  'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
+)
+const BOXES = new WeakMap<ReleaseView, Boxes>()
+
+/** @returns the boxes of a release; undefined where they have to be asked for first */
+export function knownBoxes(view: ReleaseView): Boxes | undefined {
+  const datasets: Readonly<Record<string, unknown>> = view.components.demography?.datasets ?? {}
+  return datasets[OUTLINES] === undefined ? null : BOXES.get(view)
+}
+
+/** Reads them where they are not known yet: a server does when it opens a release, so that no request waits for it. */
+export async function askBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
+  const known = knownBoxes(view)
+  if (known !== undefined) return known
+  const rows = await engine.run(
+    sql`SELECT ibge_code, west, south, east, north FROM ${table(OUTLINES)}`,
+    view,
+    signal === undefined ? {} : { signal },
+  )
+  const boxes = new Map(
+    rows.map(({ ibge_code, west, south, east, north }) => [
+      Number(ibge_code),
+      {
+        west: Number(west) - AROUND,
+        south: Number(south) - AROUND,
+        east: Number(east) + AROUND,
+        north: Number(north) + AROUND,
+      },
+    ]),
+  )
+  BOXES.set(view, boxes)
+  return boxes
+}
+
+export function isSuspect(
+  boxes: Boxes,
+  municipality: JsonValue | undefined,
+  latitude: JsonValue | undefined,
+  longitude: JsonValue | undefined,
+): boolean | null {
+  const box = boxes?.get(Number(municipality))
+  if (box === undefined || typeof latitude !== 'number' || typeof longitude !== 'number') return null
+  return !isInBox(box, latitude, longitude)
+}
+
+/** @returns what follows a member's name in a JSON object: no text of it holds the name in quotes that are not escaped */
+export function numberIn(json: ByteString, name: string): number | null {
+  const at = json.indexOf(`"${name}":`)
+  const value =
+    at < 0 ? Number.NaN : Number.parseFloat(json.substring(at + name.length + 3, at + name.length + 40))
+  return Number.isNaN(value) ? null : value
+}
+
+/** The JSON of a facility's record with its mark as the last member. */
+export function markRecord(json: ByteString, boxes: Boxes): ByteString {
+  const [municipality, latitude, longitude] = ['municipality_ibge_code', 'latitude', 'longitude'].map(
+    (name) => numberIn(json, name),
+  )
+  return `${json.slice(0, -1)},"coordinates_suspect":${isSuspect(boxes, municipality, latitude, longitude)}}`
+}
+
+/** The same of a record as the engine gives it. */
+export const markRow = (row: Row, boxes: Boxes): Row => ({
+  ...row,
+  coordinates_suspect: isSuspect(boxes, row.municipality_ibge_code, row.latitude, row.longitude),
+})

@@ -1,0 +1,298 @@
+/**
+ * A route and a valid request → a result: data or JSON, pagination, meta. One function for each kind of route; row files
+ * answer where they can, the engine answers everything. Not responsible for: keys, pins, caching, the envelope.
+ */
+import type { JsonValue, Row } from '../../engine/types.ts'
+import { AppError } from '../../errors.ts'
+import type { DatasetName } from '../../model/datasets.ts'
+import { type FieldName, fieldOf } from '../../model/fields.ts'
+import { STATES } from '../../model/territory/states.ts'
+import type { Cursor } from '../../query/lists/cursor.ts'
+import { type PeriodChoice, planList, planRecord } from '../../query/lists/list.ts'
+import type { Lookups } from '../../query/lists/lookup-batches.ts'
+import { describeProvenance, planProvenance, type TracedDataset } from '../../query/provenance/provenance.ts'
+import { storedPeriods } from '../../release/view.ts'
+import type { ListFormat } from '../request/formats.ts'
+import type { Params } from '../request/parameters.ts'
+import type {
+  AllRoute,
+  DataResult,
+  HandlerRequest,
+  JsonResult,
+  ProvenanceRoute,
+  RecordRoute,
+  Result,
+  Route,
+  ScopedRoute,
+} from '../route.ts'
+import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
+import { FACILITY_FIELDS } from './include-facility.ts'
+import {
+  isIncomplete,
+  latestPeriodOf,
+  notesOf,
+  type States,
+  statesFromRows,
+  statesOfFacilities,
+  statesOfList,
+  tableOf,
+} from './list-coverage.ts'
+import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
+import {
+  answerList,
+  choosePeriod,
+  type EngineRequest,
+  holds,
+  listFromRows,
+  metaOf,
+  pathFilterOf,
+  periodMeta,
+  type RowRequest,
+} from './lists.ts'
+
+/** What any route needs; `query` holds the parameters of path and query. */
+export interface RunRequest extends HandlerRequest {
+  readonly cursor: Cursor | null
+  /** As it came, for links. */
+  readonly url: string
+  /** The form a list is wanted in. */
+  readonly format: ListFormat
+}
+
+interface KindRequest extends EngineRequest {
+  readonly lookups: Lookups
+}
+
+/** The answer of a list or a record from row files; null where they do not hold it, or the route is of another kind. */
+export function fromRowFiles(route: Route, request: RowRequest): JsonResult | null {
+  if (request.rows === null) return null
+  if (route.kind === 'record') return recordFromRows(route, request)
+  if (route.kind !== 'list') return null
+  pathFilterOf(route, request.params)
+  return listFromRows(route, request)
+}
+
+/** Runs a route. @throws AppError */
+export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
+  if (route.kind === 'custom') return route.handle(request)
+  const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
+  if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
+  const kind: KindRequest = {
+    params,
+    view,
+    cursor,
+    cursorSecret,
+    rows,
+    engine,
+    lookups,
+    language,
+    signal,
+  }
+  switch (route.kind) {
+    case 'list':
+      pathFilterOf(route, params)
+      if (request.format === 'csv') return answerCsv(route, request.url, kind)
+      if (request.format === 'geojson') return answerGeoJson(route, kind)
+      return answerList(route, kind)
+    case 'all': {
+      const all = await answerAll(route, kind)
+      return request.format === 'csv' ? csvOf(route.dataset, all.data as Row[]) : all
+    }
+    case 'record':
+      return answerRecord(route, kind)
+    case 'scoped':
+      return answerScoped(route, kind)
+    case 'provenance':
+      return answerProvenance(route, kind)
+  }
+}
+
+const DIGITS = /^\d+$/
+const notFound = (): AppError => new AppError('not_found')
+
+async function answerAll(
+  route: AllRoute,
+  { engine, view, params, signal }: KindRequest,
+): Promise<DataResult> {
+  if (!holds(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
+  const rows = await engine.run(
+    planList({ dataset: route.dataset, filters: params, period: null }, 10_000, null),
+    view,
+    { signal },
+  )
+  return { data: rows, rows: rows.length }
+}
+
+/** @throws AppError 'not_found' */
+function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest): JsonResult | null {
+  const dataset = route.dataset.name as DatasetName
+  if (!holds(view, dataset)) throw notFound()
+  const keys = keysOf(route, params)
+  const states = isIncomplete(view) ? statesFromRows(facilityIn(route, params), view, rows) : null
+  if (states === undefined) return null
+  const period = choosePeriod(view, dataset, params.reference_period, statesOfList({}, states, view))
+  const table = rows?.find(view, dataset, period) ?? null
+  if (table === null) return null
+  const columns = route.dataset.key
+  if (!columns.every((column) => keys[0]?.[column] !== undefined)) return null
+  let position: ReturnType<typeof table.find> = null
+  for (const key of keys) {
+    if (position === null) position = table.find(columns.map((column) => key[column] ?? ''))
+  }
+  if (position === undefined) return null
+  if (position === null) throw notFound()
+  const json = table.record(position)
+  const boxes = route.marksCoordinates === true ? knownBoxes(view) : null
+  if (json === null || boxes === undefined) return null
+  const marked = route.marksCoordinates === true ? markRecord(json, boxes) : json
+  return { json: marked, meta: periodMeta(period), rows: 1 }
+}
+
+/** The codes of 7 digits that one of 6, as DATASUS writes municipalities, may stand for: one of them is there, or none. */
+export const widenCode = (text: string): string[] =>
+  Array.from({ length: 10 }, (_, digit) => `${text}${digit}`)
+
+/** Keys that a path may name, where it leaves out the check digit of a municipality; one key otherwise. */
+const keysOf = (route: RecordRoute, params: Params): readonly Record<string, string | number>[] =>
+  route.key.ibge_code === 7 && /^\d{6}$/.test(params.ibge_code ?? '')
+    ? widenCode(params.ibge_code ?? '').map((ibge_code) => keyOf(route, { ...params, ibge_code }))
+    : [keyOf(route, params)]
+
+/** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
+function keyOf(
+  { key: form }: RecordRoute | ProvenanceRoute,
+  params: Params,
+): Record<string, string | number> {
+  const key: Record<string, string | number> = {}
+  for (const [column, digits] of Object.entries(form)) {
+    const written = params[column] ?? ''
+    const text = column === 'ibge_code' && digits === 2 ? stateCodeOf(written) : written
+    if (text.length !== digits || !DIGITS.test(text)) throw notFound()
+    key[column] = fieldOf(column as FieldName).type === 'integer' ? Number(text) : text
+  }
+  return key
+}
+
+/** The facility that a path names, as a list: of a dataset of the registry. */
+const facilityIn = ({ dataset }: RecordRoute | ProvenanceRoute, { cnes_code }: Params): readonly string[] =>
+  cnes_code === undefined || tableOf(dataset.name as DatasetName) === null ? [] : [cnes_code]
+
+/** @returns states whose newest month an answer is of: a facility's own, else those of the release */
+async function statesOfAnswer(
+  codes: readonly string[],
+  { view, rows, lookups, signal }: KindRequest,
+): Promise<States> {
+  if (!isIncomplete(view)) return statesOfList({}, null, view)
+  const found =
+    statesFromRows(codes, view, rows) ??
+    statesOfFacilities(
+      holds(view, 'facilities')
+        ? await Promise.all(
+            codes.map((cnes_code) => lookups.find(view, 'facilities', { cnes_code }, 'all', signal)),
+          )
+        : [],
+    )
+  return statesOfList({}, found, view)
+}
+
+/** A state may be named by its letters: BA and ba are 29. */
+const stateCodeOf = (text: string): string =>
+  String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
+
+async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
+  const { engine, lookups, view, params, signal } = request
+  const boxes = route.marksCoordinates === true ? await askBoxes(view, engine, signal) : null
+  // The row files may have waited for the boxes alone.
+  const written = recordFromRows(route, request)
+  if (written !== null) return written
+  const dataset = route.dataset.name as DatasetName
+  const keys = keysOf(route, params)
+  const states = await statesOfAnswer(facilityIn(route, params), request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
+  if (!holds(view, dataset)) throw notFound()
+  let row: Row | undefined
+  for (const key of keys) {
+    row ??= (await lookups.find(view, dataset, key, period, signal))[0]
+    if (row !== undefined) break
+  }
+  if (row === undefined) throw notFound()
+  const data = route.marksCoordinates === true ? markRow(row, boxes) : row
+  return { data, meta: periodMeta(period), rows: 1 }
+}
+
+/** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
+async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<DataResult> {
+  const { lookups, view, rows: store, params, signal } = request
+  const dataset = route.dataset.name as DatasetName
+  const cnes = params.cnes_code ?? ''
+  if (!/^\d{7}$/.test(cnes) || !holds(view, 'facilities')) throw notFound()
+  const states = await statesOfAnswer([cnes], request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
+  const newest = latestPeriodOf(view, 'facilities', states)
+  const facilityPeriod =
+    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newest
+  const ofFacility = async (name: DatasetName, of: PeriodChoice): Promise<readonly Row[]> =>
+    store?.find(view, name, of)?.recordsOf(cnes) ??
+    (await lookups.find(view, name, { cnes_code: cnes }, of, signal))
+  let [facility] = await ofFacility('facilities', facilityPeriod)
+  // Of a table that was never collected in its state, the month is another state's, which may not know the facility.
+  if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newest)
+    [facility] = await ofFacility('facilities', newest)
+  if (facility === undefined) throw notFound()
+  const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []
+  const registry = tableOf(dataset)
+  const notes =
+    registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'null_totals')
+  const totals: Record<string, JsonValue> = {}
+  for (const [name, field] of Object.entries(route.totals)) {
+    // A stock is not summed over months: several periods have no total. What was not collected has none, either.
+    if (period === 'all' || notes.length > 0) totals[name] = null
+    else
+      totals[name] = field === 'rows' ? rows.length : rows.reduce((sum, row) => sum + Number(row[field]), 0)
+  }
+  return {
+    data: {
+      facility: Object.fromEntries(FACILITY_FIELDS.map((field) => [field, facility[field] ?? null])),
+      records: rows,
+      totals,
+    },
+    meta: metaOf(period, notes, request.language),
+    rows: rows.length,
+  }
+}
+
+/** Answers for any record of the period, of closed facilities too. */
+async function answerProvenance(route: ProvenanceRoute, request: KindRequest): Promise<DataResult> {
+  const { engine, view, params, signal } = request
+  const dataset = route.dataset.name as TracedDataset
+  const key = keyOf(route, params)
+  const states = await statesOfAnswer(facilityIn(route, params), request)
+  const period = choosePeriod(view, dataset, params.reference_period, states)
+  if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
+  const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
+  if (record === undefined) throw notFound()
+  const rows = new Map<string, readonly Row[]>()
+  for (const { name, statement } of planProvenance(dataset, key, record, period, view))
+    rows.set(name, await engine.run(statement, view, { signal }))
+  const entries = describeProvenance(dataset, record, rows, period, view)
+  if (dataset === 'facilities') {
+    const value = markRow(record, await askBoxes(view, engine, signal)).coordinates_suspect ?? null
+    const cells = entries.filter(
+      ({ attribute, source }) => source !== null && /^l(at|ong)itude$/.test(attribute),
+    )
+    const from = cells.length > 0 ? cells : [{ raw_value: null, source: null }]
+    for (const { raw_value, source } of from)
+      entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source })
+  }
+  return {
+    data: {
+      ...key,
+      entries: entries.map((entry) => ({
+        ...entry,
+        rule: entry.rule[request.language],
+      })) as unknown as JsonValue,
+    },
+    meta: periodMeta(period),
+    rows: entries.length,
+  }
+}

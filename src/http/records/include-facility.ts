@@ -1,0 +1,128 @@
+/**
+ * The facility beside each row of its beds, equipment or services: type, address, telephone, coordinates, as they are in the
+ * month of the row. In: rows as JSON. Out: the same rows with a member `facility`; null where that month knows no such facility.
+ */
+import type { Engine, JsonValue, Row } from '../../engine/types.ts'
+import type { FieldName } from '../../model/fields.ts'
+import { type ReleaseView, storedPeriods } from '../../release/view.ts'
+import type { RowItem, RowStore } from '../../rows/row-store.ts'
+import { ident, join, sql, table } from '../../sql.ts'
+import { toByteString } from '../request/envelope.ts'
+import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
+
+/** What a facility is named by before all its records of a table. */
+export const FACILITY_FIELDS = [
+  'cnes_code',
+  'legal_name',
+  'trade_name',
+  'is_active',
+  'uf',
+  'municipality_ibge_code',
+  'municipality_name',
+] as const satisfies readonly FieldName[]
+/** What stands beside a row. */
+export const BESIDE = [
+  'facility_type_code',
+  'facility_type_name',
+  'address',
+  'phone',
+  'latitude',
+  'longitude',
+] as const satisfies readonly FieldName[]
+
+/** Facility of a row: its month, and its code. */
+interface Wanted {
+  readonly period: number
+  readonly code: string
+}
+export type Facilities = ReadonlyMap<string, JsonValue>
+
+const textOf = ({ period, code }: Wanted): string => `${period} ${code}`
+
+/** @returns the member that a row says a facility by */
+const wantedBy = ({ json }: RowItem): Wanted => {
+  // Both fields are ASCII and stand near the beginning of the row.
+  const textIn = (field: string): string => {
+    const at = json.indexOf(`"${field}":"`) + field.length + 4
+    return json.substring(at, json.indexOf('"', at))
+  }
+  return { period: Number(textIn('reference_period').replace('-', '')), code: textIn('cnes_code') }
+}
+
+function distinct(items: readonly RowItem[]): Map<string, Wanted> {
+  const all = new Map<string, Wanted>()
+  for (const item of items) {
+    const wanted = wantedBy(item)
+    all.set(textOf(wanted), wanted)
+  }
+  return all
+}
+
+const shown = (facility: Row, boxes: Boxes): JsonValue => ({
+  ...Object.fromEntries(BESIDE.map((field) => [field, facility[field] ?? null])),
+  coordinates_suspect: isSuspect(
+    boxes,
+    facility.municipality_ibge_code,
+    facility.latitude,
+    facility.longitude,
+  ),
+})
+
+/** @returns the facilities of some rows; null where the row files do not hold them */
+export function facilitiesFromRows(
+  items: readonly RowItem[],
+  view: ReleaseView,
+  rows: RowStore | null,
+): Facilities | null {
+  const boxes = knownBoxes(view)
+  if (boxes === undefined) return null
+  const stored = storedPeriods(view, 'facilities')
+  const found = new Map<string, JsonValue>()
+  for (const [text, { period, code }] of distinct(items)) {
+    const file = stored.includes(period) ? (rows?.find(view, 'facilities', period) ?? null) : null
+    if (file === null && stored.includes(period)) return null
+    const [facility, ...more] = file === null ? [] : (file.recordsOf(code) ?? [null, null])
+    if (facility === null || more.length > 0) return null
+    if (facility !== undefined) found.set(text, shown(facility, boxes))
+  }
+  return found
+}
+
+/** As facilitiesFromRows, from the engine. */
+export async function facilitiesFromEngine(
+  items: readonly RowItem[],
+  view: ReleaseView,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<Facilities> {
+  const boxes = await askBoxes(view, engine, signal)
+  const stored = storedPeriods(view, 'facilities')
+  const found = new Map<string, JsonValue>()
+  const wanted = [...distinct(items).values()]
+  for (const period of new Set(wanted.map((each) => each.period))) {
+    if (!stored.includes(period)) continue
+    const codes = wanted.flatMap((each) => (each.period === period ? [each.code] : []))
+    const columns = join(
+      ['cnes_code' as const, 'municipality_ibge_code' as const, ...BESIDE].map(ident),
+      ', ',
+    )
+    const facilities = await engine.run(
+      sql`SELECT ${columns} FROM ${table('facilities', period)} WHERE cnes_code IN (SELECT unnest(${codes}))`,
+      view,
+      { signal },
+    )
+    for (const facility of facilities)
+      found.set(textOf({ period, code: String(facility.cnes_code) }), shown(facility, boxes))
+  }
+  return found
+}
+
+/** @returns rows with their facility as their last member */
+export const withFacilities = (items: readonly RowItem[], facilities: Facilities): RowItem[] =>
+  items.map((item) => {
+    const facility = facilities.get(textOf(wantedBy(item))) ?? null
+    return {
+      ...item,
+      json: `${item.json.slice(0, -1)},"facility":${toByteString(JSON.stringify(facility))}}`,
+    }
+  })

@@ -1,0 +1,222 @@
+/**
+ * The other forms of a list: CSV and GeoJSON, written page by page as the client takes them, so that a list of any length
+ * needs the memory of a page. Behind them is the walk of the cursors, on one release from its first row to its last.
+ */
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { JsonValue, Row } from '../../engine/types.ts'
+import type { Dataset } from '../../model/datasets.ts'
+import { type FieldName, fieldOf } from '../../model/fields.ts'
+import { orderOf } from '../../query/lists/list.ts'
+import { componentId } from '../../release/view.ts'
+import { REPORT_FORMATS } from '../../report/formats.ts'
+import type { Cell } from '../../report/table.ts'
+import { csvHeader, csvLine } from '../../report/writers/csv.ts'
+import { parseRow, type RowItem, type RowPage } from '../../rows/row-store.ts'
+import { GEOJSON_NAME } from '../request/formats.ts'
+import { type FileResult, type ListRoute, releaseMeta, VERSION } from '../route.ts'
+import { askBoxes, type Boxes, isSuspect, numberIn } from './coordinates.ts'
+import { BESIDE } from './include-facility.ts'
+import {
+  type AskedList,
+  askList,
+  cursorAt,
+  type EngineRequest,
+  findPage,
+  metaOf,
+  paginationOf,
+} from './lists.ts'
+
+/** Rows of a page of the walk: enough for a statement to be worth it, and few enough that others need not wait for them. */
+const PAGE_ROWS = 1000
+/** Without row files each page is a statement that looks at the whole list. */
+const ENGINE_PAGE_ROWS = 10_000
+
+/** The pages of a list from its cursor on, at most `limit` rows of it. */
+async function* walk(list: AskedList, limit: number, request: EngineRequest): AsyncGenerator<RowPage> {
+  const most = request.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
+  let { after, counts } = list
+  for (let left = limit; left > 0; ) {
+    const page = await findPage(
+      { ...list, after, counts, limit: Math.min(left, most), isApart: true },
+      request,
+    )
+    yield page
+    if (page.next === null) return
+    left -= page.count
+    after = page.next
+    // All members of the list are counted once.
+    counts = false
+    await nextTurn()
+  }
+}
+
+/** What a column of the CSV is called, and how its cell is found in a row. */
+interface ListColumn {
+  readonly name: string
+  readonly type: 'text' | 'integer'
+  readonly cell: (row: Readonly<Record<string, JsonValue>>) => JsonValue
+}
+
+const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
+const memberOf = (value: JsonValue | undefined, name: string): JsonValue =>
+  (value as Readonly<Record<string, JsonValue>> | null | undefined)?.[name] ?? null
+const isText = (field: FieldName): boolean =>
+  !['integer', 'coordinate', 'percentage'].includes(fieldOf(field).type)
+
+function columnsOf({
+  question,
+  place,
+  includesFacility,
+}: Pick<AskedList, 'question' | 'place' | 'includesFacility'>): ListColumn[] {
+  const { dataset } = question
+  const unshown = orderOf(question).filter((column) => !dataset.fields.includes(column))
+  const own = [...unshown, ...dataset.fields].map(
+    (field): ListColumn => ({
+      name: field,
+      type: isText(field) ? 'text' : 'integer',
+      cell: (row) => row[field] ?? null,
+    }),
+  )
+  const distance: ListColumn = {
+    name: 'distance_km',
+    type: 'integer',
+    cell: (row) => row.distance_km ?? null,
+  }
+  const suspect: ListColumn = {
+    name: 'facility_coordinates_suspect',
+    type: 'text',
+    cell: (row) => memberOf(row.facility, 'coordinates_suspect'),
+  }
+  const beside = BESIDE.flatMap((field): ListColumn[] => {
+    const name = field.startsWith('facility_') ? field : `facility_${field}`
+    const cell = (row: Readonly<Record<string, JsonValue>>): JsonValue => memberOf(row.facility, field)
+    if (field === 'address')
+      return ADDRESS.map((part) => ({
+        name: `${name}_${part}`,
+        type: 'text',
+        cell: (row) => memberOf(cell(row), part),
+      }))
+    return [{ name, type: isText(field) ? 'text' : 'integer', cell }]
+  })
+  return [
+    ...own,
+    ...(place?.near == null ? [] : [distance]),
+    ...(includesFacility ? [...beside, suspect] : []),
+  ]
+}
+
+const textOf = (value: JsonValue): Cell =>
+  value === null ? null : typeof value === 'object' ? JSON.stringify(value) : String(value)
+
+/** The list as CSV: all of it, or one page where the request has a limit, which then says where the next one is. */
+export async function answerCsv(route: ListRoute, url: string, request: EngineRequest): Promise<FileResult> {
+  const list = await askList(route, request)
+  const columns = columnsOf(list)
+  const { limit } = request.params
+  const pages = walk(list, limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), request)
+  // What goes wrong with the first page is still an error of the request.
+  const first = await pages.next()
+  const page: RowPage | null = first.done === true ? null : first.value
+  const linesOf = (items: readonly RowItem[]): string =>
+    items
+      .map(({ json }) => {
+        const row = parseRow(json) as Readonly<Record<string, JsonValue>>
+        return csvLine(
+          columns.map(({ cell }) => textOf(cell(row))),
+          columns,
+        )
+      })
+      .join('')
+  async function* csv(): AsyncGenerator<string> {
+    yield csvHeader(columns) + linesOf(page?.items ?? [])
+    for await (const { items } of pages) yield linesOf(items)
+  }
+  const next = limit === undefined ? null : (page?.next ?? null)
+  return {
+    content: Readable.from(csv(), { objectMode: false }),
+    contentType: REPORT_FORMATS.csv.contentType,
+    headers: {
+      ...(page?.total == null || list.notes.length > 0 ? {} : { 'x-total-count': String(page.total) }),
+      ...(next === null
+        ? {}
+        : { link: `<${nextUrl(url, cursorAt(request, list.digest, next))}>; rel="next"` }),
+    },
+    ...(limit === undefined ? {} : { rows: page?.count ?? 0 }),
+  }
+}
+
+/** A small table whole as CSV. */
+export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
+  const columns = columnsOf({
+    question: { dataset, filters: {}, period: null },
+    place: null,
+    includesFacility: false,
+  })
+  const lines = rows.map((row) =>
+    csvLine(
+      columns.map(({ cell }) => textOf(cell(row))),
+      columns,
+    ),
+  )
+  return {
+    content: csvHeader(columns) + lines.join(''),
+    contentType: REPORT_FORMATS.csv.contentType,
+    headers: {},
+    rows: rows.length,
+  }
+}
+
+/** The address of a request with another cursor. */
+function nextUrl(url: string, cursor: string): string {
+  const [path = '', query = ''] = url.split('?')
+  const params = new URLSearchParams(query)
+  params.set('cursor', cursor)
+  return `${path}?${params}`
+}
+
+/** A page of facilities as a FeatureCollection (RFC 7946), with pagination and meta as members of its own. */
+export async function answerGeoJson(route: ListRoute, request: EngineRequest): Promise<FileResult> {
+  const list = await askList(route, request)
+  const boxes = await askBoxes(request.view, request.engine, request.signal)
+  const limit = Number(request.params.limit ?? route.features?.default)
+  const pages = walk(list, limit, request)
+  const first = await pages.next()
+  async function* features(): AsyncGenerator<Buffer> {
+    let last: RowPage =
+      first.done === true ? { json: '', items: [], count: 0, next: null, total: null } : first.value
+    const { total } = last
+    let begin = '{"type":"FeatureCollection","features":['
+    for (;;) {
+      const text = last.items.map((item) => featureOf(item, boxes)).join(',\n')
+      // Byte strings: the bytes are as they are sent.
+      yield Buffer.from(text === '' ? begin : begin + text, 'latin1')
+      begin = ',\n'
+      const more = await pages.next()
+      if (more.done === true) break
+      last = more.value
+    }
+    const pagination = paginationOf({ next: last.next, total }, list, limit, request)
+    const meta = {
+      version: VERSION,
+      ...releaseMeta(request.view, componentId(request.view, route.dataset.area) ?? request.view.id),
+      ...metaOf(list.question.period, [...list.notes, ...list.remarks], request.language),
+    }
+    yield Buffer.from(`],"pagination":${JSON.stringify(pagination)},"meta":${JSON.stringify(meta)}}`)
+  }
+  return {
+    content: Readable.from(features(), { objectMode: false }),
+    contentType: GEOJSON_NAME,
+    headers: {},
+  }
+}
+
+/** A facility as a feature: without coordinates its geometry is null. */
+function featureOf({ json, point }: RowItem, boxes: Boxes): string {
+  const at = json.indexOf('"cnes_code":"') + 13
+  const id = json.substring(at, json.indexOf('"', at))
+  const geometry = point === null ? 'null' : `{"type":"Point","coordinates":[${point[1]},${point[0]}]}`
+  const suspect = isSuspect(boxes, numberIn(json, 'municipality_ibge_code'), point?.[0], point?.[1])
+  const properties = `${json.slice(0, -1)},"coordinates_suspect":${suspect}}`
+  return `{"type":"Feature","id":"${id}","geometry":${geometry},"properties":${properties}}`
+}

@@ -1,0 +1,124 @@
+/**
+ * Filters of a list by a place that its rows lie in: a major region, a health region, a health macro-region. In: the filters
+ * of a request. Out: the same filters, each place as the states or municipalities it has in the release that answers.
+ *
+ * Rows carry the municipality alone, so that rows of every period lie in the health regions of the release's one edition.
+ */
+import type { Engine, Row } from '../../engine/types.ts'
+import { DATASETS, type Dataset } from '../../model/datasets.ts'
+import type { DimensionCode } from '../../model/dimensions.ts'
+import { STATES } from '../../model/territory/states.ts'
+import { requireDimension } from '../../query/analytics/territory.ts'
+import { codesIn, placesText } from '../../query/lists/filters.ts'
+import { planList } from '../../query/lists/list.ts'
+import type { ReleaseView } from '../../release/view.ts'
+import type { RowStore } from '../../rows/row-store.ts'
+
+type Filters = Readonly<Record<string, string>>
+
+/** More than there are. */
+const MUNICIPALITIES_MAX = 6000
+/** Lists of codes that are remembered of a release. */
+const KNOWN_MAX = 1000
+/** Parameters that name a place of the territorial source, whatever the dataset does with them. */
+const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
+  health_region_code: 'health_region',
+  health_macroregion_code: 'health_macroregion',
+}
+
+/** Lists of the places themselves. */
+const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
+  health_regions: 'health_region',
+  health_macroregions: 'health_macroregion',
+}
+
+/** Municipalities of the places that were asked for, by release: a walk asks for the same place with every page. */
+const KNOWN = new WeakMap<ReleaseView, Map<string, string>>()
+
+/**
+ * @returns the filters with states and municipalities in place of places; null where only the engine knows them
+ * @throws AppError 'dimension_not_loaded' where the release has no such places
+ */
+export function resolvePlaces(
+  dataset: Dataset,
+  filters: Filters,
+  view: ReleaseView,
+  rows: RowStore | null,
+): Filters | null {
+  const own = DATASET_DIMENSIONS[dataset.name]
+  if (own !== undefined) requireDimension(own, view, null)
+  let resolved = filters
+  for (const [name, text] of Object.entries(filters)) {
+    const dimension = TERRITORIAL[name]
+    if (dimension !== undefined) requireDimension(dimension, view, { parameter: name })
+    const filter = dataset.filters?.[name]
+    if (filter?.kind !== 'within') continue
+    const places =
+      filter.place === 'region'
+        ? placesText(
+            STATES.filter(({ region_code }) => codesIn(text).includes(String(region_code))).map(
+              ({ uf }) => uf,
+            ),
+          )
+        : (KNOWN.get(view)?.get(`${name} ${text}`) ?? municipalitiesFromRows(name, text, view, rows))
+    if (places === null) return null
+    resolved = { ...resolved, [name]: places }
+  }
+  return resolved
+}
+
+/** The same, with a statement for each place that is not known yet. */
+export async function askPlaces(
+  dataset: Dataset,
+  filters: Filters,
+  view: ReleaseView,
+  rows: RowStore | null,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<Filters> {
+  const resolved = resolvePlaces(dataset, filters, view, rows)
+  if (resolved !== null) return resolved
+  const found: Record<string, string> = { ...filters }
+  for (const [name, text] of Object.entries(filters)) {
+    const filter = dataset.filters?.[name]
+    if (filter?.kind !== 'within') continue
+    found[name] =
+      resolvePlaces(dataset, { [name]: text }, view, rows)?.[name] ??
+      remember(
+        name,
+        text,
+        view,
+        await engine.run(
+          planList(
+            { dataset: DATASETS.municipalities, filters: { [name]: text }, period: null },
+            MUNICIPALITIES_MAX,
+            null,
+          ),
+          view,
+          { signal },
+        ),
+      )
+  }
+  return found
+}
+
+function municipalitiesFromRows(
+  name: string,
+  text: string,
+  view: ReleaseView,
+  rows: RowStore | null,
+): string | null {
+  const page = rows
+    ?.find(view, 'municipalities', null)
+    ?.page({ filters: { [name]: text }, after: null, limit: MUNICIPALITIES_MAX, counts: false })
+  if (page === null || page === undefined) return null
+  return remember(name, text, view, JSON.parse(Buffer.from(page.json, 'latin1').toString()) as Row[])
+}
+
+function remember(name: string, text: string, view: ReleaseView, municipalities: readonly Row[]): string {
+  const codes = placesText(municipalities.map(({ ibge_code }) => Number(ibge_code)))
+  const known = KNOWN.get(view) ?? new Map<string, string>()
+  if (known.size >= KNOWN_MAX) known.clear()
+  KNOWN.set(view, known.set(`${name} ${text}`, codes))
+  return codes
+}

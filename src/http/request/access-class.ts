@@ -1,0 +1,48 @@
+/**
+ * The access class of a request: its language and what its key may see. Requests of one class get equal answers to equal
+ * requests, so it is part of every cache key and tag. Pure, but for classes that are remembered.
+ */
+import type { Key } from '../../keys/keys.ts'
+import { type Language, languageOf } from './problem.ts'
+
+export interface AccessClass {
+  /** No two classes have the same. */
+  readonly number: number
+  readonly name: string
+  readonly language: Language
+  /** Release id → first half of its tags; filled by etag.ts. */
+  readonly tags: Map<string, string>
+}
+
+const CLASSES = new Map<string, AccessClass>()
+const CLASSES_MAX = 1000
+let made = 0
+
+function makeClass(language: Language, capabilities: string): AccessClass {
+  const name = `${language} ${capabilities}`
+  let found = CLASSES.get(name)
+  if (found === undefined) {
+    made += 1
+    found = { number: made, name, language, tags: new Map() }
+    if (CLASSES.size >= CLASSES_MAX) CLASSES.clear()
+    CLASSES.set(name, found)
+  }
+  return found
+}
+
+/** Keys are the same objects until their file changes, so classes are found by them. */
+const CLASSES_OF_KEYS = new WeakMap<Key, Record<Language, AccessClass>>()
+const NO_KEY: Record<Language, AccessClass> = { pt: makeClass('pt', ''), en: makeClass('en', '') }
+
+/** @param acceptLanguage the header */
+export function accessClassOf(key: Key | null, acceptLanguage: string | undefined): AccessClass {
+  const language = languageOf(acceptLanguage)
+  if (key === null) return NO_KEY[language]
+  let classes = CLASSES_OF_KEYS.get(key)
+  if (classes === undefined) {
+    const capabilities = key.capabilities.join()
+    classes = { pt: makeClass('pt', capabilities), en: makeClass('en', capabilities) }
+    CLASSES_OF_KEYS.set(key, classes)
+  }
+  return classes[language]
+}

@@ -1,0 +1,141 @@
+/**
+ * Who is asking, and may they? In: a request's headers. Out: the key and the rate's decision in the request's state, or the
+ * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then 403,
+ * where the route needs a capability that the key lacks.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { AppError, both } from '../../errors.ts'
+import type { Key, KeyStore } from '../../keys/keys.ts'
+import { type LinkRequest, openLink } from '../../keys/links.ts'
+import type { RateDecision, RateLimiter } from '../../keys/rate-limit.ts'
+import type { Capability } from '../../model/capabilities.ts'
+import type { Route } from '../route.ts'
+import type { RequestState } from './state.ts'
+
+/** What Node.js must not answer itself, in the header's place: no client can send this value. */
+export const UNKNOWN_EXPECTATION = '\n'
+
+const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
+const secretOf = (authorization: string | undefined): string | null =>
+  BEARER.exec(authorization ?? '')?.[1] ?? null
+
+/** Node.js keeps the first of two; what stands before it may have chosen by the second. @param list name, value, name, value… */
+function hasTwoHosts(list: readonly string[]): boolean {
+  let hosts = 0
+  for (let at = 0; at < list.length; at += 2) {
+    const name = list[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1
+}
+
+/** @throws AppError for a body that is compressed: none is read */
+export function checkCoding({ 'content-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && !/^\s*(identity)?\s*$/i.test(coding))
+    throw new AppError('unsupported_media_type', {
+      detail: both(
+        'O corpo está comprimido; envie-o sem compressão.',
+        'The body is compressed; send it as it is.',
+      ),
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+}
+
+/** Node.js removes chunked and leaves any other coding in the body. @throws AppError for such a coding (RFC 9112, 6.1) */
+function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeaders): void {
+  if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding))
+    throw new AppError('not_implemented', {
+      detail: both(
+        'Transfer-Encoding só pode ser chunked.',
+        'Transfer-Encoding must be chunked and nothing else.',
+      ),
+    })
+}
+
+/** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
+export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw new AppError('invalid_request', {
+      detail: both('Falta o cabeçalho Host.', 'The Host header is missing.'),
+    })
+  if (hasTwoHosts(rawHeaders))
+    throw new AppError('invalid_request', {
+      detail: both('Há dois cabeçalhos Host; envie um só.', 'There are two Host headers; send one.'),
+    })
+  if (headers.expect === UNKNOWN_EXPECTATION) throw new AppError('expectation_failed')
+  checkTransferCoding(headers)
+}
+
+/** What decides on admission. */
+export interface Admission {
+  readonly keys: KeyStore
+  readonly limiter: RateLimiter
+  /** Signs links. */
+  readonly linkSecret: Buffer
+}
+
+/**
+ * Recognises the key and takes what the request costs from its rate.
+ * The key shown over a connection is compared with the one shown before, which is cheaper than its hash.
+ * @param link what the request came by, where it was a link: its own right to read counts, whatever key is shown beside it
+ * @returns a promise only where rates are shared with other instances
+ * @throws AppError 'unauthorized', 'rate_limited'
+ */
+export function admit(
+  { headers, method, socket: connection }: Pick<IncomingMessage, 'headers' | 'method' | 'socket'>,
+  cost: number,
+  state: RequestState,
+  { keys, limiter, linkSecret }: Admission,
+  link?: LinkRequest,
+): Promise<void> | void {
+  const secret = secretOf(headers.authorization)
+  const key =
+    link !== undefined
+      ? openLink(link, method, linkSecret, keys)
+      : secret === null
+        ? null
+        : keys.authenticate(secret, connection)
+  state.isLinked = link !== undefined
+  if (key === null) {
+    const isShown = link !== undefined || (headers.authorization ?? '') !== ''
+    const challenge = isShown ? 'Bearer error="invalid_token"' : 'Bearer'
+    throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': challenge } })
+  }
+  state.key = key
+  const decide = (rate: RateDecision): void => {
+    state.rate = rate
+    if (!rate.allowed)
+      throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
+  }
+  const taken = limiter.take(key.id, cost, key.rate_per_minute)
+  return taken instanceof Promise ? taken.then(decide) : decide(taken)
+}
+
+/** Takes from a key's rate what an answer costs beyond what its request has; an empty bucket stays empty. */
+export function charge(
+  state: RequestState,
+  cost: number,
+  { limiter }: Pick<Admission, 'limiter'>,
+): Promise<void> | void {
+  const { key } = state
+  if (key === null) return undefined
+  const note = (rate: RateDecision): void => {
+    state.rate = rate
+  }
+  const charged = limiter.charge(key.id, cost, key.rate_per_minute)
+  return charged instanceof Promise ? charged.then(note) : note(charged)
+}
+
+/** @throws AppError 'forbidden' naming the first capability that the key lacks */
+export function requireAll(capabilities: readonly Capability[], key: Key | null): void {
+  for (const capability of capabilities) requireCapability({ capability }, key)
+}
+
+/** @throws AppError 'forbidden' naming the capability that lacks */
+export function requireCapability({ capability }: Pick<Route, 'capability'>, key: Key | null): void {
+  if (capability === null || capability === 'any' || key?.capabilities.includes(capability) === true) return
+  throw new AppError('forbidden', {
+    detail: both(`A chave não tem a permissão ${capability}.`, `The key lacks the capability ${capability}.`),
+    extra: { capability },
+  })
+}

@@ -1,0 +1,57 @@
+/**
+ * Which of its formats a route answers with. In: the route, the header Accept. Out: the format, or the refusal (406) that
+ * names those there are: what is asked for is never answered silently with something else.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import accepts from 'accepts'
+import { AppError, both } from '../../errors.ts'
+import type { Route } from '../route.ts'
+
+/** The forms a list has. */
+export type ListFormat = 'json' | 'csv' | 'geojson'
+
+export const JSON_NAME = 'application/json'
+export const CSV_NAME = 'text/csv'
+export const GEOJSON_NAME = 'application/geo+json'
+const FORMATS: Readonly<Record<string, ListFormat>> = { [CSV_NAME]: 'csv', [GEOJSON_NAME]: 'geojson' }
+
+/** @returns content types of a route's answer, the one for clients that do not care first; none where it decides by itself */
+export function typesOf(route: Route): readonly string[] {
+  if (route.kind === 'custom') return route.isCacheable === true ? [JSON_NAME, ...(route.produces ?? [])] : []
+  if (route.kind === 'all') return [JSON_NAME, CSV_NAME]
+  if (route.kind !== 'list') return [JSON_NAME]
+  return [JSON_NAME, CSV_NAME, ...(route.features === undefined ? [] : [GEOJSON_NAME])]
+}
+
+/** The type of a list the client likes best; the first when it does not care, null when it takes none. */
+export function preferredType(headers: IncomingHttpHeaders, types: readonly string[]): string | null {
+  const { accept } = headers
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === types[0])
+    return types[0] ?? null
+  const found = accepts({ headers } as Parameters<typeof accepts>[0]).type([...types])
+  return typeof found === 'string' ? found : null
+}
+
+/** @throws AppError 'not_acceptable' */
+export function formatOf(route: Route, headers: IncomingHttpHeaders): ListFormat {
+  const types = typesOf(route)
+  if (types.length === 0) return 'json'
+  const type = preferredType(headers, types)
+  if (type !== null) return FORMATS[type] ?? 'json'
+  const offered = types.join(', ')
+  throw new AppError('not_acceptable', {
+    detail: both(`Esta rota responde com ${offered}.`, `This route answers with ${offered}.`),
+    extra: { offered: types },
+  })
+}
+
+/** Requests of the key's rate that a list in a format counts for. A CSV is the whole list, unless it has a limit. */
+export const LIST_COSTS: Readonly<Record<ListFormat, number>> = { json: 1, csv: 20, geojson: 5 }
+
+/** @param cost of the route @param query as it came @returns what a request counts for */
+export function requestCost(route: Route, cost: number, headers: IncomingHttpHeaders, query: object): number {
+  const { accept } = headers
+  if (route.kind !== 'list' || accept === undefined || accept === '*/*' || accept === JSON_NAME) return cost
+  const format = FORMATS[preferredType(headers, typesOf(route)) ?? ''] ?? 'json'
+  return format === 'csv' && Object.hasOwn(query, 'limit') ? cost : LIST_COSTS[format]
+}

@@ -1,0 +1,98 @@
+/**
+ * Parameters of the address. In: what a route declares, a query as it came. Out: its values, checked against zod schemas;
+ * whatever is not declared is refused by name.
+ */
+import { z } from 'zod'
+import { AppError, both } from '../../errors.ts'
+import { describeParameters, takes } from '../../query/field-texts.ts'
+import { filterSchema } from '../../query/lists/filters.ts'
+import { sortSchema } from '../../query/lists/order.ts'
+import { PLACE_SCHEMAS } from '../../query/lists/places.ts'
+import { booleanText, documentOf, integerText } from '../../query/text-schemas.ts'
+import type { ListRoute, Route } from '../route.ts'
+import type { ListFormat } from './formats.ts'
+
+/** Texts of path and query, already valid for the route. */
+export type Params = Readonly<Record<string, string>>
+
+const PIN = z.string().min(1).max(200)
+const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
+const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
+
+/** @returns every query parameter of a route, with its schema */
+export function querySchemas(
+  route: Route,
+  format: ListFormat = 'json',
+): Record<string, z.ZodType<string | undefined>> {
+  const schemas: Record<string, z.ZodType<string | undefined>> = {}
+  if (route.kind === 'custom') {
+    Object.assign(schemas, route.query)
+    if (route.method === 'GET' && route.release !== null) schemas.expected_release_id = PIN.optional()
+    return schemas
+  }
+  const filters = route.kind === 'list' || route.kind === 'all' ? (route.filters ?? []) : []
+  for (const name of filters) {
+    const filter = route.dataset.filters?.[name]
+    if (filter === undefined)
+      throw new TypeError(`${route.path}: ${route.dataset.name} declares no filter ${name}`)
+    schemas[name] = filterSchema(filter).optional()
+  }
+  if (route.kind === 'list') {
+    if (route.dataset.sorts !== undefined) schemas.sort = sortSchema(route.dataset.sorts).optional()
+    if (route.includes !== undefined) schemas.include = z.literal(route.includes).optional()
+    if (route.features !== undefined)
+      for (const [name, schema] of Object.entries(PLACE_SCHEMAS)) schemas[name] = schema.optional()
+    const { max } = format === 'geojson' ? (route.features ?? route.limit) : route.limit
+    schemas.limit = integerText(1, max).optional()
+    schemas.cursor = z.string().min(1).max(1024).optional()
+    schemas.count = booleanText().optional()
+  }
+  if (route.dataset.periodic)
+    schemas.reference_period = (
+      route.kind === 'record' || route.kind === 'provenance' ? ONE_PERIOD : PERIOD
+    ).optional()
+  schemas.expected_release_id = PIN.optional()
+  return schemas
+}
+
+/** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
+export function queryReader(route: Route, format: ListFormat = 'json'): (query: object) => Params {
+  const schemas = querySchemas(route, format)
+  const schema = z.strictObject(schemas)
+  const needsNone = schema.safeParse({}).success
+  const lists = Object.keys(schemas).filter((name) => isList(schemas[name]))
+  return (given) => {
+    if (needsNone && Object.keys(given).length === 0) return NO_PARAMS
+    const query = joinRepeated(given, lists)
+    const parsed = schema.safeParse(query)
+    if (!parsed.success)
+      throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
+    const params = parsed.data as Params
+    if (params.radius_km !== undefined && params.near === undefined)
+      throw new AppError('invalid_request', { errors: [RADIUS_ALONE] })
+    return params
+  }
+}
+const isList = (schema: z.ZodType | undefined): boolean =>
+  schema !== undefined && documentOf(schema).type === 'array'
+
+/** Many programs write a list as uf=RR&uf=AC, which means uf=RR,AC. @param lists parameters that take one */
+function joinRepeated(query: object, lists: readonly string[]): object {
+  const given = query as Readonly<Record<string, unknown>>
+  const repeated = lists.filter((name) => Array.isArray(given[name]))
+  if (repeated.length === 0) return query
+  return { ...given, ...Object.fromEntries(repeated.map((name) => [name, String(given[name])])) }
+}
+const RADIUS_ALONE = {
+  parameter: 'radius_km',
+  message: both('só vale junto com near', 'goes with near only'),
+} as const
+
+/** Of a query without parameters. */
+export const NO_PARAMS: Params = {}
+
+/** Is a list restricted or ordered by anything but the key it begins at, or is anything added to its rows? */
+export const isFiltered = (route: ListRoute, params: Params): boolean =>
+  route.filters.some((name) => params[name] !== undefined) ||
+  OTHERS.some((name) => params[name] !== undefined)
+const OTHERS = ['sort', 'include', 'bbox', 'near'] as const

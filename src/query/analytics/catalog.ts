@@ -1,0 +1,102 @@
+/** The analytics catalog a key can reach: metrics and dimensions, machine-readable. In: capabilities. Out: JSON. */
+import type { JsonValue } from '../../engine/types.ts'
+import type { Capability } from '../../model/capabilities.ts'
+import { MEANINGS } from '../../model/caveats.ts'
+import {
+  DIMENSION_CODES,
+  dimensionOf,
+  type FactDataset,
+  operatorsOf,
+  twinOf,
+} from '../../model/dimensions.ts'
+import {
+  CATALOG_VERSION,
+  capabilitiesOf,
+  decimalsOfMetric,
+  factDatasetsOf,
+  isFlowMetric,
+  isPerCapita,
+  METRIC_CODES,
+  type MetricCode,
+  measuresOf,
+  metricOf,
+} from '../../model/metrics.ts'
+import type { RatioMetric } from '../../model/types.ts'
+import { allowedDimensions } from './checks.ts'
+
+export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
+  const metrics = METRIC_CODES.filter((code) =>
+    capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
+  )
+  const dimensions = DIMENSION_CODES.filter((dimension) =>
+    metrics.some((code) => allowedDimensions(code).includes(dimension)),
+  )
+  return {
+    version: CATALOG_VERSION,
+    metrics: metrics.map((code) => describeMetric(code, language)),
+    dimensions: dimensions.map((code) => {
+      const { label, label_en, datasets, tier } = dimensionOf(code)
+      const shown = language === 'en' ? label_en : label
+      return { code, label: shown, label_en, tier, datasets, operators: operatorsOf(code) }
+    }),
+  }
+}
+
+/** Datasets that a metric is read from where its own lack a dimension: all of them have one, or none is read. */
+function twinsOf(code: MetricCode): FactDataset[] {
+  const twins = factDatasetsOf(code).map(twinOf)
+  return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
+}
+
+/** w: people of an age group in the standard population. */
+function formulaOf({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
+  const top = less === undefined ? numerator : `(${numerator} − ${less})`
+  return standardizedBy === undefined
+    ? `${scale} × ${top} ÷ ${denominator}`
+    : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
+}
+
+/** The sides of a ratio, by the codes of their metrics. */
+const describeRatio = ({ scale, numerator, less, denominator, standardizedBy }: RatioMetric) => ({
+  scale,
+  numerator,
+  ...(less === undefined ? {} : { less }),
+  denominator,
+  ...(standardizedBy === undefined ? {} : { standardized_by: standardizedBy }),
+})
+
+function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+  const metric = metricOf(code)
+  const dimensions = allowedDimensions(code).filter(
+    (dimension) => !(isPerCapita(code) && dimension === 'facility'),
+  )
+  const { numerator, denominator } = measuresOf(code)
+  const meaning = MEANINGS[code]
+  const isAdditive = metric.kind === 'sum' || metric.kind === 'count'
+  return {
+    code,
+    label: language === 'en' ? metric.label_en : metric.label,
+    label_en: metric.label_en,
+    description: metric.description[language],
+    description_en: metric.description.en,
+    ...(meaning === undefined ? {} : { meaning: meaning[language], meaning_en: meaning.en }),
+    unit: metric.unit,
+    decimals: decimalsOfMetric(code),
+    tier: metric.tier,
+    kind: metric.kind,
+    // A stock adds up over places and kinds, never over months, a flow over them, too; distinct counts and ratios add up over nothing.
+    additivity: Object.fromEntries(
+      dimensions.map((dimension) => {
+        const semi = dimension === 'reference_period' && !isFlowMetric(code) ? 'semi_additive' : 'additive'
+        return [dimension, isAdditive ? semi : 'non_additive']
+      }),
+    ),
+    formula: metric.kind === 'ratio' ? formulaOf(metric) : metric.description[language],
+    ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),
+    datasets: [
+      ...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), twinsOf(code)].flat()),
+    ],
+    dimensions,
+    operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Whether a query may be asked: metrics that the key may reach, and dimensions that each metric has. In: a query and capabilities.
+ * Out: nothing, or the error that says what goes together. Pure.
+ */
+import { AppError, both } from '../../errors.ts'
+import type { Capability } from '../../model/capabilities.ts'
+import { type DimensionCode, dimensionOf, type FactDataset } from '../../model/dimensions.ts'
+import {
+  capabilitiesOf,
+  dimensionsOf,
+  factDatasetsOf,
+  isPerCapita,
+  isStandardizedOver,
+} from '../../model/metrics.ts'
+import { dimensionsUsed } from './dimensions-used.ts'
+import type { AnalyticsQuery } from './request.ts'
+
+/** @throws AppError 'forbidden' naming the metric and the capability that lacks */
+export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
+  for (const code of query.metrics) {
+    const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
+    if (lacking !== undefined)
+      throw new AppError('forbidden', {
+        detail: both(
+          `A chave não alcança a métrica ${code}: falta a permissão ${lacking}.`,
+          `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+        ),
+        extra: { capability: lacking, metric: code },
+      })
+  }
+}
+
+/** @throws AppError 'incompatible_dimension', 'denominator_not_defined' */
+export function checkDimensions(query: AnalyticsQuery): void {
+  const places = [
+    ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
+    ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
+  ]
+  for (const code of query.metrics) {
+    const used = [...new Set(dimensionsUsed(query))]
+    const datasets = factDatasetsOf(code, used)
+    const isIn = (dimension: DimensionCode, those: readonly FactDataset[]): boolean =>
+      those.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
+      !isStandardizedOver(code, dimension)
+    for (const { dimension, pointer } of places) {
+      if (isIn(dimension, datasets)) continue
+      const known = allowedDimensions(code)
+      // Admissions are known by hospital or by residence, not by both at once.
+      const isTogether = known.includes(dimension)
+      const others = used.filter((other) => other !== dimension)
+      const goes = (other: DimensionCode): boolean => {
+        const all = [other, ...others]
+        const those = factDatasetsOf(code, all)
+        return all.every((own) => isIn(own, those))
+      }
+      throw new AppError('incompatible_dimension', {
+        detail: isTogether
+          ? both(
+              `A métrica ${code} não tem juntas as dimensões ${used.join(', ')}.`,
+              `The metric ${code} does not have the dimensions ${used.join(', ')} together.`,
+            )
+          : both(
+              `A métrica ${code} não tem a dimensão ${dimension}.`,
+              `The metric ${code} has no dimension ${dimension}.`,
+            ),
+        errors: [
+          {
+            pointer,
+            message: isTogether
+              ? both(
+                  `${dimension} não combina com ${others.join(', ')} em ${code}`,
+                  `${dimension} does not go with ${others.join(', ')} in ${code}`,
+                )
+              : both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
+            allowed: isTogether ? known.filter(goes) : known,
+          },
+        ],
+        extra: { metric: code, dimension },
+      })
+    }
+    if (isPerCapita(code) && query.group_by.includes('facility'))
+      throw new AppError('denominator_not_defined', {
+        detail: both(
+          `A taxa ${code} não tem denominador para um só estabelecimento.`,
+          `The rate ${code} has no denominator for a single facility.`,
+        ),
+        errors: [
+          {
+            pointer: `/group_by/${query.group_by.indexOf('facility')}`,
+            message: both(`facility não combina com ${code}`, `facility does not go with ${code}`),
+            allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
+          },
+        ],
+        extra: { metric: code },
+      })
+  }
+}
+
+/** Dimensions a metric can be grouped and filtered by. */
+export const allowedDimensions = dimensionsOf
+
+/** Values of all filters of a query together: the normalised query, which every answer repeats, stays below a megabyte. */
+const FILTER_VALUES_MAX = 12_000
+
+/** @throws AppError 'invalid_request' where the filters together have more values than a query may name */
+export function checkFilterValues(filters: readonly { readonly value: unknown }[]): void {
+  const values = filters.reduce((sum, { value }) => sum + (Array.isArray(value) ? value.length : 1), 0)
+  if (values > FILTER_VALUES_MAX)
+    throw new AppError('invalid_request', {
+      errors: [
+        {
+          pointer: '/filters',
+          message: both(
+            `não podem ter mais de ${FILTER_VALUES_MAX} valores juntos; têm ${values}`,
+            `must not have more than ${FILTER_VALUES_MAX} values together; they have ${values}`,
+          ),
+        },
+      ],
+    })
+}

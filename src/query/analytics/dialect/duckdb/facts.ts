@@ -1,0 +1,400 @@
+/**
+ * The facts of a plan: what is read, filtered, grouped and added up of one dataset. In: a dataset's plan. Out: one CTE, one
+ * row a group the dataset has. Not here: which groups an answer has (groups.ts), what a page shows of them (page.ts).
+ */
+import {
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  hasUnknowns,
+  isPlace,
+  isPopulation,
+  RESIDENCE_DIMENSIONS,
+} from '../../../../model/dimensions.ts'
+import type { Condition, Measure } from '../../../../model/metrics.ts'
+import {
+  hasFacilityOnce,
+  type PreAggregateName,
+  preAggregateOf,
+  sourceOf,
+} from '../../../../model/pre-aggregates.ts'
+import {
+  EMPTY,
+  type GatheredPart,
+  gathered,
+  ident,
+  join,
+  type Sql,
+  sql,
+  TEXT,
+  whole,
+} from '../../../../sql.ts'
+import { dimensionsOfOneValue } from '../../dimensions-used.ts'
+import { daysIn } from '../../periods.ts'
+import type { DatasetPlan } from '../../plan.ts'
+import type { QueryFilter } from '../../request.ts'
+import {
+  estimateColumn,
+  estimatesOf,
+  factsAsStored,
+  factsOf,
+  factsOfMonths,
+  MISSING_POPULATION,
+  type MonthlyFacts,
+  NO_YEARS,
+  POPULATION_COLUMNS,
+  populationByAgeOf,
+  populationOf,
+  preAggregateRows,
+} from '../../resident-relations.ts'
+import { listOf, overMonths, unionOf } from '../differences.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
+import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
+
+export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
+export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
+
+/** The state of a group that names none: of a facility. */
+export const GROUP_STATE = ident('group_state')
+
+export function hasRows(plan: DatasetPlan): boolean {
+  const { dataset, periods, years } = plan
+  if (dataset === 'population') return true
+  const isByAge = dataset === 'population_by_age' || isStandardized(plan)
+  if (isByAge && years?.POPULATION_BY_AGE == null) return false
+  return isPopulation(dataset) || periods.length > 0
+}
+
+const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
+  sql`  SELECT ${join(
+    [
+      ...keys.map(key),
+      ...measures.map((_, index) => sql`sum(${ident(`measure_${index}`)}) AS ${ident(`measure_${index}`)}`),
+    ],
+    ', ',
+  )}
+  FROM ${ident(addedUpFrom ?? '')}${keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(keys)}`}`
+
+/**
+ * The measures of one dataset over its own rows, grouped by the dimensions it carries. Either engine may run it.
+ * @param name of the relation in its statement
+ */
+export const datasetCte = (plan: DatasetPlan, name: string): Sql =>
+  plan.addedUpFrom !== null ? addedUpCte(plan) : gathered(name, columnsOf(plan), measuresCte(plan))
+
+const columnsOf = ({ keys, measures, tellsState }: DatasetPlan): GatheredPart['columns'] => {
+  const sums = measures.map((_, index) => ({ name: `measure_${index}`, type: 'HUGEINT' as const }))
+  const state = tellsState ? [{ name: 'group_state', type: 'VARCHAR' as const }] : []
+  return [
+    ...keys.map((code) => {
+      const { column, integer } = dimensionOf(code)
+      return { name: column, type: integer === true ? ('INTEGER' as const) : ('VARCHAR' as const) }
+    }),
+    ...sums,
+    ...state,
+  ]
+}
+
+function measuresCte(plan: DatasetPlan): Sql {
+  if (isStandardized(plan)) return byStandard(plan)
+  const whereSql = whereOf(plan)
+  const isUnique = hasUniqueKeys(plan)
+  const measures = plan.measures.map(
+    (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
+  )
+  const keys = plan.keys.map((code) =>
+    dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code, plan)} AS ${key(code)}`,
+  )
+  if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
+  const grouping = (codes: readonly DimensionCode[]): Sql =>
+    codes.length === 0 || isUnique
+      ? EMPTY
+      : sql`\n  GROUP BY ${join(
+          codes.map((code) => groupKey(code, plan)),
+          ', ',
+        )}`
+  if (plan.over === null)
+    return sql`  SELECT ${join([...keys, ...measures], ', ')}
+  FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
+  const how = plan.over === 'max' ? TEXT('max') : TEXT('sum')
+  const outer = plan.measures.map(
+    (_, index) =>
+      sql`${unlessUnknown(plan.dataset, ident(`measure_${index}`), sql`${how}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
+  )
+  if (plan.tellsState) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
+  return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
+  FROM (
+    SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereSql}${grouping([...plan.keys, 'reference_period'])}
+  )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
+}
+
+/** A total of rows of which one has no amount is unknown. */
+const unlessUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
+  hasUnknowns(dataset) || dataset === 'population_by_age'
+    ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END`
+    : total
+
+/** Funds of states lie in no municipality: where municipalities are told apart, only their own funds count. */
+export const ofMunicipalitiesAlone = ({
+  dataset,
+  keys,
+  filters,
+}: Pick<DatasetPlan, 'dataset' | 'keys' | 'filters'>): boolean =>
+  dataset === 'federal_health_transfers' &&
+  [...keys, ...filters.map(({ dimension }) => dimension)].some(
+    (code) => code === 'municipality' || dimensionOf(code).derivedFrom === 'municipality',
+  )
+
+function whereOf({ filters }: DatasetPlan): Sql {
+  const where = filters.map((filter) => filterCondition(key(filter.dimension), filter))
+  return where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
+}
+
+/** A standardized rate's events over the residents of their groups, or these residents. */
+function byStandard(plan: DatasetPlan): Sql {
+  if (isPopulation(plan.dataset)) return standardCte(plan, countedByAge(plan))
+  const hasResidents = (code: DimensionCode): boolean =>
+    isPlace(code) || dimensionOf(code).datasets.includes('population_by_age')
+  const shared = plan.keys.filter(hasResidents)
+  const residents: DatasetPlan = {
+    ...plan,
+    dataset: 'population_by_age',
+    measures: [{ dataset: 'population_by_age', kind: 'sum', field: 'population' }],
+    source: null,
+    keys: shared,
+    filters: plan.filters.filter(({ dimension }) => hasResidents(dimension)),
+  }
+  return standardizedCte(plan, countedByAge(plan), countedByAge(residents), shared)
+}
+
+/** Rows: keys, age_group, counted_0 … , one a group and age. */
+function countedByAge(plan: DatasetPlan): Sql {
+  const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
+  const keys = plan.keys.map((code) => sql`${codeSql(code, plan)} AS ${key(code)}`)
+  const { source } = plan
+  const counted = plan.measures.map((measure, index) => {
+    const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
+    return sql`sum(facts.${ident(stored?.stored.column ?? measure.field ?? '')}) AS ${ident(`counted_${index}`)}`
+  })
+  return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereOf(plan)}
+    GROUP BY ${join([...plan.keys.map((code) => groupKey(code, plan)), TEXT('facts.age_group')], ', ')})`
+}
+
+const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
+/** What rows are grouped by: the code, or none in months whose files fill the column. */
+const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql =>
+  unlessFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
+/** A code as text: a table in memory may hold it as an ENUM. */
+const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
+  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
+
+/** The code of a row, or null in months whose files fill the column of the dimension with one code that says nothing. */
+export function unlessFiller(
+  code: DimensionCode,
+  column: Sql,
+  { fillers }: Pick<DatasetPlan, 'fillers'>,
+  month: Sql,
+): Sql {
+  const filler = fillers.find(({ dimension }) => dimension === code)
+  return filler === undefined
+    ? column
+    : sql`CASE WHEN ${month} NOT IN (${join(filler.periods.map(whole), ', ')}) THEN ${column} END`
+}
+
+/** The facts of active facilities that a plan adds up, or what was added up of them before. */
+const factsSource = (plan: DatasetPlan): Sql =>
+  withPlaces(carriedFacts(plan), derivedDimensions(plan.keys, plan.filters))
+
+/** With the columns that facts carry themselves. */
+function carriedFacts(plan: DatasetPlan): Sql {
+  const { dataset, source, years } = plan
+  if (dataset === 'population') return byResidence(plan, populationSource(plan))
+  if (dataset === 'population_by_age')
+    return byResidence(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
+  if (source !== null) return preAggregateRows(source, plan.periods)
+  const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
+  const facts = overMonths(
+    plan.periods,
+    (period) => (isByFacility ? factsAsStored : factsOf)(dataset, period),
+    (periods) => factsOfMonths(dataset, periods),
+  )
+  return ofMunicipalitiesAlone(plan)
+    ? sql`(SELECT * FROM ${facts} AS funds WHERE municipality_ibge_code IS NOT NULL)`
+    : facts
+}
+
+/** The population of the places that residents are grouped or filtered by, under the names that facts have. */
+const byResidence = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
+  [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
+    ? sql`(SELECT *, uf AS residence_uf, municipality_ibge_code AS residence_municipality_code FROM ${population} AS residents)`
+    : population
+
+function populationSource({ years, measures }: DatasetPlan): Sql {
+  const usual = populationOf(years ?? NO_YEARS)
+  const asked = measures.flatMap(({ where = [] }) =>
+    where.flatMap((condition) =>
+      'populationType' in condition && condition.year !== undefined ? [condition.year] : [],
+    ),
+  )
+  if (asked.length === 0) return usual
+  return sql`(SELECT * FROM ${usual} AS years FULL JOIN ${estimatesOf(asked)} AS estimates USING (municipality_ibge_code, uf))`
+}
+
+/** Is each group one row of what is read, so that nothing is left to add up? */
+function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan): boolean {
+  if (dataset === 'population')
+    return keys.includes('municipality') || keys.includes('residence_municipality')
+  if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
+  if (fillers.length > 0) return false
+  // A municipality lies in one state.
+  return preAggregateOf(source).keys.every(
+    (code) => keys.includes(code) || (code === 'state' && keys.includes('municipality')),
+  )
+}
+
+/** Column of a dimension in the rows of a dataset as they are stored. */
+export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
+  dimension === 'municipality' && isPopulation(dataset)
+    ? TEXT('CAST(municipality_code AS INTEGER)')
+    : key(dimension)
+
+const LIST_TEXT_MAX = 50
+
+/**
+ * The values of a filter as SQL. Numbers and the codes of states are ours, checked against the model: they are text, because
+ * DuckDB binds and plans a statement with parameters twice (a third of the time of a small query). All others are parameters.
+ */
+function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql; readonly list: Sql } {
+  const toText = (value: string | number): Sql | null =>
+    typeof value === 'number' ? whole(value) : dimension === 'state' ? codeText(value) : null
+  const texts = values.length > LIST_TEXT_MAX ? [] : values.map(toText).filter((text) => text !== null)
+  const [first] = texts
+  return texts.length === values.length && first !== undefined
+    ? { first, list: join(texts, ', ') }
+    : { first: sql`${values[0] ?? null}`, list: listOf(values) }
+}
+
+/** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
+export function filterCondition(column: Sql, filter: QueryFilter): Sql {
+  const { first, list } = filterValues(filter)
+  const { operator } = filter
+  switch (operator) {
+    case 'EQ':
+      return sql`${column} = ${first}`
+    case 'IN':
+      return sql`${column} IN (${list})`
+    case 'NEQ':
+      return sql`${column} IS DISTINCT FROM ${first}`
+    case 'NOT_IN':
+      return sql`(${column} NOT IN (${list}) OR ${column} IS NULL)`
+    default:
+      throw new TypeError(`${operator} selects periods, not rows`)
+  }
+}
+
+/** Facts that count, by member: those of active facilities in some months under filters. Rows: code, facts. */
+export function printMemberCounts(
+  dimension: DimensionCode,
+  codes: readonly (string | number)[],
+  dataset: MonthlyFacts,
+  periods: readonly number[],
+  filters: readonly QueryFilter[],
+): Sql {
+  const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
+  const facts = unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
+  const where = [
+    // A fund that the published file has no row of has one here without an amount.
+    ...(hasUnknowns(dataset) ? [TEXT('facts.transferred_cents IS NOT NULL')] : []),
+    filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
+    ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
+  ]
+  return sql`SELECT ${codeSql(dimension)} AS code, count(*) AS facts
+FROM ${withPlaces(facts, derivedDimensions([dimension], filters))} AS facts
+WHERE ${join(where, '\n  AND ')}
+GROUP BY ${factKey(dimension)}
+ORDER BY code`
+}
+
+/** @param isUnique a group is one row: its value stands there */
+function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql {
+  if (plan.source !== null) return storedSql(measure, plan.source, isUnique)
+  if (plan.dataset === 'population') {
+    const [condition] = measure.where ?? []
+    if (condition === undefined || !('populationType' in condition))
+      throw new TypeError('a population is of a census or an estimate')
+    const { year, populationType } = condition
+    const column = sql`facts.${ident(year === undefined ? POPULATION_COLUMNS[populationType] : estimateColumn(year))}`
+    // A sum over a municipality that the imported file lacks is unknown.
+    return sql`CASE WHEN ${isUnique ? column : sql`min(${column})`} <> ${whole(MISSING_POPULATION)} THEN ${isUnique ? column : sql`sum(${column})`} END`
+  }
+  const conditions = (measure.where ?? []).map((condition) =>
+    'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),
+  )
+  const filter = conditions.length === 0 ? EMPTY : sql` FILTER (WHERE ${join(conditions, ' AND ')})`
+  if (measure.kind === 'count') return sql`count(*)${filter}`
+  const field = sql`facts.${ident(measure.field ?? '')}`
+  if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
+  // The sum of INTEGER is HUGEINT: it cannot overflow.
+  const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
+  if (measure.minus === undefined) return unlessUnknown(plan.dataset, field, total)
+  return sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
+}
+
+/**
+ * How many values the field has in a group. DuckDB holds all values of all groups to tell them apart; where the key of the
+ * records says that none comes twice, rows are counted instead: equipment by municipality and type, with six measures (the
+ * benchmark `heavy`), is added up in 86 ms instead of 438.
+ */
+function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: DatasetPlan): Sql {
+  const fixed = dimensionsOfOneValue(plan)
+  if (fixed.some((code) => dimensionOf(code).column === name))
+    return sql`CASE WHEN count(${field})${filter} > 0 THEN 1 ELSE 0 END`
+  const isOneMonth = plan.periods.length <= 1 || plan.over !== null || plan.keys.includes('reference_period')
+  return name === 'cnes_code' && isOneMonth && hasFacilityOnce({ dataset: plan.dataset, keys: fixed })
+    ? sql`count(${field})${filter}`
+    : sql`count(DISTINCT ${field})${filter}`
+}
+
+/** Days of a month. @param periods those that are read */
+export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
+  sql`CASE ${month} ${join(
+    periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),
+    ' ',
+  )} END`
+
+function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {
+  const source = sourceOf(measure, preAggregateOf(name))
+  if (source === null) throw new TypeError(`${name} lacks a measure`)
+  const stored = (column: string): Sql => sql`facts.${ident(column)}`
+  const conditions = source.where.map(conditionSql)
+  const own = stored(source.stored.column)
+  const value = source.minus === null ? own : sql`${own} - ${stored(source.minus.column)}`
+  if (source.distinctKey === null) {
+    if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
+    const met = join(conditions, ' AND ')
+    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (WHERE ${met})`
+  }
+  const met = join([...conditions, sql`${own} > 0`], ' AND ')
+  return isUnique
+    ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
+    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (WHERE ${met})`
+}
+
+/** A code of the model as text: it is part of what the metric is, not of a request. */
+export function codeText(code: string): Sql {
+  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
+  return TEXT(`'${code}'`)
+}
+
+/** A condition of a measure on a row, where one column decides it. */
+export function conditionSql(condition: Condition): Sql {
+  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
+  if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
+  if ('oneOf' in condition)
+    return sql`${ident(condition.field)} IN (${join(condition.oneOf.map(codeText), ', ')})`
+  if ('flag' in condition) return ident(condition.flag)
+  if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
+  throw new TypeError('no column says it')
+}

@@ -1,0 +1,321 @@
+/**
+ * The groups of an answer and the numbers of each. In: a plan. Out: the spine, which are the groups that exist, with or
+ * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
+ */
+
+import {
+  DERIVED_DIMENSIONS,
+  type DimensionCode,
+  dimensionOf,
+  hasUnknowns,
+  isAddedUp,
+  isByResidence,
+  isPopulation,
+  PLACE_DIMENSIONS,
+} from '../../../../model/dimensions.ts'
+import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
+import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../plan.ts'
+import type { BasePlan } from '../../query-plan.ts'
+import type { QueryFilter } from '../../request.ts'
+import {
+  factsOf,
+  factsOfMonths,
+  type MonthlyFacts,
+  membersOf,
+  municipalitiesWithFacilities,
+  preAggregateRows,
+} from '../../resident-relations.ts'
+import { overMonths } from '../differences.ts'
+import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
+import { knownSql } from './known.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
+import { isStandardized } from './standardized.ts'
+
+/** Are facts flows of facilities, which lie in a municipality? */
+const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
+  isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
+
+const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
+
+/**
+ * Columns the spine has of its members beside their key, where it is made of members: they need no second join; `from` is
+ * the column of the members' relation.
+ */
+export function carriedOf(
+  plan: AggregatePlan,
+): readonly { readonly column: string; readonly from: string }[] {
+  const carrier = carrierOf(plan)
+  if (carrier === null) return []
+  return [
+    { column: `name_of_${carrier}`, from: 'name' },
+    { column: `rank_of_${carrier}`, from: 'name_rank' },
+  ]
+}
+
+/** The dimension whose members the spine is made of. */
+export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
+  if (spine !== 'members') return null
+  if (group_by.includes('municipality')) return 'municipality'
+  // With a place that follows from the municipality, groups are pairs that municipalities have.
+  if (group_by.some((code) => DERIVED_DIMENSIONS.has(code))) return null
+  return group_by.includes('state') ? 'state' : null
+}
+
+/** Name of the sub-query whose groups are all there are, where it is one. */
+export function onlyFacts(plan: AggregatePlan): string | null {
+  // A group that is compared with another month has a row where only that month has facts of it.
+  if (plan.spine !== 'facts' || plan.base !== null || isByResidence(plan.query.group_by)) return null
+  const [only = null, ...others] = factsWithRows(plan)
+  return only === null || others.length > 0 ? null : only.name
+}
+
+/** Residents that something is divided by have rows without facts: they are no groups. */
+const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
+  datasets.filter(
+    (dataset) =>
+      hasRows(dataset) &&
+      dataset.dataset !== 'population' &&
+      !(isPopulation(dataset.dataset) && isStandardized(dataset)),
+  )
+
+/** A relation of the statement that belongs to a plan. */
+export const relation = ({ name }: AggregatePlan, own: string): Sql => ident(`${name}${own}`)
+/** The same under the name it has within the plan. */
+export const relationAs = (plan: AggregatePlan, own: string): Sql =>
+  plan.name === '' ? ident(own) : sql`${relation(plan, own)} AS ${ident(own)}`
+
+/** Name of the relation that has the measures of a sub-query. */
+const aliasOf = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
+  ident(name === onlyFacts(plan) ? 'spine' : name)
+
+/** The groups that exist: members of places and periods, or the keys that have facts. */
+export function spineCte(plan: AggregatePlan): Sql {
+  const groups = plan.query.group_by
+  if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
+  if (plan.spine === 'facts') {
+    const withRows = factsWithRows(plan)
+    const stateColumn = withRows.some(({ tellsState }) => tellsState) ? sql`, ${GROUP_STATE}` : EMPTY
+    const keys = [
+      ...withRows.map(
+        ({ name }) => sql`  SELECT ${keyList(groups)}${stateColumn} FROM ${relation(plan, name)}`,
+      ),
+      ...baseKeys(plan),
+      ...(isByResidence(groups) ? [residenceKeys(plan)] : []),
+    ]
+    if (keys.length > 0 && stateColumn !== EMPTY)
+      return sql`  SELECT ${keyList(groups)}, min(${GROUP_STATE}) AS ${GROUP_STATE}
+  FROM (
+${join(keys, '\n  UNION ALL\n')}
+  )
+  GROUP BY ${keyList(groups)}`
+    if (keys.length > 0) return join(keys, '\n  UNION\n')
+    const nulls = groups.map(
+      (code) =>
+        sql`CAST(NULL AS ${TEXT(dimensionOf(code).integer === true ? 'INTEGER' : 'VARCHAR')}) AS ${key(code)}`,
+    )
+    return sql`  SELECT ${join(nulls, ', ')} WHERE false`
+  }
+  const periods = periodsOf(plan)
+  if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
+    return sql`  SELECT reference_period FROM ${periods ?? EMPTY}`
+  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const place = (filter: QueryFilter): Sql =>
+    filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
+  const members = (codes: readonly DimensionCode[]): Sql =>
+    withPlaces(membersOf('municipality'), derivedDimensions(codes, plan.placeFilters), TEXT('own.code'))
+  const inScope = plan.placeFilters.map(place)
+  const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
+  if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
+    // The ignored municipality of a state is a row where it has an active facility, whatever the metrics are, so that a
+    // metric alone has the same rows as beside others. It lies in no health region: what stands there is in the group
+    // without a code, and no fact is lost.
+    const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
+    const ofFacilities = months.filter((period) => plan.facilityMonths.includes(period))
+    const withFacilities = ofFacilities.map(
+      (period) =>
+        sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
+    )
+    // Where facilities whose municipality is not known have admissions or production, these are a row, too.
+    const withFlows = plan.datasets
+      .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
+      .map(({ name, dataset, periods, source }) => {
+        const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
+        const facts = dataset as MonthlyFacts
+        const served = isPlaced
+          ? preAggregateRows(source, periods)
+          : overMonths(
+              periods,
+              (period) => factsOf(facts, period),
+              (all) => factsOfMonths(facts, all),
+            )
+        const places = gathered(
+          `${plan.name}${name}_served`,
+          [{ name: 'municipality_ibge_code', type: 'INTEGER' }],
+          sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${served} AS served`,
+        )
+        return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
+      })
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withFlows], ' OR ')})`
+    const columns = groups.map((code) =>
+      code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
+    )
+    // A municipality is a group; of larger places each pair that municipalities have is one.
+    const each = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
+    return sql`  SELECT ${each}${join([...columns, ...carried], ', ')}
+  FROM ${members(groups)} AS members${across}
+  WHERE ${join([exists, ...inScope], '\n    AND ')}`
+  }
+  const scope =
+    plan.placeFilters.length === 0
+      ? EMPTY
+      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
+  const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
+  return sql`  SELECT ${join([...columns, ...carried], ', ')}
+  FROM ${membersOf('state')} AS members${across}${scope}`
+}
+
+/** Rows: the months that are groups; null where months are none. */
+function periodsOf({ query: { group_by }, spinePeriods }: AggregatePlan): Sql | null {
+  if (!group_by.includes('reference_period')) return null
+  // Where nothing was collected of the places in any month asked for, there is no month, so there are no groups.
+  return spinePeriods.length === 0
+    ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
+    : sql`(SELECT CAST(unnest(${wholes(spinePeriods)}) AS INTEGER) AS reference_period)`
+}
+
+/** Places that people live in, with facts or without. Facts add the groups of residents whose place is not known. */
+function residenceKeys(plan: AggregatePlan): Sql {
+  const { query, placeFilters } = plan
+  const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
+  const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
+  const periods = periodsOf(plan)
+  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const inScope = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
+  const where = inScope.length === 0 ? EMPTY : sql` WHERE ${join(inScope, ' AND ')}`
+  return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${across}${where}`
+}
+
+/** Groups that have facts in the months that are compared with, as groups of the months that are. */
+function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
+  if (base === null) return []
+  const own = group_by.map((code) =>
+    code === 'reference_period' ? TEXT('months.reference_period') : sql`facts.${key(code)}`,
+  )
+  const months = group_by.includes('reference_period')
+    ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
+    : EMPTY
+  return factsWithRows(base.plan).map(({ name, tellsState }) => {
+    const columns = tellsState ? [...own, sql`facts.${GROUP_STATE}`] : own
+    return sql`  SELECT ${join(columns, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
+  })
+}
+
+/** Rows: a month, and the one it is compared with. */
+const monthsOf = ({ months }: BasePlan): Sql =>
+  sql`(SELECT CAST(unnest(${wholes(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${wholes(months.map(({ base }) => base))}) AS INTEGER) AS base)`
+
+/** The same groups in the months they are compared with; compared_period is the month of the row. */
+export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
+  const groups = plan.query.group_by
+  if (groups.length === 0) return TEXT('  SELECT 1 AS whole_scope')
+  const isByMonth = groups.includes('reference_period')
+  const own = groups.map((code) =>
+    code === 'reference_period'
+      ? TEXT('months.base AS reference_period, months.reference_period AS compared_period')
+      : sql`groups.${key(code)}`,
+  )
+  if (plan.spine === 'facts' && base.plan.datasets.some(({ tellsState }) => tellsState))
+    own.push(sql`groups.${GROUP_STATE}`)
+  const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
+  return sql`  SELECT ${join(own, ', ')}
+  FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
+}
+
+/** Is it the grand total of other rows? Each dataset has one row then, so that there is no spine to join them to. */
+export const isOneRow = ({ name, query, base }: AggregatePlan): boolean =>
+  name !== '' && query.group_by.length === 0 && base === null
+
+/** The one row of each sub-query side by side: a dataset that is read over several spans of months has several. */
+function oneRowSql(plan: AggregatePlan): Sql {
+  const rows = plan.datasets.filter(hasRows).map(({ name }) => relationAs(plan, name))
+  return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : join(rows, ', ')
+}
+
+/**
+ * Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated.
+ * @param more columns of the spine that stay beside its keys
+ */
+export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sql {
+  const columns = plan.metrics.flatMap((metric, index) => [
+    sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
+    sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
+  ])
+  if (isOneRow(plan))
+    return sql`  SELECT ${join(columns, ',\n    ')}
+  FROM ${oneRowSql(plan)}`
+  const only = onlyFacts(plan)
+  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.name !== only)
+  const joins = joined.map(({ name, keys }) => {
+    const same = keys.map((code) => sql`${ident(name)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`)
+    return sql`\n  LEFT JOIN ${relationAs(plan, name)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
+  })
+  const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
+  const carried = [...carriedOf(plan).map(({ column }) => column), ...more].map(
+    (column) => sql`spine.${ident(column)}`,
+  )
+  const from = only === null ? relationAs(plan, 'spine') : sql`${relation(plan, only)} AS spine`
+  return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
+  FROM ${from}${join(joins, '')}`
+}
+
+const planOf = (plan: AggregatePlan, { plan: index }: MeasurePlace): DatasetPlan => {
+  const found = plan.datasets[index]
+  if (found === undefined) throw new TypeError('the plan lacks a dataset of its own')
+  return found
+}
+
+/** Months an average divides by. */
+const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
+
+function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
+  const dataset = planOf(plan, place)
+  if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
+  const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
+  // No population is unknown, and so is a place that a published file says nothing of; no facts is none, where facts were collected.
+  return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
+}
+
+function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  if (metric.known === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  const value = measureValue(plan, metric.numerator)
+  const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
+  const factor = metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator))
+  const scaled = factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
+  const known = knownSql(metric, plan)
+  return known === null ? scaled : sql`CASE WHEN ${known} THEN ${scaled} END`
+}
+
+function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  const months = divisor(planOf(plan, metric.numerator)) * metric.unit
+  if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
+  const value =
+    metric.denominators === null
+      ? measureValue(plan, metric.denominator)
+      : denominatorByMonth(metric.denominators, plan)
+  return months === 1 ? value : sql`${value} * ${whole(months)}`
+}
+
+/** The denominator of each month's own year. */
+function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {
+  const cases = denominators.flatMap(({ period, place }) =>
+    place === null
+      ? []
+      : [sql`WHEN spine."reference_period" = ${whole(period)} THEN ${measureValue(plan, place)}`],
+  )
+  return cases.length === 0 ? TEXT('CAST(NULL AS HUGEINT)') : sql`CASE ${join(cases, ' ')} END`
+}
+
+/** Decimals a metric is shown with; an average of whole numbers has two. */
+export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
+  metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator)) > 1 ? 2 : 0

@@ -1,0 +1,263 @@
+/**
+ * The records behind a measure, one row each with what it contributes. In: a dataset's plan and one of its measures. Out:
+ * statements that lineage pages and compare joins.
+ *
+ * A record contributes to a sum its value and to a count 1; to a distinct count the first record of each counted value
+ * contributes 1 and the others 0, so that contributions always add up to the cell.
+ */
+import { datasetOf } from '../../../../model/datasets.ts'
+import {
+  type DimensionCode,
+  dimensionOf,
+  hasUnknowns,
+  isAddedUp,
+  isPopulation,
+  RESIDENCE_DIMENSIONS,
+} from '../../../../model/dimensions.ts'
+import type { Condition, Measure } from '../../../../model/metrics.ts'
+import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../../sql.ts'
+import { countField } from '../../../provenance/published-rows.ts'
+import type { DatasetPlan } from '../../plan.ts'
+import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
+import { unionOf } from '../differences.ts'
+import {
+  codeText,
+  conditionSql,
+  daysOfMonth,
+  filterColumn,
+  filterCondition,
+  ofMunicipalitiesAlone,
+  unlessFiller,
+} from './facts.ts'
+import type { GroupKey } from './page.ts'
+import { derivedDimensions, withPlaces } from './places.ts'
+
+/** Columns that tell a record from the others of its dataset and month. */
+export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
+
+const isPeriodic = ({ dataset }: DatasetPlan): boolean => !isPopulation(dataset)
+const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', ')
+
+/** The rows a plan reads, with a month each: the population has none. */
+const rowsSql = (plan: DatasetPlan): Sql => {
+  const derived = derivedDimensions(plan.keys, plan.filters)
+  return isPeriodic(plan)
+    ? withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived)
+    : withPlaces(
+        sql`(SELECT *${asResidences(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`,
+        derived,
+        TEXT('CAST(own.municipality_code AS INTEGER)'),
+      )
+}
+
+/** Residents under the names that admissions of residents have. */
+const asResidences = ({ keys, filters }: DatasetPlan): Sql =>
+  [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
+    ? TEXT(', uf AS residence_uf, CAST(municipality_code AS INTEGER) AS residence_municipality_code')
+    : EMPTY
+
+/** Of the population by age the rows of the year of the metric; the other population's year is part of its measures. */
+const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
+  dataset === 'population_by_age'
+    ? sql` WHERE reference_year = ${whole(years?.POPULATION_BY_AGE ?? 0)}`
+    : EMPTY
+
+const allOf = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
+
+const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
+  const own = plan.filters.map((filter) =>
+    filterCondition(filterColumn(filter.dimension, plan.dataset), filter),
+  )
+  // Only the registry has facilities that are closed.
+  const counts = isCnes(plan.dataset)
+    ? 'is_active'
+    : ofMunicipalitiesAlone(plan)
+      ? 'municipality_ibge_code IS NOT NULL'
+      : 'true'
+  return allOf([TEXT(counts), ...own, ...more])
+}
+
+/** What a record is grouped by. */
+const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
+  unlessFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
+
+function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
+  const conditions = where.map((condition) => recordCondition(condition, plan))
+  // Of unknown age nothing is standardized.
+  if (standardizedBy !== undefined) conditions.push(TEXT('age_group IS NOT NULL'))
+  return conditions.length === 0 ? TEXT('true') : allOf(conditions)
+}
+
+/** A condition on a record as it is stored. */
+function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
+  if ('outsourced' in condition) return IS_OUTSOURCED
+  if ('populationType' in condition)
+    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(condition.year ?? years?.[condition.populationType] ?? 0)}`
+  return conditionSql(condition)
+}
+
+function valueSql(measure: Measure, periods: readonly number[]): Sql {
+  if (measure.kind !== 'sum') return TEXT('CAST(1 AS HUGEINT)')
+  const field = sql`CAST(${ident(measure.field ?? '')} AS HUGEINT)`
+  if (measure.timesDays === true) return sql`${field} * ${daysOfMonth(TEXT('reference_period'), periods)}`
+  return measure.minus === undefined ? field : sql`${field} - CAST(${ident(measure.minus)} AS HUGEINT)`
+}
+
+/**
+ * One page of the records behind a cell, in the order of their keys. Rows: key, reference_period, contribution; each with
+ * total_rows and total over all pages; a page beyond the end is one row without a position. Where the largest of several
+ * months counts, the records are those of that month, the earliest of equals.
+ */
+export function printContributions(
+  plan: DatasetPlan,
+  measure: Measure,
+  key: GroupKey,
+  page: { readonly limit: number; readonly offset: number },
+): Sql {
+  const columns = columnList(recordKeyOf(plan))
+  // Flows were added up: each row names the published file that it is of, and counts its rows.
+  const batch = isAddedUp(plan.dataset) ? sql`, source_file, ${ident(countField(plan.dataset))}` : EMPTY
+  const inCell = plan.keys.map((dimension) => {
+    const column = groupColumn(dimension, plan)
+    return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
+  })
+  const contribution =
+    measure.kind === 'distinct'
+      ? sql`CASE WHEN row_number() OVER (PARTITION BY reference_period, ${ident(measure.field ?? '')} ORDER BY ${columns}) = 1 THEN 1 ELSE 0 END`
+      : valueSql(measure, plan.periods)
+  const total = TEXT(
+    hasUnknowns(plan.dataset)
+      ? 'CASE WHEN count(*) = count(contribution) THEN coalesce(sum(contribution), 0) END'
+      : 'coalesce(sum(contribution), 0)',
+  )
+  const largest =
+    plan.over === 'max'
+      ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
+      : EMPTY
+  return sql`WITH contributing AS (
+  SELECT ${columns}${batch}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
+  FROM ${rowsSql(plan)}
+  WHERE ${scopeSql(plan, [...inCell, meetsSql(plan, measure)])}
+),
+records AS (
+  SELECT *
+  FROM contributing${largest}
+),
+page AS (
+  SELECT *, row_number() OVER (ORDER BY ${columns}, reference_period) AS position
+  FROM records
+  QUALIFY position > ${page.offset} AND position <= ${page.offset + page.limit}
+)
+SELECT summary.*, page.*
+FROM (SELECT count(*) AS total_rows, ${total} AS total FROM records) AS summary
+LEFT JOIN page ON true
+ORDER BY position`
+}
+
+/** The published rows of some records of one month: key, source_file, source_row and the published cells. */
+export function printSources(
+  dataset: DatasetPlan['dataset'],
+  period: number | null,
+  keys: readonly Readonly<Record<string, string | number>>[],
+): Sql {
+  const columns = datasetOf(dataset).key
+  const wanted = columns.map((column) => {
+    const values = keys.map((key) => key[column]) as number[] | string[]
+    return sql`unnest(${values}) AS ${ident(column)}`
+  })
+  const source =
+    dataset === 'population'
+      ? table('population')
+      : dataset === 'population_by_age'
+        ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, 'POP' AS source_column, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset)}))`
+        : dataset === 'federal_health_transfers'
+          ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset, period)}))`
+          : table(`${dataset}_provenance`, period)
+  return sql`SELECT source.*
+FROM ${source} AS source
+SEMI JOIN (SELECT ${join(wanted, ', ')}) AS wanted USING (${columnList(columns)})
+ORDER BY ${columnList(columns)}, source_file, source_row`
+}
+
+export const CAUSES = ['added', 'removed', 'revised', 'reclassified'] as const
+export type Cause = (typeof CAUSES)[number]
+
+/**
+ * Why a measure differs between two releases. Rows: the grouped keys, cause, records, delta.
+ *
+ * revised: the record is in the group in both, with another value. reclassified: it is in both releases, but in another
+ * group or scope (moved, closed, opened again). added, removed: it is in one release only.
+ */
+export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
+  const record = recordColumns(after, measure)
+  const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
+  const side = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
+  // What is counted once is not a record where it is a code (a type that is present): it comes and goes.
+  const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
+  const existing = (plan: DatasetPlan): Sql =>
+    isRecord
+      ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
+      : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
+  const names = [...new Set([...record, ...groups])].map(ident)
+  const same = names.map((name) => sql`before.${name} IS NOT DISTINCT FROM after.${name}`)
+  const either = names.map(
+    (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
+  )
+  // Only flows have keys that may be null.
+  const equal = TEXT(isAddedUp(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
+  const isPresent = (where: string): Sql =>
+    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
+  const listed = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
+  return sql`WITH before AS (
+  ${ofOther(side(before))}
+),
+after AS (
+  ${side(after)}
+),
+present_before AS (
+  ${ofOther(existing(before))}
+),
+present_after AS (
+  ${existing(after)}
+),
+changes AS (
+  SELECT ${join(either, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
+    coalesce(after.contribution, 0) - coalesce(before.contribution, 0) AS delta
+  FROM before FULL JOIN after ON ${allOf(same)}
+),
+caused AS (
+  SELECT *, CASE
+      WHEN was_there AND is_there THEN 'revised'
+      WHEN is_there THEN CASE WHEN ${isPresent('present_before')} THEN 'reclassified' ELSE 'added' END
+      ELSE CASE WHEN ${isPresent('present_after')} THEN 'reclassified' ELSE 'removed' END
+    END AS cause
+  FROM changes
+  WHERE delta <> 0
+)
+SELECT ${listed}cause, count(*) AS records, sum(delta) AS delta
+FROM caused
+GROUP BY ${listed}cause
+ORDER BY ${listed}cause`
+}
+
+/** Columns of what is compared: the record, or the value that is counted once. */
+const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] => {
+  if (measure.kind === 'distinct') return [measure.field ?? '']
+  // Two years of the population are not two records: the newest estimate replaces the one before.
+  if (plan.dataset === 'population') return ['municipality_code']
+  return plan.dataset === 'population_by_age' ? ['municipality_code', 'sex', 'age_group'] : recordKeyOf(plan)
+}
+
+/** Contribution of each record to each group, 0 where it is in scope without counting. */
+function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: readonly string[]): Sql {
+  const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
+  const named = groups.map((code) => sql`${groupColumn(code, plan)} AS ${ident(dimensionOf(code).column)}`)
+  const columns = [...record.map(ident), ...named]
+  const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure, plan.periods)} ELSE 0 END`
+  const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
+  const positions = columns.map((_, index) => TEXT(String(index + 1)))
+  return sql`SELECT ${join(columns, ', ')}, CAST(${total} AS HUGEINT) AS contribution, true AS is_there
+  FROM ${rowsSql(plan)}
+  WHERE ${scopeSql(plan)}
+  GROUP BY ${join(positions, ', ')}`
+}

@@ -1,0 +1,191 @@
+/**
+ * A plan → one DuckDB statement, as a careful analyst would write it.
+ *
+ * One CTE a dataset (facts.ts), a spine of the groups that exist with left joins on the full keys (groups.ts), division last
+ * (page.ts). Sums are HUGEINT and quotients are rounded half away from zero in integers: no DOUBLE takes part. Out: one row
+ * a group of the page, in order, each with the totals over all groups; where the page is empty, one row in which in_page is
+ * null.
+ */
+import { type DimensionCode, isPopulation } from '../../../../model/dimensions.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import type { AggregatePlan, MeasurePlace } from '../../plan.ts'
+import { totalMark } from '../../query-plan.ts'
+import { datasetCte, hasRows, key } from './facts.ts'
+import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
+import { isMeasured, measuredCte, shownValues } from './measured.ts'
+import { chosenCte, type GroupKey, orderBy, orderOf, orderTerms, pageCte, valuedCte } from './page.ts'
+import { valueText } from './quotients.ts'
+
+/** Columns of a result that say something of all its rows, and are the same in each. */
+export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
+  new Set(['total_rows', 'table_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
+
+/** @param only key of the one group that is wanted; all of them without it */
+export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
+  const { totals } = plan
+  const ctes = [
+    ...groupCtes(plan),
+    sql`summary AS (\n${summaryCte(plan)}\n)`,
+    ...[plan, ...totals].flatMap((own) => [
+      named(own, 'chosen', chosenCte(own, own === plan ? only : null, own === plan)),
+      named(own, 'page', pageCte(own)),
+    ]),
+  ]
+  const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
+  const rows =
+    totals.length === 0
+      ? sql`SELECT summary.*, page.*${without(orders)}
+FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
+      : levelsOf(plan)
+  return sql`WITH ${join(ctes, ',\n')}
+${rows}`
+}
+
+/** Rows of the page, then those of each level of totals, each in its own order. */
+function levelsOf(plan: AggregatePlan): Sql {
+  const levels = [plan, ...plan.totals]
+  const orders: Sql[] = []
+  const terms: Sql[] = [TEXT('level')]
+  const selects = levels.map((own, level) => {
+    const order = orderOf(own)
+    const renamed = order.map((_, index) => ident(`order_${level}_${index}`))
+    orders.push(...renamed)
+    terms.push(...orderTerms(order, `order_${level}_`))
+    const columns = order.map((_, index) => sql`, ${ident(`order_${index}`)} AS ${renamed[index] ?? EMPTY}`)
+    const names = order.map((_, index) => ident(`order_${index}`))
+    return sql`  SELECT ${whole(level)} AS level, *${without(names)}${join(columns, '')}
+  FROM ${relation(own, 'page')}`
+  })
+  return sql`SELECT summary.*, rows.*${without(orders)}
+FROM summary LEFT JOIN (
+${join(selects, '\n  UNION ALL BY NAME\n')}
+) AS rows ON true
+  ORDER BY ${join(terms, ', ')}`
+}
+
+const without = (columns: readonly Sql[]): Sql =>
+  columns.length === 0 ? EMPTY : sql` EXCLUDE (${join(columns, ', ')})`
+
+const named = (plan: AggregatePlan, own: string, cte: Sql): Sql =>
+  plan.name === '' ? sql`${TEXT(own)} AS (\n${cte}\n)` : sql`${relation(plan, own)} AS (\n${cte}\n)`
+
+/** From what is read to the values of every group: of the rows, of what is beside them, and of the totals under them. */
+function groupCtes(plan: AggregatePlan): Sql[] {
+  const { totals, whole: all } = plan
+  const isOwn = all !== null && !totals.some(({ name }) => name === all.name)
+  const under = [...totals, ...(isOwn ? [all] : [])]
+  const shared = new Set(under.flatMap(({ datasets }) => datasets.map(({ addedUpFrom }) => addedUpFrom)))
+  return [
+    ...joinedCtes(plan, shared),
+    ...(isOwn ? joinedCtes(all) : []),
+    ...totals.flatMap((total) => joinedCtes(total)),
+    ...[plan, ...totals].flatMap((own) => [
+      ...(isMeasured(own) ? [named(own, 'measured', measuredCte(own))] : []),
+      named(own, 'valued', valuedCte(own)),
+    ]),
+  ]
+}
+
+/** @param shared relations that others are added up from */
+function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = new Set()): Sql[] {
+  const { base } = plan
+  const sums = (own: AggregatePlan): Sql[] =>
+    own.datasets.filter(hasRows).map((dataset) => {
+      const name = relation(own, dataset.name)
+      const isShared = shared.has(`${own.name}${dataset.name}`)
+      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset, `${own.name}${dataset.name}`)}\n)`
+    })
+  return [
+    ...sums(plan),
+    ...(base === null ? [] : sums(base.plan)),
+    ...(onlyFacts(plan) === null && !isOneRow(plan) ? [named(plan, 'spine', spineCte(plan))] : []),
+    named(plan, 'joined', joinedCte(plan)),
+    ...(base === null
+      ? []
+      : [
+          named(base.plan, 'spine', baseSpineCte(plan, base)),
+          named(
+            base.plan,
+            'joined',
+            joinedCte(base.plan, plan.query.group_by.includes('reference_period') ? ['compared_period'] : []),
+          ),
+        ]),
+  ]
+}
+
+/** What is true of all rows: how many, their digest, and how many have no denominator. */
+function summaryCte(plan: AggregatePlan): Sql {
+  const isMissing = (index: number): Sql => {
+    const metric = plan.metrics[index]
+    // A rate without its denominator, a population without its place; no facts of a month is said by the plan's notes.
+    return metric?.denominator === null && readsPopulation(plan, metric.numerator)
+      ? sql`${ident(`value_${index}`)} IS NULL`
+      : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
+  }
+  const missing = (condition: (index: number) => Sql): Sql =>
+    join(
+      plan.metrics.map(
+        (_, index) => sql`count(*) FILTER (WHERE ${condition(index)}) AS ${ident(`missing_${index}`)}`,
+      ),
+      ', ',
+    )
+  const digest = TEXT("sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256")
+  if (plan.totals.length === 0)
+    return sql`  SELECT count(*) AS total_rows, count(*) AS table_rows, ${digest}, ${missing(isMissing)}
+  FROM (SELECT *, ${lineSql(plan, plan)} AS line FROM valued)`
+  const levels = [plan, ...plan.totals].map((own, level) => {
+    const flags = plan.metrics.map(
+      (_, index) => sql`${level === 0 ? isMissing(index) : TEXT('false')} AS ${ident(`missing_${index}`)}`,
+    )
+    return sql`    SELECT ${whole(level)} AS level, ${lineSql(own, plan)} AS line, ${join(flags, ', ')} FROM ${relation(own, 'valued')}`
+  })
+  return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
+  FROM (
+${join(levels, '\n    UNION ALL\n')}
+  )`
+}
+
+/** Is it a population, and does the release hold it? */
+const readsPopulation = ({ datasets }: AggregatePlan, place: MeasurePlace): boolean => {
+  const plan = datasets[place.plan]
+  return plan !== undefined && isPopulation(plan.dataset) && hasRows(plan)
+}
+
+/** A row as a line of rows_sha256. @param plan of the row; @param rows of the whole query, which says the columns */
+function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
+  const groups = plan.query.group_by
+  const cells = [
+    ...(rows.totals.length === 0 ? [] : [TEXT(`'${totalMark(plan, rows)}'`)]),
+    ...rows.query.group_by.map((code) =>
+      groups.includes(code) ? sql`coalesce(${shownCode(code)}, '')` : TEXT("''"),
+    ),
+    ...shownValues(rows).map(({ code, decimals }) => {
+      const own = shownValues(plan).find((candidate) => candidate.code === code)
+      return own === undefined ? TEXT("''") : valueText(ident(own.column), decimals)
+    }),
+    ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
+  ]
+  return sql`concat_ws(chr(9), ${join(cells, ', ')})`
+}
+
+/** How many rows the whole answer has, without computing any of them: one row, total_rows. */
+export function printRowCount(plan: AggregatePlan): Sql {
+  const keysOnly: AggregatePlan = {
+    ...plan,
+    base: null,
+    datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [], addedUpFrom: null })),
+  }
+  const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
+  const ctes = grouped.map(
+    (dataset) =>
+      sql`${relation(plan, dataset.name)} AS (\n${datasetCte(dataset, `${plan.name}${dataset.name}`)}\n)`,
+  )
+  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
+SELECT count(*) AS total_rows FROM spine`
+}
+
+/** A code as an answer shows it. */
+const shownCode = (code: DimensionCode): Sql =>
+  code === 'reference_period'
+    ? TEXT("strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m')")
+    : sql`CAST(${key(code)} AS VARCHAR)`

@@ -1,0 +1,370 @@
+/**
+ * Resident relations: what aggregations read of a release and an engine may hold in memory. These are the names of members
+ * in their order, the population by municipality, the pre-aggregates, and of the facts the columns that are grouped, filtered
+ * and added up. In: a release. Out: each as a statement over its datasets, the most useful first. Pure.
+ *
+ * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
+ */
+import type { ResidentRelation } from '../../engine/types.ts'
+import { datasetOf } from '../../model/datasets.ts'
+import {
+  type AddedUpTable,
+  DIMENSION_CODES,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isAddedUp,
+} from '../../model/dimensions.ts'
+import {
+  type CnesFacts,
+  measuredFields,
+  PRE_AGGREGATE_NAMES,
+  type PreAggregateName,
+  preAggregateOf,
+} from '../../model/pre-aggregates.ts'
+import type { Table } from '../../model/required-tables.ts'
+import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'
+import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
+import type { Manifest } from '../../release/manifest.ts'
+import { collectedPeriods, componentManifests, type ReleaseView, storedPeriods } from '../../release/view.ts'
+import {
+  EMPTY,
+  either,
+  ident,
+  join,
+  resident,
+  residentMonths,
+  type Sql,
+  sql,
+  TEXT,
+  table,
+  tableOfMonths,
+  whole,
+} from '../../sql.ts'
+import { anyDeclaration, unionOf } from './dialect/differences.ts'
+import type { FewFacilities } from './plan.ts'
+
+/** Year of each kind of population that metrics are made of; null where the release has none. */
+export type PopulationYears = Readonly<
+  Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION' | 'POPULATION_BY_AGE', number | null>
+>
+export const NO_YEARS: PopulationYears = {
+  CENSUS_POPULATION: null,
+  ESTIMATED_POPULATION: null,
+  POPULATION_BY_AGE: null,
+}
+
+/** Column of the population relation that holds a type of it. */
+export const POPULATION_COLUMNS = {
+  CENSUS_POPULATION: 'census_population',
+  ESTIMATED_POPULATION: 'estimated_population',
+} as const
+
+export const CNES_FACTS = [
+  'facilities',
+  'bed_capacity',
+  'equipment_inventory',
+  'specialized_services',
+] as const satisfies readonly CnesFacts[]
+/** Tables of facts by month. */
+export type MonthlyFacts = Table
+export const isCnes = (dataset: FactDataset): dataset is CnesFacts =>
+  CNES_FACTS.some((table) => table === dataset)
+/** Is a service declared as bought from others? */
+export const IS_OUTSOURCED = anyDeclaration(['2', '3'])
+/** Municipalities, ignored ones included, are fewer. */
+const MUNICIPALITIES_MAX = 6000
+const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
+
+/** @returns population by municipality: one row each, the years of the release side by side */
+export const populationOf = (years: PopulationYears): Sql =>
+  resident('population', populationDefinition(years))
+
+/** @returns residents of a year by municipality, sex and age group */
+export const populationByAgeOf = (year: number): Sql =>
+  resident(`population by age ${year}`, populationByAgeDefinition(year))
+
+/** Population of a municipality that the imported file lacks. A municipality younger than the year has null instead. */
+export const MISSING_POPULATION = -1
+
+/** A municipality's population in one year: the rows of a release hold null where the imported file lacks the municipality. */
+const populationWhere = (condition: Sql): Sql =>
+  sql`CAST(sum(coalesce(population, ${whole(MISSING_POPULATION)})) FILTER (WHERE ${condition}) AS BIGINT)`
+
+/** @returns the estimates of some years by municipality: one row each, a column a year (see estimateColumn) */
+export function estimatesOf(years: readonly number[]): Sql {
+  const columns = years.map(
+    (year) => sql`${populationWhere(sql`reference_year = ${whole(year)}`)} AS ${ident(estimateColumn(year))}`,
+  )
+  return sql`(SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' GROUP BY 1)`
+}
+export const estimateColumn = (year: number): string => `estimated_population_${year}`
+
+/** @returns facts of a month: of active facilities, admissions, or outpatient production */
+export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
+  resident(`facts ${dataset} ${period}`, factsDefinition(dataset, table(dataset, period)))
+
+/**
+ * @param period month of the facilities; other members have none
+ * @returns members of a dimension: code, name, and, where they are few and ordered by name, name_rank
+ */
+export const membersOf = (code: DimensionCode, period: number | null = null): Sql =>
+  resident(membersName(code, period), membersDefinition(code, period))
+const membersName = (code: DimensionCode, period: number | null = null): string =>
+  period === null ? `members ${code}` : `members ${code} ${period}`
+
+/** @returns the same of some facilities alone: name_rank is their order among themselves */
+export const fewFacilityMembers = (few: FewFacilities, period: number): Sql =>
+  resident(fewFacilitiesName(few, period), fewFacilitiesDefinition(few, period))
+const fewFacilitiesName = ({ source }: FewFacilities, period: number): string =>
+  `members facility ${period} of ${source}`
+
+/** More than the country has hospitals. */
+const FEW_FACILITIES = 20_000
+
+/** @returns pre-aggregates by facility that name few of them: no month has more rows; beds are of hospitals, too */
+export const listFewFacilities = (view: ReleaseView): FewFacilities[] =>
+  PRE_AGGREGATE_NAMES.filter((name) => {
+    const { dataset, keys } = preAggregateOf(name)
+    return isAddedUp(dataset) && keys.includes('facility')
+  }).flatMap((source) => {
+    const { analytics } = view
+    const periods = analytics.datasets[source]?.periods ?? []
+    const areFew = periods.every((period) => (rowsOf(analytics, source, period) ?? 0) <= FEW_FACILITIES)
+    const bedPeriods = storedPeriods(view, 'bed_capacity')
+    return periods.length > 0 && areFew ? [{ source, periods, bedPeriods }] : []
+  })
+
+/** @returns health region and macro-region of each municipality: code, and a column each; null where it has none */
+export const healthRegionsOfMunicipalities = (): Sql =>
+  resident('health regions of municipalities', HEALTH_REGIONS_OF_MUNICIPALITIES)
+
+/** @returns municipalities with an active facility in a month, once each */
+export const municipalitiesWithFacilities = (period: number): Sql =>
+  resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
+
+/**
+ * Months of a pre-aggregate. Those of flows, which are added up over a year as often as in a month, are one relation with all
+ * months of the release: DuckDB plans a twelfth of the tables, and groups by codes that all months share.
+ */
+export function preAggregateRows(name: PreAggregateName, periods: readonly number[]): Sql {
+  const definitions = periods.map((period) => preAggregateDefinition(name, period))
+  return either(
+    isAddedUp(preAggregateOf(name).dataset)
+      ? residentMonths(name, periods, join(definitions, ALL_OF))
+      : unionOf(definitions.map((own, index) => resident(`${name} ${periods[index]}`, own))),
+    preAggregateOfMonths(name, periods),
+  )
+}
+const ALL_OF = ' UNION ALL BY NAME '
+
+/** @returns facts of several months, as Trino reads them */
+export const factsOfMonths = (dataset: MonthlyFacts, periods: readonly number[]): Sql =>
+  sql`(${factsDefinition(dataset, tableOfMonths(dataset, periods))})`
+
+/** As Trino reads them. */
+const preAggregateOfMonths = (name: PreAggregateName, periods: readonly number[]): Sql =>
+  sql`(SELECT * FROM ${tableOfMonths(name, periods)})`
+
+/** @returns the same rows from the files: facility codes are text there */
+export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
+  sql`(${factsDefinition(dataset, table(dataset, period))})`
+
+function populationDefinition(years: PopulationYears): Sql {
+  const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
+    (type) =>
+      sql`${populationWhere(sql`population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}`)} AS ${ident(POPULATION_COLUMNS[type])}`,
+  )
+  return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
+}
+
+const populationByAgeDefinition = (year: number): Sql =>
+  sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
+
+const isByResidence = (dataset: MonthlyFacts): boolean => dataset === 'hospital_admissions_by_residence'
+
+function factsDefinition(dataset: MonthlyFacts, months: Sql): Sql {
+  const { quantities, flags } = measuredFields(dataset)
+  if (isAddedUp(dataset)) {
+    const own = isByResidence(dataset)
+      ? ['residence_municipality_code']
+      : ['cnes_code', 'municipality_ibge_code']
+    const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
+    return sql`SELECT ${list(columns)} FROM ${months}`
+  }
+  if (dataset === 'federal_health_transfers') {
+    const columns = ['reference_period', 'municipality_ibge_code', ...codeColumns(dataset), ...quantities]
+    return sql`SELECT ${list(columns)} FROM ${months}`
+  }
+  const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
+  const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
+  return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${months} WHERE is_active`
+}
+
+/** Columns of the dimensions whose codes are text and few. */
+const codeColumns = (dataset: MonthlyFacts): string[] =>
+  DIMENSION_CODES.flatMap((code) => {
+    const { column, datasets, integer, derivedFrom } = dimensionOf(code)
+    const isStored = derivedFrom === undefined && datasets.includes(dataset)
+    return code !== 'facility' && integer !== true && isStored ? [column] : []
+  })
+
+function fewFacilitiesDefinition({ source, periods, bedPeriods }: FewFacilities, period: number): Sql {
+  const tables = [
+    ...periods.map((own) => table(source, own)),
+    ...bedPeriods.map((own) => table('bed_capacity', own)),
+  ]
+  const codes = tables.map((own) => sql`SELECT cnes_code FROM ${own}`)
+  return sql`SELECT *, CASE WHEN name IS NOT NULL THEN dense_rank() OVER (ORDER BY name COLLATE pt) END AS name_rank FROM (${membersDefinition('facility', period)}) AS named WHERE code IN (${join(codes, ' UNION ALL ')})`
+}
+
+function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
+  const { member, order } = dimensionOf(code)
+  if (member === null) throw new TypeError(`${code} has a fixed list`)
+  const more = code === 'municipality' ? TEXT(', uf, territorial_type') : EMPTY
+  // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
+  const rank =
+    order === 'name' && member.dataset !== 'facilities'
+      ? TEXT(
+          `, CASE WHEN ${member.name} IS NOT NULL THEN dense_rank() OVER (ORDER BY ${member.name} COLLATE pt) END AS name_rank`,
+        )
+      : EMPTY
+  return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
+}
+
+const HEALTH_REGIONS_OF_MUNICIPALITIES = sql`SELECT ibge_code AS code, health_region_code, health_macroregion_code FROM ${table('municipalities')}`
+
+const withFacilitiesDefinition = (period: number): Sql =>
+  sql`SELECT DISTINCT municipality_ibge_code FROM ${table('facilities', period)} WHERE is_active`
+
+const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
+  sql`SELECT * FROM ${table(name, period)}`
+
+/** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
+export function residentRelations(view: ReleaseView): ResidentRelation[] {
+  const { cnes, demography, financing } = view.components
+  const relations: ResidentRelation[] = []
+  const add = (
+    name: string,
+    rows: number | null | undefined,
+    definition: Sql,
+    codes: readonly string[] = [],
+    number: string | null = null,
+  ): void => {
+    if (rows !== null && rows !== undefined) relations.push({ name, rows, definition, codes, number })
+  }
+  for (const code of DIMENSION_CODES) {
+    const { member } = dimensionOf(code)
+    if (member === null || member.dataset === 'facilities') continue
+    const stored = componentManifests(view).flatMap(({ datasets }) => datasets[member.dataset]?.rows ?? [])
+    add(membersName(code), stored.length === 0 ? null : Math.max(...stored), membersDefinition(code))
+  }
+  if (demography?.datasets.health_regions !== undefined)
+    add(
+      'health regions of municipalities',
+      demography.datasets.municipalities?.rows,
+      HEALTH_REGIONS_OF_MUNICIPALITIES,
+    )
+  add('population', demography?.datasets.population?.rows, populationDefinition(populationYears(view)))
+  const years = populationYears(view)
+  if (years.POPULATION_BY_AGE !== null)
+    add(
+      `population by age ${years.POPULATION_BY_AGE}`,
+      demography?.datasets.population_by_age?.rows,
+      populationByAgeDefinition(years.POPULATION_BY_AGE),
+      ['uf', 'sex', 'age_group'],
+    )
+  const collected = new Set(CNES_FACTS.flatMap((dataset) => collectedPeriods(view, dataset)))
+  const [stocks, flows] = [false, true].map((isFlow) =>
+    PRE_AGGREGATE_NAMES.filter((name) => isAddedUp(preAggregateOf(name).dataset) === isFlow),
+  )
+  const addMonths = (name: PreAggregateName): void => {
+    const months = (view.analytics.datasets[name]?.periods ?? []).toReversed().map((period) => ({
+      period,
+      rows: rowsOf(view.analytics, name, period) ?? 0,
+      definition: preAggregateDefinition(name, period),
+    }))
+    const definition = join(
+      months.map((month) => month.definition),
+      ALL_OF,
+    )
+    const rows = months.reduce((sum, month) => sum + month.rows, 0)
+    if (months.length > 0)
+      relations.push({ name, rows, definition, codes: codeKeys(name), number: null, months })
+  }
+  const addSmall = (period: number): void => {
+    if (collectedPeriods(view, 'facilities').includes(period))
+      add(`municipalities with facilities ${period}`, MUNICIPALITIES_MAX, withFacilitiesDefinition(period))
+    for (const name of stocks ?? [])
+      add(
+        `${name} ${period}`,
+        rowsOf(view.analytics, name, period),
+        preAggregateDefinition(name, period),
+        codeKeys(name),
+      )
+  }
+  const addFacts = (period: number): void => {
+    for (const dataset of CNES_FACTS) {
+      const rows = collectedPeriods(view, dataset).includes(period) ? rowsOf(cnes, dataset, period) : null
+      const definition = factsDefinition(dataset, table(dataset, period))
+      add(`facts ${dataset} ${period}`, rows, definition, codeColumns(dataset), 'cnes_code')
+    }
+  }
+  // Most queries are about the newest month; of older ones the small tables come first.
+  const [newest, ...older] = [...collected].sort((left, right) => right - left)
+  if (newest !== undefined) {
+    addSmall(newest)
+    addFacts(newest)
+    const facilities = rowsOf(cnes, 'facilities', newest)
+    add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
+  }
+  const addFlows = (dataset: AddedUpTable, from: number, to?: number): void => {
+    for (const period of collectedPeriods(view, dataset).toReversed().slice(from, to))
+      add(
+        `facts ${dataset} ${period}`,
+        rowsOf(view.components[datasetOf(dataset).area], dataset, period),
+        factsDefinition(dataset, table(dataset, period)),
+        codeColumns(dataset),
+        isByResidence(dataset) ? null : 'cnes_code',
+      )
+  }
+  const sizeOf = (name: PreAggregateName): number => view.analytics.datasets[name]?.rows ?? 0
+  if (newest !== undefined)
+    for (const few of listFewFacilities(view))
+      add(fewFacilitiesName(few, newest), FEW_FACILITIES, fewFacilitiesDefinition(few, newest))
+  for (const name of (flows ?? []).toSorted((left, right) => sizeOf(left) - sizeOf(right))) addMonths(name)
+  for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
+  // A few thousand rows a year.
+  for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
+    add(
+      `facts federal_health_transfers ${period}`,
+      rowsOf(financing, 'federal_health_transfers', period),
+      factsDefinition('federal_health_transfers', table('federal_health_transfers', period)),
+      codeColumns('federal_health_transfers'),
+    )
+  for (const period of older) addSmall(period)
+  for (const period of older) addFacts(period)
+  for (const dataset of ADMISSION_TABLES) addFlows(dataset, 1)
+  // A month of production is larger than a year of all others.
+  for (const dataset of OUTPATIENT_TABLES) addFlows(dataset, 0)
+  return relations
+}
+
+const codeKeys = (name: PreAggregateName): string[] =>
+  preAggregateOf(name).keys.flatMap((code) =>
+    dimensionOf(code).integer === true ? [] : [dimensionOf(code).column],
+  )
+
+/** @returns rows of a month of a dataset; null where there is none */
+export const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
+  manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
+
+/** Years of the population that metrics are made of. */
+export function populationYears(view: ReleaseView): PopulationYears {
+  const { demography } = view.components
+  return {
+    CENSUS_POPULATION: demography?.census_year ?? null,
+    ESTIMATED_POPULATION: demography === null ? null : Math.floor(demography.month / 100),
+    POPULATION_BY_AGE: demography?.counts.population_by_age_year ?? null,
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a release knows of health regions: whether it has them, of which edition, and what is said where it has not. In: a
+ * release and what is asked of it. Pure.
+ */
+import { AppError, both } from '../../errors.ts'
+import { type DatasetName, datasetOf } from '../../model/datasets.ts'
+import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
+import type { Note } from '../../model/notes.ts'
+import { componentManifests, type ReleaseView } from '../../release/view.ts'
+import type { AnalyticsQuery } from './request.ts'
+
+const NOT_LOADED = both('não está carregada nesta versão de dados', 'is not loaded in this release')
+const editionOf = (view: ReleaseView): string | null => view.components.demography?.territory_edition ?? null
+
+/**
+ * @param place where the request names the dimension; null: its address does
+ * @throws AppError 'dimension_not_loaded' where the release was made without the files that a dimension needs
+ */
+export function requireDimension(
+  code: DimensionCode,
+  view: ReleaseView,
+  place: { readonly pointer: string } | { readonly parameter: string } | null,
+): void {
+  const { member, derivedFrom } = dimensionOf(code)
+  if (member === null) return
+  if (['sih', 'sia'].includes(datasetOf(member.dataset).area)) {
+    requireCodes(code, member.dataset, view, place)
+    return
+  }
+  if (derivedFrom !== 'municipality' && derivedFrom !== 'residence_municipality') return
+  if (view.components.demography?.datasets[member.dataset] !== undefined) return
+  const edition = editionOf(view)
+  const lacks =
+    edition === null
+      ? both('foi feita sem uma base territorial', 'it was made without a territorial base')
+      : both(`a edição ${edition} não a traz`, `its edition ${edition} does not have it`)
+  throw new AppError('dimension_not_loaded', {
+    detail: both(
+      `A versão de dados não tem a dimensão ${code}: ${lacks.pt}. Importe base_territorial_*.zip do DATASUS junto com os arquivos do IBGE.`,
+      `The release has no dimension ${code}: ${lacks.en}. Import base_territorial_*.zip of DATASUS together with the files of IBGE.`,
+    ),
+    errors:
+      place === null
+        ? []
+        : [
+            {
+              ...place,
+              message: NOT_LOADED,
+            },
+          ],
+    extra: { dimension: code },
+  })
+}
+
+/** @throws AppError 'dimension_not_loaded' where the release joins nothing that has codes of the dimension */
+function requireCodes(
+  code: DimensionCode,
+  dataset: DatasetName,
+  view: ReleaseView,
+  place: { readonly pointer: string } | { readonly parameter: string } | null,
+): void {
+  if (componentManifests(view).some(({ datasets }) => datasets[dataset] !== undefined)) return
+  const isOfAdmissions = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sih')
+  const isOfProduction = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sia')
+  const lacks = [
+    ...(isOfAdmissions ? [both('internações', 'hospital admissions')] : []),
+    ...(isOfProduction ? [both('produção ambulatorial', 'outpatient production')] : []),
+  ]
+  const files = [
+    ...(isOfAdmissions ? [both('RDUFAAMM.dbc do SIHSUS', 'RDUFAAMM.dbc files of SIHSUS')] : []),
+    ...(isOfProduction ? [both('PAUFAAMM.dbc do SIASUS', 'PAUFAAMM.dbc files of SIASUS')] : []),
+  ]
+  // An earlier version of the importer did not write every list of codes.
+  const isEarlier =
+    (isOfAdmissions && view.components.sih !== null) || (isOfProduction && view.components.sia !== null)
+  throw new AppError('dimension_not_loaded', {
+    detail: isEarlier
+      ? both(
+          `A versão de dados não tem a dimensão ${code}: foi importada antes de haver essa dimensão. Importe outra vez os arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+          `The release has no dimension ${code}: it was imported before there was one. Import the ${files.map(({ en }) => en).join(' or ')} again.`,
+        )
+      : both(
+          `A versão de dados não tem a dimensão ${code}: não reúne ${lacks.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+          `The release has no dimension ${code}: it joins no ${lacks.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
+        ),
+    errors: place === null ? [] : [{ ...place, message: NOT_LOADED }],
+    extra: { dimension: code },
+  })
+}
+
+/** @throws AppError 'dimension_not_loaded' for a group or filter by health regions that the release has not */
+export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
+  for (const [index, code] of query.group_by.entries())
+    requireDimension(code, view, { pointer: `/group_by/${index}` })
+  for (const { dimension } of query.filters) requireDimension(dimension, view, { pointer: '/filters' })
+}
+
+/** Which edition the health regions of an answer are of. */
+export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): Note[] {
+  const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
+  const dimensions = [...DERIVED_DIMENSIONS].filter(
+    (code) => (dimensionOf(code).derivedFrom ?? 'state') !== 'state' && used.includes(code),
+  )
+  return dimensions.length === 0
+    ? []
+    : [{ code: 'territory_edition', dimensions, edition: editionOf(view) ?? '' }]
+}

@@ -1,0 +1,69 @@
+/** Where a published row stands: file, archive, digest, and the column under its published name. Pure. */
+import type { Row } from '../../engine/types.ts'
+import type { Snapshot } from '../../release/manifest.ts'
+import { componentManifests, type ReleaseView } from '../../release/view.ts'
+
+export interface ProvenanceSource {
+  readonly publisher: string
+  readonly file: string
+  /** Archive the file came in, when it came in one. */
+  readonly archive: string | null
+  readonly sha256: string
+  /** Row of the file, header = 1; of a file without header, its line. */
+  readonly row: number
+  /** As the file names it. */
+  readonly column: string
+}
+
+interface PublishedFiles {
+  readonly snapshots: ReadonlyMap<string, Snapshot>
+  /** File → its columns as published, and our names of those that have another. */
+  readonly headers: ReadonlyMap<
+    string,
+    { readonly columns: ReadonlySet<string>; readonly renamed: Readonly<Record<string, string>> }
+  >
+}
+
+/** A view never changes, and a release may have thousands of files. */
+const KNOWN = new WeakMap<ReleaseView, PublishedFiles>()
+
+function filesOf(view: ReleaseView): PublishedFiles {
+  const known = KNOWN.get(view)
+  if (known !== undefined) return known
+  const snapshots = new Map<string, Snapshot>()
+  const headers = new Map<
+    string,
+    { columns: ReadonlySet<string>; renamed: Readonly<Record<string, string>> }
+  >()
+  for (const manifest of componentManifests(view)) {
+    for (const snapshot of manifest.snapshots)
+      if (!snapshots.has(snapshot.file)) snapshots.set(snapshot.file, snapshot)
+    for (const { files, columns, renamed } of manifest.headers ?? [])
+      for (const file of files) headers.set(file, { columns: new Set(columns), renamed })
+  }
+  const files = { snapshots, headers }
+  KNOWN.set(view, files)
+  return files
+}
+
+/** @returns does the file have the column? Releases made before headers were kept say yes */
+export function hasColumn(view: ReleaseView, file: unknown, column: string): boolean {
+  const header = filesOf(view).headers.get(String(file))
+  return header === undefined || header.columns.has(header.renamed[column] ?? column)
+}
+
+/** @returns where a published row stands; null where the file is not a snapshot of the release */
+export function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
+  const { snapshots, headers } = filesOf(view)
+  const file = row.source_file
+  const snapshot = file === null || file === undefined ? undefined : snapshots.get(String(file))
+  if (snapshot === undefined) return null
+  return {
+    publisher: snapshot.publisher,
+    file: snapshot.file,
+    archive: snapshot.archive?.file ?? null,
+    sha256: snapshot.sha256,
+    row: Number(row.source_row),
+    column: headers.get(snapshot.file)?.renamed[column] ?? column,
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * JSON and JSON-stat reports → manifest and cells. Members that stand twice are refused, numbers keep their digits, and members that the
+ * writers do not write are problems, so that nothing in a report goes unread.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { isSafeNumber, parse as parseExactly } from 'lossless-json'
+import { TOTAL_LABEL } from '../../analytics/described-rows.ts'
+import { exceededLimit } from '../../json-size.ts'
+import { messagesOf, type ReportManifest } from '../manifest.ts'
+import { parseManifest } from '../manifest-sheet.ts'
+import { type Cell, TOTAL_COLUMN } from '../table.ts'
+import { labelOf, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from '../writers/json-stat.ts'
+import { cellOf, type ReadReport, type ReportHead, recordReport } from './report.ts'
+import { ReportUnreadable } from './unreadable.ts'
+
+interface JsonRow {
+  readonly label?: unknown
+  readonly rank?: unknown
+  readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly metrics?: Readonly<Record<string, unknown>>
+}
+
+type JsonReport = JsonStat & {
+  readonly data?: JsonRow[]
+  readonly totals?: { group_by: string[]; data: JsonRow[] }[]
+  readonly manifest?: unknown
+}
+
+/** Refuses members that stand twice, and keeps digits that a number would lose as text, which no cell equals. */
+function parseJson(bytes: Buffer): JsonReport {
+  const exceeded = exceededLimit(bytes, LIMITS)
+  if (exceeded === 'depth') throw new ReportUnreadable('is nested deeper than a report')
+  if (exceeded !== null) throw new ReportUnreadable('has more objects or values than can be read of a report')
+  return parseExactly(bytes.toString(), null, (digits) =>
+    isSafeNumber(digits) ? Number(digits) : `${digits} (more digits than a number has)`,
+  ) as JsonReport
+}
+
+/** Reports nest a dozen deep; a row takes some five objects and a value each cell. */
+const LIMITS = { depth: 64, objects: 2_000_000, values: 10_000_000 }
+
+function jsonManifest(report: JsonReport): ReportManifest {
+  const manifest = report.class === 'dataset' ? report.extension?.manifest : report.manifest
+  if (manifest === undefined) throw new ReportUnreadable('the JSON carries no manifest of sus-data')
+  return parseManifest(manifest)
+}
+
+const MANIFEST_MEMBER = '"manifest":'
+
+/** @param end last bytes of a report @returns what it says of itself; null where its manifest is not its last member */
+export function jsonHead(end: Buffer): ReportHead | null {
+  const tail = end.toString()
+  const text = tail.slice(tail.lastIndexOf(MANIFEST_MEMBER) + MANIFEST_MEMBER.length).trimEnd()
+  // It is the last member of the report, or of the `extension` of a JSON-stat.
+  for (const [format, closing] of [
+    ['json', '}'],
+    ['json-stat', '}}'],
+  ] as const)
+    try {
+      if (!text.endsWith(closing)) continue
+      return { format, manifest: parseManifest(JSON.parse(text.slice(0, -closing.length))) }
+    } catch {
+      // It ends in the other way, or stands elsewhere.
+    }
+  return null
+}
+
+/** @returns every leaf of a JSON value, and every empty member, by its pointer */
+function leavesOf(value: unknown, pointer = ''): [string, string][] {
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return members.length === 0
+    ? [[pointer, JSON.stringify(value)]]
+    : members.flatMap(([name, member]) => leavesOf(member, `${pointer}/${name}`))
+}
+
+/** @throws ReportUnreadable */
+export function readJson(bytes: Buffer): ReadReport {
+  const report = parseJson(bytes)
+  const manifest = jsonManifest(report)
+  const { manifest: _, extension: { manifest: __, ...extension } = {}, ...content } = report
+  const others = leavesOf({ ...content, extension }).sort(([left], [right]) => (left < right ? -1 : 1))
+  if (report.class === 'dataset') return { ...readJsonStat(report, manifest), others }
+  if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
+  const levels = [{ mark: null, data: report.data }, ...(report.totals ?? []).map(readTotal)]
+  const rows = levels.flatMap(({ mark, data }) =>
+    data.map((row) =>
+      manifest.columns.map((column) =>
+        column.name === TOTAL_COLUMN ? mark : cellOf(memberOf(row, column.name), column),
+      ),
+    ),
+  )
+  const names = manifest.columns.map(({ name }) => name)
+  const problems = [...oddMembers('the report', report, ['data', 'totals', 'manifest'])]
+  for (const { pointer, groups, data } of levelsOf(report))
+    data.forEach((row, index) => {
+      problems.push(...oddRow(`${pointer}/${index}`, row, groups ?? Object.keys(row.dimensions ?? {}), names))
+    })
+  return {
+    ...recordReport('json', manifest, names, rows),
+    others,
+    problems: problems.slice(0, PROBLEMS_MAX),
+  }
+}
+
+const PROBLEMS_MAX = 20
+
+/** @returns a line where an object has members that the writer does not write */
+function oddMembers(where: string, value: object, allowed: readonly string[]): string[] {
+  const odd = Object.keys(value).find((name) => !allowed.includes(name))
+  return odd === undefined ? [] : [`${where} has the member ${odd}, which reports do not have`]
+}
+
+const levelsOf = ({ data = [], totals = [] }: JsonReport) => [
+  { pointer: '/data', groups: null, data },
+  ...totals.map((level, index) => ({
+    pointer: `/totals/${index}/data`,
+    groups: level.group_by,
+    data: level.data,
+  })),
+]
+
+/** @param groups dimensions that the row is of; @param names columns of the table */
+function oddRow(
+  pointer: string,
+  row: JsonRow,
+  groups: readonly string[],
+  names: readonly string[],
+): string[] {
+  const { label, dimensions = {}, metrics = {} } = row
+  const members = Object.entries(dimensions)
+  const shown = members.map(([, { name, code }]) => String(name ?? code ?? ''))
+  const expected = members.length === 0 ? TOTAL_LABEL : shown.join(' · ')
+  return [
+    ...oddMembers(pointer, row, [
+      'label',
+      'dimensions',
+      'metrics',
+      ...(names.includes('rank') ? ['rank'] : []),
+    ]),
+    ...oddMembers(`${pointer}/dimensions`, dimensions, groups),
+    ...oddMembers(`${pointer}/metrics`, metrics, names),
+    ...members.flatMap(([code, member]) =>
+      oddMembers(`${pointer}/dimensions/${code}`, member, [
+        ...names.flatMap((name) => (name.startsWith(`${code}_`) ? [name.slice(code.length + 1)] : [])),
+        ...(names.includes(code) ? ['code', 'name'] : []),
+      ]),
+    ),
+    ...(label === expected || shown.includes('')
+      ? []
+      : [`${pointer}/label is ${label}; its members are ${expected}`]),
+  ]
+}
+
+/** Of a cube, what its rows are made of again. */
+interface JsonStat {
+  readonly class?: string
+  readonly label?: string
+  readonly note?: readonly string[]
+  readonly id?: readonly string[]
+  readonly size?: readonly number[]
+  readonly dimension?: Readonly<
+    Record<
+      string,
+      {
+        readonly label?: string
+        readonly category: {
+          readonly index: readonly string[]
+          readonly label: Readonly<Record<string, string>>
+          readonly unit?: Readonly<Record<string, { readonly label: string; readonly decimals: number }>>
+        }
+        readonly extension?: Readonly<Record<string, Readonly<Record<string, Cell>>>>
+      }
+    >
+  >
+  readonly value?: readonly (number | null)[] | Readonly<Record<string, number>>
+  readonly extension?: { readonly rows?: readonly number[] | null; readonly manifest?: unknown }
+}
+
+function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
+  const { id = [], size = [], dimension = {}, value = [], extension } = cube
+  const groups = id.slice(0, -1)
+  const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
+  const values = value as Readonly<Record<number, number | null>>
+  const places = extension?.rows ?? Array.from({ length: manifest.row_count }, (_, place) => place)
+  const rows = places.map((place) => {
+    const members = new Map<string, string>()
+    let rest = place
+    for (let index = groups.length - 1; index >= 0; index -= 1) {
+      const width = size[index] ?? 1
+      members.set(groups[index] ?? '', dimension[groups[index] ?? '']?.category.index[rest % width] ?? '')
+      rest = Math.floor(rest / width)
+    }
+    const isTotal = [...members.values()].includes(TOTAL_CATEGORY) || (groups.length === 0 && place > 0)
+    const level = groups.filter((code) => members.get(code) !== TOTAL_CATEGORY)
+    return manifest.columns.map((column) => {
+      if (column.name === TOTAL_COLUMN)
+        return isTotal ? (level.length === 0 ? 'Total' : `Total: ${level.join(', ')}`) : null
+      if (column.name === 'label') return TOTAL_LABEL
+      const metric = metrics.indexOf(column.name)
+      if (metric >= 0) return cellOf(values[place * metrics.length + metric], column)
+      const code = groups
+        .filter((group) => column.name === group || column.name.startsWith(`${group}_`))
+        .sort((left, right) => right.length - left.length)[0]
+      const member = members.get(code ?? '') ?? ''
+      if (code === undefined || member === TOTAL_CATEGORY) return null
+      const part = column.name.slice(code.length + 1)
+      if (part === 'code' || part === '') return member === UNKNOWN_CATEGORY ? null : member
+      const described = dimension[code]
+      return (
+        (part === 'name' ? described?.category.label : described?.extension?.[column.name])?.[member] ?? null
+      )
+    })
+  })
+  const names = manifest.columns.map(({ name }) => name)
+  return { ...recordReport('json-stat', manifest, names, rows), problems: oddCube(cube, manifest) }
+}
+
+const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
+
+/** @returns what of a cube is not what the manifest says, its cells aside */
+function oddCube(cube: JsonStat, manifest: ReportManifest): string[] {
+  const { columns, title } = manifest
+  const { dimension = {}, extension = {} } = cube
+  const values = columns.filter(({ type }) => type !== 'text')
+  const labelOfValue = new Map(values.map(({ name, label }) => [name, label]))
+  const { category } = dimension.metric ?? {}
+  const labels = Object.entries(category?.label ?? {})
+  const odd = labels.find(([name, label]) => labelOfValue.get(name) !== label)
+  const units = Object.entries(category?.unit ?? {})
+  const oddUnit = units.find(([name, { label, decimals }]) => {
+    const column = values.find((value) => value.name === name)
+    return column?.unit !== label || column.decimals !== decimals
+  })
+  const oddDimension = Object.entries(dimension).find(
+    ([code, { label }]) =>
+      code !== 'metric' &&
+      !columns.some((column) => column.name.startsWith(code) && column.label.split(': ')[0] === label),
+  )
+  return [
+    ...oddMembers('the cube', cube, CUBE_MEMBERS),
+    ...oddMembers('its extension', extension, ['rows', 'manifest']),
+    ...Object.entries(dimension).flatMap(([code, member]) => [
+      ...oddMembers(`the dimension ${code}`, member, ['label', 'category', 'extension']),
+      ...oddMembers(`the category of ${code}`, member.category, ['index', 'label', 'unit']),
+    ]),
+    ...(cube.label === (title ?? labelOf(columns)) ? [] : [`the cube is labelled ${cube.label}`]),
+    ...(isDeepStrictEqual(cube.note, messagesOf(manifest))
+      ? []
+      : ['the notes of the cube are not those of the manifest']),
+    ...(odd === undefined ? [] : [`the metric ${odd[0]} is labelled ${odd[1]}`]),
+    ...(oddUnit === undefined ? [] : [`the metric ${oddUnit[0]} has another unit than in the manifest`]),
+    ...(oddDimension === undefined
+      ? []
+      : [`the dimension ${oddDimension[0]} is labelled ${oddDimension[1].label}`]),
+  ]
+}
+
+function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }): {
+  mark: string
+  data: JsonRow[]
+} {
+  if (!Array.isArray(group_by) || !Array.isArray(data))
+    throw new ReportUnreadable('the totals of the report have no rows')
+  return { mark: group_by.length === 0 ? 'Total' : `Total: ${group_by.join(', ')}`, data }
+}
+
+/** municipality_uf → dimensions.municipality.uf */
+function memberOf({ label, rank, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
+  if (name === 'label') return label
+  if (name === 'rank') return rank
+  if (name in metrics) return metrics[name]
+  if (name in dimensions) return dimensions[name]?.code
+  const dimension = Object.keys(dimensions)
+    .filter((code) => name.startsWith(`${code}_`))
+    .sort((left, right) => right.length - left.length)[0]
+  return dimension === undefined ? null : dimensions[dimension]?.[name.slice(dimension.length + 1)]
+}

@@ -1,0 +1,245 @@
+/**
+ * A report's file, in any of its formats → manifest, header and cells, as they stand in the file. Reads by other libraries
+ * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why. What a file
+ * inflates to is bounded; `src/workers/report-check.ts` bounds time and memory of the rest.
+ */
+import { lstat, open } from 'node:fs/promises'
+import { RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
+import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { REPORT_ROWS_MAX } from '../../query/analytics/request.ts'
+import { sha256Hex } from '../../release/digest.ts'
+import type { ReportFormat } from '../formats.ts'
+import type { ReportManifest } from '../manifest.ts'
+import { parseManifest } from '../manifest-sheet.ts'
+import type { Cell } from '../table.ts'
+import { MANIFEST_KEY } from '../writers/arrow.ts'
+import { CSV_MANIFEST_MARK } from '../writers/text.ts'
+import { jsonHead, readJson } from './json.ts'
+import { cellOf, type ReadReport, type ReportHead, recordReport } from './report.ts'
+import { ReportUnreadable } from './unreadable.ts'
+import { readWorkbook, readWorkbookManifest } from './workbook.ts'
+
+/** A file whose cells are read; larger ones are only compared by their bytes. Cells take several times the memory of their file. */
+const READ_BYTES_MAX = 128 * 2 ** 20
+/** The manifest of a report stands within so many bytes of one end of its file. */
+const END_BYTES = 8 * 2 ** 20
+
+/** @throws ReportUnreadable */
+export const readReport = (path: string): Promise<ReadReport> =>
+  readByFormat(path, {
+    xlsx: async ({ all }) => readWorkbook(await all()),
+    parquet: async ({ all }) => readParquet(await all()),
+    csv: async ({ all }) => readCsv(await all()),
+    json: async ({ all }) => readJson(await all()),
+    arrow: async ({ all }) => readArrow(await all()),
+  })
+
+/**
+ * @returns what a report says of itself, without reading its rows; null where another program saved a JSON so that only reading
+ * all of it shows its manifest
+ * @throws ReportUnreadable
+ */
+export const readHead = (path: string): Promise<ReportHead | null> => {
+  const headOf = (format: ReportFormat, manifest: ReportManifest): ReportHead => ({ format, manifest })
+  return readByFormat<ReportHead | null>(path, {
+    xlsx: async ({ all }) => headOf('xlsx', await readWorkbookManifest(await all())),
+    parquet: async ({ end }) =>
+      headOf('parquet', parquetManifest(parquetMetadata(arrayBufferOf(await end())))),
+    csv: async ({ start }) => headOf('csv', csvManifest(start)),
+    json: async ({ end }) => jsonHead(await end()),
+    arrow: async ({ start }) => headOf('arrow', arrowManifest(RecordBatchReader.from(start).open().schema)),
+  })
+}
+
+/** A file of which no more is read than is needed. */
+interface ReportFile {
+  /** Its first megabytes. */
+  readonly start: Buffer
+  /** Reads its last megabytes. */
+  readonly end: () => Promise<Buffer>
+  /** @throws ReportUnreadable where it is too large */
+  readonly all: () => Promise<Buffer>
+}
+
+type Readers<Result> = Readonly<
+  Record<Exclude<ReportFormat, 'json-stat'>, (file: ReportFile) => Promise<Result>>
+>
+
+async function readByFormat<Result>(path: string, readers: Readers<Result>): Promise<Result> {
+  const stats = await lstat(path).catch(() => null)
+  if (stats === null) throw new ReportUnreadable(`${path} cannot be read`)
+  if (!stats.isFile()) throw new ReportUnreadable('is no regular file')
+  const handle = await open(path)
+  try {
+    const { size } = await handle.stat()
+    const read = async (from: number, length: number): Promise<Buffer> => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, from)
+      return buffer.subarray(0, bytesRead)
+    }
+    const endBytes = Math.min(size, END_BYTES)
+    const file: ReportFile = {
+      start: await read(0, endBytes),
+      end: () => read(size - endBytes, endBytes),
+      all() {
+        if (size > READ_BYTES_MAX)
+          throw new ReportUnreadable(
+            `is larger than ${READ_BYTES_MAX / 2 ** 20} MiB, so that its cells cannot be read`,
+          )
+        return read(0, size)
+      },
+    }
+    const { start } = file
+    if (start.subarray(0, 2).toString('latin1') === 'PK') return await readers.xlsx(file)
+    if (start.subarray(0, 4).toString('latin1') === 'PAR1') return await readers.parquet(file)
+    if (start.subarray(0, CSV_MANIFEST_MARK.length).toString() === CSV_MANIFEST_MARK)
+      return await readers.csv(file)
+    if (start[0] === 0x7b) return await readers.json(file)
+    if (start.subarray(0, 4).equals(ARROW_MARK)) return await readers.arrow(file)
+  } catch (error) {
+    if (error instanceof ReportUnreadable) throw error
+    // The stack is full: a RangeError of V8.
+    if (error instanceof RangeError) throw new ReportUnreadable('is nested deeper than a report')
+    const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
+    // A parser's words name a position, and neither the file nor a remedy.
+    if (/SyntaxError|ZodError/.test(name) || /at position \d+/.test(message))
+      throw new ReportUnreadable(`${path} was cut or changed: it is not the JSON of a report. Get it again.`)
+    throw new ReportUnreadable(message)
+  } finally {
+    await handle.close()
+  }
+  throw new ReportUnreadable(
+    'is neither a workbook nor a CSV, JSON, JSON-stat, Parquet or Arrow report of sus-data',
+  )
+}
+/** Stands in front of every message of an Arrow stream. */
+const ARROW_MARK = Buffer.from('ffffffff', 'hex')
+
+const csvManifest = (bytes: Buffer): ReportManifest =>
+  parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, csvManifestEnd(bytes)).toString()))
+
+function csvManifestEnd(bytes: Buffer): number {
+  const end = bytes.indexOf('\r\n')
+  if (end < 0) throw new ReportUnreadable('the line of the manifest does not end with CR LF')
+  return end
+}
+
+/** A cell and what ends it; quotes are doubled inside quotes. */
+const CSV_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
+
+/** Cells that fit the memory of the process that reads them. */
+const CELLS_MAX = 10_000_000
+const [LINE_FEED, COMMA] = [0x0a, 0x2c]
+
+/** Reads exactly what the writer writes: RFC 4180 with CR LF. */
+function readCsv(bytes: Buffer): ReadReport {
+  const manifest = csvManifest(bytes)
+  const table = bytes.subarray(csvManifestEnd(bytes) + 2)
+  let [lineFeeds, commas] = [0, 0]
+  for (const byte of table) {
+    if (byte === LINE_FEED) lineFeeds += 1
+    else if (byte === COMMA) commas += 1
+    if (lineFeeds > REPORT_ROWS_MAX + 1 || commas > CELLS_MAX)
+      throw new ReportUnreadable('has more rows or cells than can be read of a report')
+  }
+  const text = table.toString()
+  const lines: Cell[][] = [[]]
+  CSV_CELL.lastIndex = 0
+  while (CSV_CELL.lastIndex < text.length) {
+    const found = CSV_CELL.exec(text)
+    if (found === null) throw new ReportUnreadable(`line ${lines.length + 1} is no CSV as reports have it`)
+    const cell = (found[1]?.replaceAll('""', '"') ?? found[2]) || null
+    lines.at(-1)?.push(cell)
+    if (found[3] === '\r\n') lines.push([])
+  }
+  const [header = [], ...rows] = lines.slice(0, -1)
+  const odd = rows.findIndex((row) => row.length !== manifest.columns.length)
+  return {
+    format: 'csv',
+    manifest,
+    header: header.map((cell) => cell ?? ''),
+    rows,
+    // The manifest and the header are the first two lines.
+    placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
+    tableSha256: sha256Hex(table),
+    problems: odd < 0 ? [] : [`line ${odd + 3} has ${rows[odd]?.length} cells`],
+    others: [],
+  }
+}
+
+const arrayBufferOf = (bytes: Buffer): ArrayBuffer =>
+  bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+
+const parquetManifest = ({ key_value_metadata }: FileMetaData): ReportManifest =>
+  manifestIn(key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value, 'the Parquet file')
+
+async function readParquet(bytes: Buffer): Promise<ReadReport> {
+  const file = arrayBufferOf(bytes)
+  const metadata = parquetMetadata(file)
+  const manifest = parquetManifest(metadata)
+  if (Number(metadata.num_rows) > REPORT_ROWS_MAX)
+    throw new ReportUnreadable(
+      `says that it has ${metadata.num_rows} rows; a report has ${REPORT_ROWS_MAX} at most`,
+    )
+  const fields = metadata.schema.slice(1)
+  const isDecimal = new Set(
+    fields.flatMap(({ name, converted_type }) => (converted_type === 'DECIMAL' ? [name] : [])),
+  )
+  const records = await parquetReadObjects({ file, metadata })
+  const rows = records.map((record) =>
+    manifest.columns.map((column): Cell => {
+      const value: unknown = record[column.name]
+      // A decimal is handed out as the nearest double of its digits.
+      return typeof value === 'number' && isDecimal.has(column.name)
+        ? value.toFixed(column.decimals)
+        : cellOf(value, column)
+    }),
+  )
+  const types = fields.map(
+    ({ name, type, converted_type, scale }) => `${name} ${type} ${converted_type} ${scale}`,
+  )
+  return {
+    ...recordReport(
+      'parquet',
+      manifest,
+      fields.map(({ name }) => name),
+      rows,
+    ),
+    others: [['types', types.join(', ')]],
+  }
+}
+
+const arrowManifest = ({ metadata }: Schema): ReportManifest =>
+  manifestIn(metadata.get(MANIFEST_KEY), 'the Arrow stream')
+
+function readArrow(bytes: Buffer): ReadReport {
+  const table: Table = tableFromIPC(bytes)
+  const manifest = arrowManifest(table.schema)
+  const { fields } = table.schema
+  const header = fields.map(({ name }) => name)
+  const columns = header.map((_, index) => table.getChildAt(index))
+  const rows = Array.from({ length: table.numRows }, (_, row) =>
+    columns.map((column, index): Cell => {
+      const value = column?.get(row)
+      if (value === null || value === undefined) return null
+      const { type, decimals = 0 } = manifest.columns[index] ?? {}
+      return type === 'decimal' ? decimalText(value as Uint32Array, decimals) : String(value)
+    }),
+  )
+  return {
+    ...recordReport('arrow', manifest, header, rows),
+    others: [['types', fields.map(({ type }) => String(type)).join(', ')]],
+  }
+}
+
+/** 128 bits, little-endian → '298.42'. */
+function decimalText(words: Uint32Array, decimals: number): string {
+  const unsigned = [...words].reduce((sum, word, index) => sum + (BigInt(word) << BigInt(32 * index)), 0n)
+  const unscaled = BigInt.asIntN(128, unsigned)
+  const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(decimals + 1, '0')
+  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+function manifestIn(text: string | undefined, where: string): ReportManifest {
+  if (text === undefined) throw new ReportUnreadable(`${where} carries no manifest of sus-data`)
+  return parseManifest(JSON.parse(text))
+}

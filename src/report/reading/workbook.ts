@@ -1,0 +1,185 @@
+/**
+ * A workbook that says it is a report → manifest, header and cells as a usual program shows them. What such a program would show
+ * otherwise than the report that was made (another sheet, hidden rows, a format that prints a constant) is listed as a problem.
+ */
+import { utils } from '@e965/xlsx'
+import type { ReportManifest } from '../manifest.ts'
+import { readManifestRows } from '../manifest-sheet.ts'
+import { type Cell, type Column, exactText } from '../table.ts'
+import { describeColumns, SHEETS } from '../writers/xlsx.ts'
+import { openPackage, type Package } from './package-parts.ts'
+import type { ReadReport } from './report.ts'
+import { ReportUnreadable } from './unreadable.ts'
+import { readSheet, readStrings, type Sheet, type SheetCell } from './workbook-sheet.ts'
+import { type CellStyle, readStyles } from './workbook-styles.ts'
+import { readXml } from './workbook-xml.ts'
+
+const WORKBOOK_PART = 'xl/workbook.xml'
+const RELATIONS_PART = 'xl/_rels/workbook.xml.rels'
+const SMALL_PART_BYTES_MAX = 1 << 20
+/** Parts that the programs that save workbooks write and that show nothing themselves. */
+const PLAIN_PART =
+  /^(\[Content_Types\]\.xml|_rels\/\.rels|docProps\/\w+\.xml|xl\/(workbook|styles|sharedStrings|theme\/theme\d+|drawings\/drawing\d+|worksheets\/(_rels\/)?sheet\d+|_rels\/workbook)\.xml(\.rels)?)$/
+const PLAIN_ELEMENTS = new Set(
+  'fileVersion workbookPr bookViews sheets definedNames calcPr workbookProtection extLst'.split(' '),
+)
+/** Formats that show a text as it is, and a number but for what a narrow column cuts. */
+const PLAIN_FORMATS = new Set(['General', '@'])
+const SHEET_NAMES = Object.values(SHEETS)
+
+interface Book {
+  readonly parts: Package
+  /** Parts of the three sheets, by their names. */
+  readonly sheets: ReadonlyMap<string, string>
+  readonly strings: readonly string[]
+  readonly problems: readonly string[]
+}
+
+/** @throws ReportUnreadable */
+export async function readWorkbookManifest(bytes: Buffer): Promise<ReportManifest> {
+  const book = await openBook(bytes)
+  return readManifestRows(textsOf(await sheetOf(book, SHEETS.manifest)))
+}
+
+/** @throws ReportUnreadable */
+export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
+  const book = await openBook(bytes)
+  const [manifestSheet, dictionary] = [
+    await sheetOf(book, SHEETS.manifest),
+    await sheetOf(book, SHEETS.dictionary),
+  ]
+  const data = await sheetOf(book, SHEETS.data)
+  const manifest = readManifestRows(textsOf(manifestSheet))
+  const styles = await readStyles(book.parts)
+  const problems = [...book.problems]
+  const { columns } = manifest
+  for (const [name, sheet] of [
+    [SHEETS.data, data],
+    [SHEETS.dictionary, dictionary],
+    [SHEETS.manifest, manifestSheet],
+  ] as const) {
+    problems.push(...sheet.oddities.map((oddity) => `the sheet ${name}: ${oddity}`))
+    problems.push(...oddCells(name, sheet, styles, name === SHEETS.data ? columns : []))
+  }
+  const texts = textsOf(dictionary)
+  const expected = describeColumns(columns, manifest.language)
+  for (let row = 0; row < Math.max(texts.length, expected.length); row += 1)
+    for (let column = 0; column < Math.max(texts[row]?.length ?? 0, expected[0]?.length ?? 0); column += 1)
+      if ((texts[row]?.[column] ?? '') !== (expected[row]?.[column] ?? ''))
+        problems.push(
+          `${SHEETS.dictionary}!${utils.encode_cell({ r: row, c: column })} is not what the manifest says of the column`,
+        )
+  const [header = [], ...rows] = data.rows
+  return {
+    format: 'xlsx',
+    manifest,
+    header: header.map((cell) => cell?.text ?? ''),
+    rows: rows.map((row) => columns.map((column, index) => cellText(row[index], column))),
+    placeOf: (row, column) => `${SHEETS.data}!${utils.encode_cell({ r: row + 1, c: column })}`,
+    tableSha256: null,
+    problems,
+    others: [],
+  }
+}
+
+async function openBook(bytes: Buffer): Promise<Book> {
+  const parts = await openPackage(bytes)
+  const problems = parts.names
+    .filter((name) => !PLAIN_PART.test(name))
+    .map((name) => `the workbook has the part ${name}`)
+  for (const name of parts.names) problems.push(...(await oddPart(parts, name)))
+  const targets = new Map<string, string>()
+  await readXml(RELATIONS_PART, await parts.readPart(RELATIONS_PART, SMALL_PART_BYTES_MAX), {
+    open(path, { Id = '', Target = '', TargetMode }) {
+      if (path !== 'Relationships/Relationship') return
+      if (TargetMode === 'External') problems.push(`the workbook refers to ${Target}`)
+      targets.set(Id, Target.startsWith('/') ? Target.slice(1) : `xl/${Target}`)
+    },
+  })
+  const sheets = new Map<string, string>()
+  const names: string[] = []
+  await readXml(WORKBOOK_PART, await parts.readPart(WORKBOOK_PART, SMALL_PART_BYTES_MAX), {
+    open(path, attributes) {
+      const [, section = '', ...inner] = path.split('/')
+      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section))
+        problems.push(`the workbook has ${section}`)
+      if (path === 'workbook/bookViews/workbookView' && (attributes.visibility ?? 'visible') !== 'visible')
+        problems.push('the window of the workbook is hidden')
+      if (path === 'workbook/definedNames/definedName' && !/^_xlnm\./.test(attributes.name ?? ''))
+        problems.push(`the workbook has the name ${attributes.name}`)
+      if (path !== 'workbook/sheets/sheet') return
+      const { name = '', state = 'visible' } = attributes
+      const part = targets.get(attributes['r:id'] ?? '')
+      names.push(name)
+      if (part !== undefined) sheets.set(name, part)
+      if (state !== 'visible') problems.push(`the sheet ${name} is hidden`)
+    },
+  })
+  if (names.join() !== SHEET_NAMES.join())
+    problems.push(`the sheets are ${names.join(', ')}; a report has ${SHEET_NAMES.join(', ')}`)
+  return { parts, sheets, strings: await readStrings(parts), problems }
+}
+
+/** LibreOffice writes drawings without anything in them; a theme says what the color of letters is. */
+async function oddPart(parts: Package, name: string): Promise<string[]> {
+  const isDrawing = name.startsWith('xl/drawings/')
+  if (!isDrawing && !name.startsWith('xl/theme/')) return []
+  let elements = 0
+  let dark = ''
+  await readXml(name, await parts.readPart(name, SMALL_PART_BYTES_MAX), {
+    open(path, { val, lastClr }) {
+      elements += 1
+      if (/}dk1\/[^/]*$/.test(path)) dark = lastClr ?? val ?? ''
+    },
+  })
+  if (isDrawing) return elements > 1 ? [`the workbook shows a drawing (${name})`] : []
+  return dark === '000000' || dark === '' ? [] : [`the letters of the theme are ${dark}`]
+}
+
+function sheetOf({ parts, sheets, strings }: Book, name: string): Promise<Sheet> {
+  const part = sheets.get(name)
+  if (part === undefined) throw new ReportUnreadable(`the workbook has no sheet ${name}`)
+  return readSheet(parts, part, strings)
+}
+
+const textsOf = ({ rows }: Sheet): string[][] =>
+  rows.map((row) => Array.from(row, (cell) => cell?.text ?? ''))
+
+/** @param columns those of the table; none for sheets of text @returns cells that are not shown as they are */
+function oddCells(
+  name: string,
+  { rows }: Sheet,
+  styles: readonly CellStyle[],
+  columns: readonly Column[],
+): string[] {
+  const found: string[] = []
+  const isTable = columns.length > 0
+  for (const [r, row] of rows.entries())
+    for (const [c, cell] of row.entries()) {
+      if (cell === undefined) continue
+      const odd = oddCell(cell, styles[cell.style], r === 0 || !isTable ? undefined : columns[c])
+      const text = isTable && c >= columns.length ? 'stands in a column without a header' : odd
+      if (text !== null) found.push(`${name}!${utils.encode_cell({ r, c })} ${text}`)
+      if (found.length >= 20) return found
+    }
+  return found
+}
+
+/** @param column undefined where every cell must be a text */
+function oddCell(cell: SheetCell, style: CellStyle | undefined, column: Column | undefined): string | null {
+  if (style === undefined) return 'has a style that is not there'
+  if (style.oddity !== null) return style.oddity
+  const isNumber = column !== undefined && column.type !== 'text'
+  if (cell.isNumber !== isNumber) return isNumber ? 'is a text, not a number' : 'is a number, not a text'
+  const shown = isNumber ? (column.decimals === 0 ? '0' : `0.${'0'.repeat(column.decimals)}`) : '@'
+  return style.format === shown || PLAIN_FORMATS.has(style.format)
+    ? null
+    : `is shown in the format ${style.format}`
+}
+
+function cellText(cell: SheetCell | undefined, { type, decimals }: Column): Cell {
+  if (cell === undefined) return null
+  if (type === 'text' || !cell.isNumber) return cell.text
+  const exact = new RegExp(decimals === 0 ? '^-?\\d+$' : `^-?\\d+\\.\\d{${decimals}}$`)
+  return exact.test(cell.text) ? cell.text : exactText(Number(cell.text), decimals)
+}

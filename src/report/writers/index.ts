@@ -1,0 +1,84 @@
+/**
+ * What writes one format of a report: begin with a draft of the manifest, rows in batches, end with the manifest itself.
+ *
+ * The draft is whole but for its two digests over the table, which are only known at the end; they are zeros of the same
+ * length, so a format that must say the manifest first (CSV, Arrow) writes the draft and has it overwritten in place.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Row } from '../../engine/types.ts'
+import { canonicalJson } from '../../release/digest.ts'
+import type { ReportManifest } from '../manifest.ts'
+import type { Cell } from '../table.ts'
+
+export interface Batch {
+  readonly rows: readonly Row[]
+  /** The same rows as cells, in the order of the columns. */
+  readonly cells: readonly (readonly Cell[])[]
+}
+
+export interface TableWriter {
+  begin(draft: ReportManifest): Promise<void>
+  rows(batch: Batch): Promise<void>
+  end(manifest: ReportManifest): Promise<void>
+}
+
+/** Stands where a digest will. */
+export const UNKNOWN_DIGEST = '0'.repeat(64)
+const BUFFER_BYTES = 1 << 20
+/** A manifest is small; it stands at the beginning of the file. */
+const PATCH_BYTES = 4 << 20
+
+/** A file written from its beginning to its end, a megabyte at a time. */
+export class FileSink {
+  readonly #handle: FileHandle
+  #parts: Uint8Array[] = []
+  #held = 0
+
+  private constructor(handle: FileHandle) {
+    this.#handle = handle
+  }
+
+  /** @param path must not exist */
+  static async create(path: string): Promise<FileSink> {
+    return new FileSink(await open(path, 'wx+', 0o600))
+  }
+
+  /** @returns once the bytes are taken: waits for the disk when a megabyte is held */
+  async write(bytes: Uint8Array | string): Promise<void> {
+    const part = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
+    if (part.length === 0) return
+    this.#parts.push(part)
+    this.#held += part.length
+    if (this.#held >= BUFFER_BYTES) await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#held === 0) return
+    const bytes = Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#held = 0
+    await this.#handle.writeFile(bytes)
+  }
+
+  /** Overwrites the draft of the manifest, which stands near the beginning, by the manifest. */
+  async replaceDraft(draft: ReportManifest, manifest: ReportManifest): Promise<void> {
+    await this.#flush()
+    const before = Buffer.from(canonicalJson(draft))
+    const after = Buffer.from(canonicalJson(manifest))
+    const head = Buffer.alloc(PATCH_BYTES)
+    const { bytesRead } = await this.#handle.read(head, 0, PATCH_BYTES, 0)
+    const place = head.subarray(0, bytesRead).indexOf(before)
+    if (place < 0 || before.length !== after.length)
+      throw new TypeError('the draft of the manifest is not there')
+    await this.#handle.write(after, 0, after.length, place)
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#flush()
+    } finally {
+      // A full disk keeps the bytes, not the handle.
+      await this.#handle.close()
+    }
+  }
+}

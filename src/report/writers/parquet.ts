@@ -1,0 +1,66 @@
+/**
+ * Cells → Parquet: text as UTF8, whole numbers as INT64, decimals as DECIMAL(18) on INT64 (exact, no DOUBLE); the manifest
+ * in the key-value metadata of the footer.
+ */
+import type { SchemaElement } from 'hyparquet'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { canonicalJson } from '../../release/digest.ts'
+import type { Cell, Column } from '../table.ts'
+import { MANIFEST_KEY, unscale } from './arrow.ts'
+import type { FileSink, TableWriter } from './index.ts'
+
+/** Digits a DECIMAL on 64 bits holds. */
+const DECIMAL_DIGITS = 18
+const ROW_GROUP_ROWS = 32_768
+
+export function createParquetWriter(sink: FileSink, columns: readonly Column[]): TableWriter {
+  const bytes = new ByteWriter()
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'report', num_children: columns.length }, ...columns.map(elementOf)],
+    createdBy: 'sus-data',
+  })
+  let held: (readonly Cell[])[] = []
+  // Offsets count from the beginning of the file; the buffer is emptied after each row group.
+  const drain = async (): Promise<void> => {
+    await sink.write(new Uint8Array(bytes.getBytes()))
+    bytes.index = 0
+  }
+  const writeGroup = async (): Promise<void> => {
+    writer.write({
+      columnData: columns.map((column, index) => ({
+        name: column.name,
+        data: held.map((row) => cellValue(row[index] ?? null, column)),
+      })),
+      rowGroupSize: ROW_GROUP_ROWS,
+    })
+    held = []
+    await drain()
+  }
+  return {
+    begin: async () => undefined,
+    async rows({ cells }) {
+      held.push(...cells)
+      if (held.length >= ROW_GROUP_ROWS) await writeGroup()
+    },
+    async end(manifest) {
+      if (held.length > 0) await writeGroup()
+      writer.kvMetadata = [{ key: MANIFEST_KEY, value: canonicalJson(manifest) }]
+      writer.finish()
+      await drain()
+    },
+  }
+}
+
+const elementOf = ({ name, type, decimals }: Column): SchemaElement => ({
+  name,
+  repetition_type: 'OPTIONAL',
+  ...(type === 'text'
+    ? { type: 'BYTE_ARRAY', converted_type: 'UTF8' }
+    : type === 'integer'
+      ? { type: 'INT64', converted_type: 'INT_64' }
+      : { type: 'INT64', converted_type: 'DECIMAL', scale: decimals, precision: DECIMAL_DIGITS }),
+})
+
+const cellValue = (cell: Cell, { type, decimals }: Column): string | bigint | null =>
+  cell === null ? null : type === 'text' ? cell : unscale(cell, decimals)
