@@ -291,6 +291,19 @@ t.test('imports follow the arrows', async (t) => {
   }
 })
 
+t.test('nothing that depends on the locale or on ICU of Node.js takes part in a release', async (t) => {
+  // Ids must be the same on every version of Node.js. Unicode normalization and the case of letters are stable by Unicode's policies.
+  const localized = /\bIntl\b|\.localeCompare\(|\.toLocale\w*\(|new TextDecoder\((?!'utf-8')/
+  const makers = sources.filter(({ part }) => ['import', 'model', 'release', 'rows', 'sql.ts'].includes(part))
+  t.ok(makers.length > 100)
+  t.same(
+    makers
+      .filter(({ text }) => localized.test(text.replaceAll(/^ *(\*|\/\/).*$/gm, '')))
+      .map(({ path }) => path),
+    [],
+  )
+})
+
 t.test('packages stay in their folders', async (t) => {
   for (const { prefix, owners } of PACKAGES) {
     const users = sources.filter(({ imports }) => imports.some(({ from }) => from.startsWith(prefix)))
