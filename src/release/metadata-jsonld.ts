@@ -121,7 +121,9 @@ export function describeMetadata(
     'dct:title': title,
     'dct:description': description,
     'dct:identifier': id,
-    'dct:publisher': publishers.map((name) => ({ '@type': 'foaf:Agent', 'foaf:name': name })),
+    'dct:creator': publishers.map(describeAgent),
+    // DCAT-AP allows one publisher; a release of several publishers' files names them as creators alone.
+    ...(publishers.length === 1 ? { 'dct:publisher': describeAgent(publishers[0] ?? '') } : {}),
     'dct:rights': { '@type': 'dct:RightsStatement', 'http://www.w3.org/2000/01/rdf-schema#label': rights },
     'dct:issued': { '@value': formatPeriod(month), '@type': 'xsd:gYearMonth' },
     'dct:temporal': {
@@ -141,6 +143,8 @@ export function describeMetadata(
     ),
   }
 }
+
+const describeAgent = (name: string): JsonValue => ({ '@type': 'foaf:Agent', 'foaf:name': name })
 
 const describeOrganisation = (name: string): JsonValue => ({
   '@type': 'sc:Organization',

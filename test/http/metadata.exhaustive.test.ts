@@ -88,7 +88,8 @@ const SHAPES = `
     [ sh:path dcat:version ; sh:minCount 1 ; sh:maxCount 1 ] ,
     [ sh:path dcat:keyword ; sh:minCount 1 ; sh:nodeKind sh:Literal ] ,
     [ sh:path dct:issued ; sh:maxCount 1 ; sh:datatype xsd:gYearMonth ] ,
-    [ sh:path dct:publisher ; sh:class foaf:Agent ] ,
+    [ sh:path dct:creator ; sh:minCount 1 ; sh:class foaf:Agent ] ,
+    [ sh:path dct:publisher ; sh:maxCount 1 ; sh:class foaf:Agent ] ,
     [ sh:path dct:temporal ; sh:minCount 1 ; sh:class dct:PeriodOfTime ] ,
     [ sh:path dcat:distribution ; sh:minCount 1 ; sh:class dcat:Distribution ] .
 [] a sh:NodeShape ; sh:targetClass dcat:Distribution ;
