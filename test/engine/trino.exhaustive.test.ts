@@ -276,8 +276,8 @@ if (withoutTrino !== false) {
       named.length = 0
       const noting: Engine = {
         ...engine,
-        run: (statement, release, options) =>
-          engine.run(statement, release, { ...options, onEngine: (name) => named.push(name) }),
+        runInBatches: (statement, release, options) =>
+          engine.runInBatches(statement, release, { ...options, onEngine: (name) => named.push(name) }),
       }
       t.same(await ask(noting, QUESTIONS[0] as object), expected[0])
       return named
