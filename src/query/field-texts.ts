@@ -1,10 +1,7 @@
 /**
- * What a parameter or a field of a body takes, in one sentence of ours, in both languages.
- *
- * In: a zod schema, what was sent, and the error of the validation. Out: the offending places, each with a message that says
- * what may stand there. The sentence is made from the schema (by its JSON Schema, which is public API of zod, unlike its
- * messages and internals), or from what `takes` says of it. No word of the validating library is used. Not responsible for:
- * what the codes in a query mean (request.ts).
+ * Writes validation messages: what a parameter or body field accepts, in Portuguese and English. In: a zod schema, the received value and
+ * the validation error. Out: the invalid places, each with a message. The message comes from the JSON Schema of the zod schema or from the
+ * text that `takes` registers, never from zod's own messages or internals. The meaning of codes in a query is checked in request.ts.
  */
 import { z } from 'zod'
 import { both, type ErrorDetail, type Text } from '../errors.ts'
@@ -12,15 +9,15 @@ import { both, type ErrorDetail, type Text } from '../errors.ts'
 const TEXTS = z.registry<{ takes: Text; enum?: readonly (string | number)[] }>()
 
 /**
- * Says what a schema takes, where its shape does not: `takes(z.string().regex(…), 'AAAA-MM', 'YYYY-MM')`. The texts go on
- * after "deve ser" and "must be".
+ * Registers the description of a schema whose shape does not describe it: `takes(z.string().regex(…), 'AAAA-MM', 'YYYY-MM')`. The texts
+ * continue "deve ser" and "must be".
  */
 export function takes<Schema extends z.ZodType>(schema: Schema, pt: string, en: string): Schema {
   TEXTS.add(schema, { takes: both(pt, en) })
   return schema
 }
 
-/** Says of the schema of a text that it takes what another one takes, or several of it separated by commas. */
+/** Registers a description that accepts one or several comma-separated values of `one`. */
 export function takesSeveral<Schema extends z.ZodType>(schema: Schema, one: z.ZodType): Schema {
   const node = nodeOf(one)
   const { pt, en } = describeNode(node)
@@ -32,7 +29,6 @@ export function takesSeveral<Schema extends z.ZodType>(schema: Schema, one: z.Zo
   return schema
 }
 
-/** The parts of a JSON Schema that are read here. */
 interface Node {
   readonly takes?: Text
   readonly type?: string
@@ -60,9 +56,9 @@ function nodeOf(schema: z.ZodType): Node {
   return node
 }
 
-/** "de 1 a 20 ", "de até 20 ", "" … */
+/** @returns bounds in words, such as "de 1 a 20" or "de até 20", or '' */
 function boundsText(low: number | undefined, high: number | undefined, least = 0): Text {
-  // What no JSON number can pass is no bound worth a word.
+  // Ignore bounds that no JSON number can exceed.
   const top = high === undefined || high >= Number.MAX_SAFE_INTEGER ? undefined : high
   const bottom = low === undefined || low <= -Number.MAX_SAFE_INTEGER || low < least ? undefined : low
   if (bottom !== undefined && top !== undefined)
@@ -75,7 +71,6 @@ function boundsText(low: number | undefined, high: number | undefined, least = 0
 
 const spaced = (...words: readonly string[]): string => words.filter((word) => word !== '').join(' ')
 
-/** What goes on after "deve ser" and "must be". */
 function describeNode(node: Node): Text {
   if (node.takes !== undefined) return node.takes
   if (node.anyOf !== undefined) return joinTexts(node.anyOf.map(describeNode))
@@ -89,10 +84,10 @@ function describeNode(node: Node): Text {
     case 'integer':
     case 'number': {
       const bounds = boundsText(node.minimum, node.maximum, Number.NEGATIVE_INFINITY)
-      const isWhole = node.type === 'integer'
+      const isInteger = node.type === 'integer'
       return both(
-        spaced('um número', isWhole ? 'inteiro' : '', bounds.pt),
-        spaced(isWhole ? 'a whole number' : 'a number', bounds.en.replace(/^of (?=-?\d)/, 'from ')),
+        spaced('um número', isInteger ? 'inteiro' : '', bounds.pt),
+        spaced(isInteger ? 'a whole number' : 'a number', bounds.en.replace(/^of (?=-?\d)/, 'from ')),
       )
     }
     case 'array': {
@@ -135,7 +130,6 @@ function joinTexts(texts: readonly Text[]): Text {
   )
 }
 
-/** The part of a schema that says what may stand at a path. */
 function nodeAt(node: Node | undefined, path: readonly PropertyKey[]): Node | undefined {
   if (node === undefined || path.length === 0) return node
   if (node.anyOf !== undefined) {
@@ -146,13 +140,12 @@ function nodeAt(node: Node | undefined, path: readonly PropertyKey[]): Node | un
     return undefined
   }
   const [step, ...rest] = path
-  const own = typeof step === 'string' ? node.properties?.[step] : undefined
-  if (own !== undefined) return nodeAt(own, rest)
+  const property = typeof step === 'string' ? node.properties?.[step] : undefined
+  if (property !== undefined) return nodeAt(property, rest)
   if (typeof step === 'number') return nodeAt(node.items, rest)
   return typeof node.additionalProperties === 'object' ? nodeAt(node.additionalProperties, rest) : undefined
 }
 
-/** All that may stand in an enumeration, that of any alternative included. */
 const allowedAt = (node: Node): readonly (string | number)[] =>
   node.anyOf === undefined ? (node.enum ?? []) : node.anyOf.flatMap(allowedAt)
 
@@ -166,20 +159,20 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return found
 }
 
-/** An offending place: of a body by its whole path, of parameters by the first step. */
+/** An invalid place. Body fields use the whole path, parameters only its first step. */
 export interface OffendingPlace {
   readonly path: readonly PropertyKey[]
   readonly message: Text
   readonly allowed?: readonly (string | number)[]
 }
 
-/** Longest part of a name of a client's that is repeated to it. */
+/** Longest part of a client's name that a message repeats, in characters. */
 const NAME_MAX = 100
 const PLACES_MAX = 20
 
 /**
- * @param schema that refused @param value what it refused
- * @param unknownName what is said of a name that the schema does not have
+ * @param schema the schema that rejected `value`
+ * @param unknownName message for a member that the schema does not have
  * @returns at most 20 places, in the order of the schema
  */
 function describeIssues(
@@ -212,19 +205,17 @@ function describeIssues(
       },
     ]
   })
-  // Several checks of one field fail together, and say the same.
+  // Several checks of one field may fail with the same message. Keep one.
   const once = new Map(places.map((place) => [`${pointerOf(place.path)} ${place.message.en}`, place]))
   return [...once.values()].slice(0, PLACES_MAX)
 }
 
-/** @returns a path as a JSON pointer (RFC 6901); '' is the whole body */
+/** @returns a path as a JSON pointer (RFC 6901); '' is the body itself */
 const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-/** What is wrong with a parameter that is there twice. */
-const GIVEN_ONCE: Text = both('deve ser informado uma só vez', 'must be given once')
+const NOT_REPEATABLE: Text = both('deve ser informado uma só vez', 'must be given once')
 
-/** @returns the offending fields of a body */
 export const describeBody = (error: z.ZodError, schema: z.ZodType, body: unknown): ErrorDetail[] =>
   describeIssues(
     error,
@@ -233,7 +224,6 @@ export const describeBody = (error: z.ZodError, schema: z.ZodType, body: unknown
     both('não é um campo deste pedido', 'is not a field of this request'),
   ).map(({ path, ...place }) => ({ pointer: pointerOf(path), ...place }))
 
-/** @returns the offending parameters of an address */
 export const describeParameters = (error: z.ZodError, schema: z.ZodType, query: object): ErrorDetail[] =>
   describeIssues(
     error,
@@ -243,5 +233,5 @@ export const describeParameters = (error: z.ZodError, schema: z.ZodType, query: 
   ).map(({ path, ...place }) => {
     const parameter = String(path[0] ?? '')
     const isRepeated = Array.isArray((query as Record<string, unknown>)[parameter])
-    return { parameter, ...place, ...(isRepeated ? { message: GIVEN_ONCE } : {}) }
+    return { parameter, ...place, ...(isRepeated ? { message: NOT_REPEATABLE } : {}) }
   })

@@ -1,6 +1,5 @@
-/** Which names a misspelt one may mean. In: a name, the names there are. Out: some of them, the likeliest first. Pure. */
+/** Suggests the five names nearest to a misspelt one, by edit distance. Pure. */
 
-/** The five names nearest to a misspelt one, by edit distance. */
 export function nearest(name: string, names: readonly string[]): string[] {
   return [...names]
     .map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 60), candidate) }))

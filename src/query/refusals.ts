@@ -1,7 +1,7 @@
-/** Refusals of a part of a body, as its parsers throw them. Pure. */
+/** Builds the errors that parsers of request bodies throw. */
 import { AppError, type Text } from '../errors.ts'
 
-/** @param pointer JSON pointer to the part; @param message what is wrong with it; @param allowed what may stand there */
+/** @param pointer JSON pointer to the invalid value; @param allowed values that are accepted there */
 export const refuse = (
   code: 'invalid_request' | 'unknown_metric' | 'unknown_dimension' | 'semi_additive',
   pointer: string,

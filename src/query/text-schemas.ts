@@ -1,6 +1,6 @@
 /**
- * Texts of an address that stand for numbers, truth values and lists. In: bounds. Out: the zod schema that checks the text, which
- * knows the JSON Schema of what the text stands for; the API document shows that one, so both are made of the same bounds.
+ * Schemas of query parameters that stand for numbers, booleans and lists. In: bounds. Out: a zod schema that checks the text and carries
+ * the JSON Schema of its value. The API document shows that JSON Schema, so both use the same bounds.
  */
 import { z } from 'zod'
 import { SEARCH_MAX } from '../text-limits.ts'
@@ -8,28 +8,27 @@ import { takes } from './field-texts.ts'
 
 export type Json = { readonly [name: string]: unknown }
 
-/** Schemas that the API document shows by a name, wherever they stand. */
+/** Schemas that the API document lists as components, by name. */
 export const COMPONENTS: Record<string, Json> = {}
 export const componentRef = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 
-/** @param name of the schema in the API document @returns the same schema, which is shown by its name from here on */
+/** @param name component name in the API document @returns the same schema, documented as a reference to the component */
 export function componentAs<Schema extends z.ZodType>(schema: Schema, name: string): Schema {
   COMPONENTS[name] = documentOf(schema)
   return documentedAs(schema, componentRef(name))
 }
 
-/** Member under which the registry of zod keeps what a schema is documented as. */
 const MEMBER = 'documented'
 
-/** @param json what the document shows in place of what zod would say of the schema @returns the same schema */
+/** @param json replaces zod's own JSON Schema in the API document @returns the same schema */
 export function documentedAs<Schema extends z.ZodType>(schema: Schema, json: Json): Schema {
   z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), [MEMBER]: json })
   return schema
 }
 
-/** @returns JSON Schema of a zod schema, without the dialect: the document names one for all */
+/** @returns JSON Schema of a zod schema, without `$schema`, which the API document states once */
 export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): Json {
-  // What is documented in other words may leave definitions behind that nothing names.
+  // Replaced schemas may leave definitions behind that nothing refers to.
   const {
     $schema: _dialect,
     $defs: _definitions,
@@ -39,15 +38,15 @@ export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'):
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       const documented = jsonSchema[MEMBER] as Json | undefined
-      // \d is [0-9] in JSON Schema, but other digits, too, in some languages that read it.
-      const { pattern, default: usual } = jsonSchema
+      // In some regular-expression engines \d also matches other digits; JSON Schema means [0-9].
+      const { pattern, default: defaultValue } = jsonSchema
       if (pattern !== undefined) jsonSchema.pattern = pattern.replaceAll('\\d', '[0-9]')
-      // Generators take a member with a default for one that is always there, which of a request it is not.
-      if (usual !== undefined && io === 'input') {
+      // Code generators treat a member with a default as required, which is wrong for a request. Put the default in the description.
+      if (defaultValue !== undefined && io === 'input') {
         delete jsonSchema.default
         const { description } = jsonSchema
-        const ownText = description === undefined ? '' : `${description} `
-        jsonSchema.description = `${ownText}Without it: ${JSON.stringify(usual)}.`
+        const prefix = description === undefined ? '' : `${description} `
+        jsonSchema.description = `${prefix}Without it: ${JSON.stringify(defaultValue)}.`
       }
       if (documented === undefined) return
       for (const name of Object.keys(jsonSchema)) delete jsonSchema[name as keyof typeof jsonSchema]
@@ -57,7 +56,6 @@ export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'):
   return json
 }
 
-/** A whole number in digits. */
 export const integerText = (low: number, high: number) =>
   documentedAs(
     takes(
@@ -71,7 +69,6 @@ export const integerText = (low: number, high: number) =>
     { type: 'integer', minimum: low, maximum: high },
   )
 
-/** JSON in an address; what it is of stands in the document beside it. */
 export const jsonText = (max: number) =>
   documentedAs(z.string().min(2).max(max), {
     type: 'string',
@@ -80,22 +77,19 @@ export const jsonText = (max: number) =>
     contentMediaType: 'application/json',
   })
 
-/** true or false. */
 export const booleanText = () => documentedAs(z.enum(['true', 'false']), { type: 'boolean' })
 
-/** A year of 4 digits. */
 export const YEAR = documentedAs(
   takes(z.string().regex(/^[1-9]\d{3}$/), 'um ano de 4 dígitos', 'a year of 4 digits'),
   { type: 'integer', minimum: 1000, maximum: 9999 },
 )
 
-/** What a search may be of: letters, digits and signs. Accents and blanks alone are part of every name. */
+/** A search text needs at least one letter, digit or sign, because accents and blanks alone match every name. */
 const SEARCHABLE =
   '^[\\s -~\\u00a0-\\ud7a3]*[!-~\\u00a1-\\u02ff\\u0370-\\u0482\\u1e00-\\u1fff\\u202a-\\u202e\\u2030-\\u205e\\u2100-\\u2bff\\u4e00-\\u9fff\\uac00-\\ud7a3][\\s -~\\u00a0-\\ud7a3]*$'
-/** Signs that UTF-16 writes in two parts are read, too; not all that read patterns know what those are. */
+/** Also accepts characters outside the basic plane. The documented pattern omits them, because not all readers support them. */
 const withPairs = (pattern: string): RegExp => new RegExp(pattern.replaceAll('\\ud7a3', '\\uffff'))
 
-/** Words of a name, or the beginning of a code. */
 export const searchText = () =>
   documentedAs(
     takes(

@@ -1,8 +1,7 @@
 /**
- * Keyset cursors: opaque, versioned, signed, bound to release, query and order.
- *
- * In: what a page ends with. Out: base64url text, and back. A keyset page starts after a key, not at a row number, so
- * pages laid end to end are the list. Anything but a cursor of ours, unchanged, for the same query is refused.
+ * Keyset cursors: opaque, versioned, signed, and bound to a release, query and order. In: the key of a page's last row. Out: base64url
+ * text, and back. A page starts after a key, not at a row number, so consecutive pages neither skip nor repeat rows. Decoding rejects every
+ * text that this module did not sign; the caller compares release and query.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { AppError, both } from '../../errors.ts'
@@ -13,19 +12,17 @@ const MAC_BYTES = 16
 const MAX_CHARACTERS = 1024
 
 export interface Cursor {
-  /** Analytics release the walk is on. */
   readonly release: string
-  /** Digest of dataset, filters and order. */
+  /** Digest of dataset, filters and order; see digestListQuery. */
   readonly query: string
-  /** Key of the last row of the page before. */
   readonly after: readonly (string | number)[]
 }
 
-/** Digests by query as text: those of lists without filters are needed with every page. */
+/** Digests by query text. Lists without filters need the same digest for every page. */
 const DIGESTS = new Map<string, string>()
 const DIGESTS_MAX = 1000
 
-/** @returns what binds a cursor to a query of a list; equal queries give equal digests */
+/** @returns digest that binds a cursor to a list query; equal queries have equal digests */
 export function digestListQuery(
   dataset: string,
   filters: Readonly<Record<string, string>>,
@@ -46,7 +43,7 @@ export function encodeCursor(cursor: Cursor, secret: Buffer): string {
   return Buffer.concat([sign(body, secret), body]).toString('base64url')
 }
 
-/** @throws AppError 'invalid_cursor' for anything that encodeCursor did not make with this secret */
+/** @throws AppError 'invalid_cursor' for any text that encodeCursor did not make with this secret */
 export function decodeCursor(text: string, secret: Buffer): Cursor {
   const errors = [
     {
@@ -57,7 +54,7 @@ export function decodeCursor(text: string, secret: Buffer): Cursor {
   const refused = (): AppError => new AppError('invalid_cursor', { errors })
   if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw refused()
   const bytes = Buffer.from(text, 'base64url')
-  // Two texts may decode to the same bytes; only the one that encodeCursor made is a cursor.
+  // Several texts decode to the same bytes. Accept only the one that encodeCursor makes.
   if (bytes.toString('base64url') !== text || bytes.length <= MAC_BYTES) throw refused()
   const body = bytes.subarray(MAC_BYTES)
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(body, secret))) throw refused()

@@ -1,7 +1,6 @@
 /**
- * Request parameters of lists: each filter of model/datasets.ts as a zod schema and as a condition.
- *
- * In: a declaration and a text from the query string. Out: what may stand there, and SQL with the value as a parameter.
+ * Filters of lists: the zod schema and the SQL condition of each filter of model/datasets.ts. In: a filter declaration and its query
+ * parameter. Out: the schema, and SQL with the value as a bound parameter.
  */
 import { z } from 'zod'
 import { FACILITY_STATUSES } from '../../model/cnes/code-lists.ts'
@@ -12,55 +11,53 @@ import { EMPTY, ident, join, type Sql, sql } from '../../sql.ts'
 import { takes, takesSeveral } from '../field-texts.ts'
 import { booleanText, documentedAs, documentOf, searchText, YEAR } from '../text-schemas.ts'
 
-/** What names a place of each kind. */
 const PLACE_VALUES: Readonly<Record<WithinFilter['place'], FilterValues>> = {
   region: { region: true },
   health_region: { digits: 5 },
   health_macroregion: { digits: 4 },
 }
-/** Are the values of a column numbers? */
 export const isNumber = (values: FilterValues): boolean => 'year' in values || 'region' in values
 
-/** The states or municipalities of a place, as the text of a filter that was resolved. */
+/** Joins the states or municipalities of an area into the text of a resolved filter. */
 export const placesText = (codes: readonly (string | number)[]): string => codes.join(',')
 export const placesIn = (text: string): string[] => (text === '' ? [] : text.split(','))
 
 const UFS = STATES.map(({ uf }) => uf)
 
-/** @returns the schema of a parameter's text: of one code, or of several where the filter takes several */
+/** @returns the schema of a parameter: one code, or several separated by commas when the filter accepts them */
 export function filterSchema(filter: Filter): z.ZodType<string> {
   const code = codeSchema(filter)
   if (code === null) return otherSchema(filter)
-  const read = (text: string): string[] => codesIn(isOfStates(filter) ? text.toUpperCase() : text)
-  const isCode = rememberTest((text) => code.safeParse(text).success)
+  const read = (text: string): string[] => codesIn(hasStateCodes(filter) ? text.toUpperCase() : text)
+  const isCode = cacheTest((text) => code.safeParse(text).success)
   const several = takesSeveral(
     z
       .string()
       .refine((text) => read(text).every(isCode))
-      // In byte order, each once: requests that mean the same are the same from here on.
+      // Sort and deduplicate, so that equivalent requests are equal from here on.
       .transform((text) => [...new Set(read(text))].sort().join(',')),
     code,
   )
   return documentedAs(several, { type: 'array', minItems: 1, items: documentOf(code) })
 }
 
-/** Codes come again with every request, and asking the schema costs a tenth of a page. */
-function rememberTest(test: (text: string) => boolean): (text: string) => boolean {
-  const known = new Map<string, boolean>()
+/** Caches the results of a test. The same codes arrive with every request, and the schema takes a tenth of a page's time. */
+function cacheTest(test: (text: string) => boolean): (text: string) => boolean {
+  const results = new Map<string, boolean>()
   return (text) => {
-    const seen = known.get(text)
-    if (seen !== undefined) return seen
-    if (known.size >= REMEMBERED_MAX) known.clear()
+    const cached = results.get(text)
+    if (cached !== undefined) return cached
+    if (results.size >= CACHED_MAX) results.clear()
     const result = test(text)
-    known.set(text, result)
+    results.set(text, result)
     return result
   }
 }
-const REMEMBERED_MAX = 1000
+const CACHED_MAX = 1000
 
-const isOfStates = (filter: Filter): boolean => 'values' in filter && 'uf' in filter.values
+const hasStateCodes = (filter: Filter): boolean => 'values' in filter && 'uf' in filter.values
 
-/** @returns the schema of one code of a filter that takes several, separated by commas; null for the other filters */
+/** @returns the schema of one code, for filters that accept several; null for other filters */
 export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
   if (filter.kind === 'municipality')
     return takes(
@@ -79,7 +76,6 @@ export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
   return isCode && !('boolean' in filter.values) ? valueSchema(filter.values) : null
 }
 
-/** The codes of a parameter. */
 export const codesIn = (text: string): string[] => text.split(',')
 
 function otherSchema(filter: Filter): z.ZodType<string> {
@@ -134,28 +130,28 @@ function valueSchema(values: FilterValues): z.ZodType<string, string> {
 }
 
 /**
- * All conditions of a list, joined by AND. Filters on declarations are met together by one declaration.
- * @param parameters parameter name → text, already valid
+ * Builds all conditions of a list. One declaration must meet all filters on declarations together.
+ * @param parameters parameter name → valid text
  */
 export function filterConditions(
   filters: Readonly<Record<string, Filter>>,
   parameters: Readonly<Record<string, string>>,
 ): Sql[] {
   const conditions: Sql[] = []
-  const ofDeclaration: Sql[] = []
+  const declarationConditions: Sql[] = []
   for (const [name, filter] of Object.entries(filters)) {
     const text = parameters[name]
     if (text === undefined) continue
     if (filter.kind === 'declaration') {
       const complement = 'boolean' in filter.values && text === 'false'
       const condition = declarationCondition(filter.column, text)
-      // has_…=false is the complement of true over records, so it cannot be joined with what one declaration meets.
+      // has_…=false means that no declaration is true. It cannot join the conditions that one declaration must meet.
       if (complement)
         conditions.push(sql`NOT ${anyDeclaration([declarationCondition(filter.column, 'true')])}`)
-      else ofDeclaration.push(condition)
+      else declarationConditions.push(condition)
     } else conditions.push(condition(name, filter, text))
   }
-  if (ofDeclaration.length > 0) conditions.push(anyDeclaration(ofDeclaration))
+  if (declarationConditions.length > 0) conditions.push(anyDeclaration(declarationConditions))
   return conditions
 }
 
@@ -170,7 +166,7 @@ function declarationCondition(column: string, text: string): Sql {
 
 const equalTo = (left: Sql, values: readonly (string | number)[]): Sql[] =>
   values.map((value) => sql`${left} = ${value}`)
-/** One value is compared, so that row groups without it are passed over; several are looked for. */
+/** Compares with `=` when there is one value, so that DuckDB skips row groups without it. */
 const isAmong = (left: Sql, values: readonly (string | number)[]): Sql =>
   values.length === 1 && values[0] !== undefined
     ? sql`${left} = ${values[0]}`
@@ -188,19 +184,21 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
     case 'municipality': {
       const column = ident(filter.column)
       const codes = codesIn(text)
-      const whole = codes.filter((code) => code.length === 7)
-      const short = codes.filter((code) => code.length === 6)
-      // The code is text in the population and in accounts; everywhere else it is an integer.
+      const sevenDigits = codes.filter((code) => code.length === 7)
+      const sixDigits = codes.filter((code) => code.length === 6)
+      // The code is a string in the population and in accounts, and an integer in all other datasets.
       const isText = fieldOf(filter.column).type === 'string'
-      const either = [
-        ...(whole.length === 0 ? [] : [isAmong(column, isText ? whole : whole.map(Number))]),
-        ...(short.length === 0
+      const alternatives = [
+        ...(sevenDigits.length === 0
+          ? []
+          : [isAmong(column, isText ? sevenDigits : sevenDigits.map(Number))]),
+        ...(sixDigits.length === 0
           ? []
           : isText
-            ? short.map((code) => sql`starts_with(${column}, ${code})`)
-            : [isAmong(sql`${column} // 10`, short.map(Number))]),
+            ? sixDigits.map((code) => sql`starts_with(${column}, ${code})`)
+            : [isAmong(sql`${column} // 10`, sixDigits.map(Number))]),
       ]
-      return sql`(${join(either, ' OR ')})`
+      return sql`(${join(alternatives, ' OR ')})`
     }
     case 'within':
       return withinCondition(filter.column, placesIn(text))
@@ -222,21 +220,21 @@ function condition(name: string, filter: Exclude<Filter, { kind: 'declaration' }
   }
 }
 
-/** @param codes of states or municipalities; none: no row */
+/** @param codes states or municipalities; an empty list matches no row */
 function withinCondition(column: FieldName, codes: readonly string[]): Sql {
   if (codes.length === 0) return sql`false`
   const values = fieldOf(column).type === 'string' ? codes : codes.map(Number)
   return sql`${ident(column)} IN (SELECT unnest(${values}))`
 }
 
-/** Lower case without accents, as the importer folds names. */
+/** Lower-cases and removes accents, as the importer does with names. */
 export const foldText = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/\p{Mn}/gu, '')
     .toLowerCase()
 
-/** The words of a search, each to be found somewhere in a name: in any order, without regard to case and accents. */
+/** @returns distinct folded words of a search; a name must contain each of them, in any order */
 export const searchWords = (text: string): string[] => [
   ...new Set(
     foldText(text)
@@ -245,6 +243,5 @@ export const searchWords = (text: string): string[] => [
   ),
 ]
 
-/** @returns WHERE clause, or nothing */
 export const whereClause = (conditions: readonly Sql[]): Sql =>
   conditions.length === 0 ? EMPTY : sql` WHERE ${join(conditions, ' AND ')}`

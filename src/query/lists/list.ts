@@ -1,6 +1,6 @@
 /**
- * Lists and records → statements. Pure: a dataset, filters already valid, a position. Out: `Sql` over one period's
- * partition (or all of them), in key order, one row more than asked so that the last page is known.
+ * Plans the statements of lists and records. In: a dataset, valid filters and a position. Out: SQL over one period's partition, or over all
+ * of them, in key order. A page reads one row more than its limit, so that the caller knows whether it is the last. Pure.
  */
 import type { ResidentRelation } from '../../engine/types.ts'
 import type { Dataset } from '../../model/datasets.ts'
@@ -10,21 +10,21 @@ import { filterConditions, whereClause } from './filters.ts'
 import { orderTerms, type SortTerm } from './order.ts'
 import { type Place, placeConditions } from './places.ts'
 
-/** A period (YYYYMM), every period, or none for datasets without periods. */
+/** A period (YYYYMM), all periods, or null for datasets without periods. */
 export type PeriodChoice = number | 'all' | null
 
 export interface ListQuestion {
   readonly dataset: Dataset
-  /** Parameter name → text, defaults filled in. */
+  /** Parameter name → text, defaults included. */
   readonly filters: Readonly<Record<string, string>>
   readonly period: PeriodChoice
-  /** What comes before the key in its order. */
+  /** Terms that come before the key in the order. */
   readonly sort?: readonly SortTerm[]
-  /** Where its rows are; near a point they stand by distance, unless they are sorted. */
+  /** Area of the map. Rows near a point are ordered by distance, unless `sort` is present. */
   readonly place?: Place | null
 }
 
-/** Grain and order of a list: over all periods the month comes first. */
+/** @returns columns that identify and order the rows; the month comes first when a list covers all periods */
 export const orderOf = ({ dataset, period }: Omit<ListQuestion, 'filters'>): readonly FieldName[] =>
   period === 'all' ? ['reference_period', ...dataset.key] : dataset.key
 
@@ -36,14 +36,14 @@ export function planList(
   question: ListQuestion,
   limit: number,
   after: readonly (string | number)[] | null,
-  more: readonly FieldName[] = [],
+  extraFields: readonly FieldName[] = [],
 ): Sql {
   const order = orderOf(question)
   const conditions = conditionsOf(question)
   if (after !== null) conditions.push(...afterKey(order, after))
-  // The order is always shown: the cursor is made of it.
+  // Select the key columns even when they are not shown, because the cursor is made from them.
   const unshown = order.filter((column) => !question.dataset.fields.includes(column))
-  return sql`SELECT ${columns([...unshown, ...question.dataset.fields, ...more])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
+  return sql`SELECT ${columns([...unshown, ...question.dataset.fields, ...extraFields])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
 }
 
 export const planCount = (question: ListQuestion): Sql =>
@@ -54,44 +54,45 @@ const conditionsOf = ({ dataset, filters, place = null }: ListQuestion): Sql[] =
   ...(place === null ? [] : placeConditions(place)),
 ]
 
-/** Which rows have the key of one of some rows of `keys`, a relation. */
-const haveKeys = (order: readonly FieldName[]): Sql =>
+const matchKeys = (order: readonly FieldName[]): Sql =>
   join(
     order.map((column) => sql`listed.${ident(column)} = keys.${ident(column)}`),
     ' AND ',
   )
 
 /**
- * A page of a list in an order of its own. Its rows are numbered in that order, so that the page goes on behind the number of
- * the row that the page before ended with: nothing is compared with what a cursor says but keys.
- * @param more columns beside those that lists show
+ * Plans a page of a list that is sorted by other fields than its key. The statement numbers the rows in that order, and the page starts
+ * after the number of the previous page's last row. A cursor therefore only holds keys.
+ * @param extraFields columns in addition to those that lists show
  */
 export function planSorted(
   question: ListQuestion,
   limit: number,
   after: readonly (string | number)[] | null,
-  more: readonly FieldName[],
+  extraFields: readonly FieldName[],
 ): Sql {
   const order = orderOf(question)
   const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
-  const isLast = order.map((column, at) => sql`${ident(column)} = ${after?.[at] as SqlValue}`)
-  const behind =
-    after === null ? EMPTY : sql` WHERE place > (SELECT place FROM numbered WHERE ${join(isLast, ' AND ')})`
-  return sql`WITH numbered AS (SELECT ${columns(order)}, row_number() OVER (ORDER BY ${join(terms, ', ')}) AS place FROM ${source(question)}${whereClause(conditionsOf(question))}), keys AS (SELECT * FROM numbered${behind} ORDER BY place LIMIT ${limit + 1}) SELECT ${shownColumns(question, more)} FROM ${source(question)} AS listed JOIN keys ON ${haveKeys(order)} ORDER BY keys.place`
+  const lastRowConditions = order.map((column, at) => sql`${ident(column)} = ${after?.[at] as SqlValue}`)
+  const afterLastRow =
+    after === null
+      ? EMPTY
+      : sql` WHERE place > (SELECT place FROM numbered WHERE ${join(lastRowConditions, ' AND ')})`
+  return sql`WITH numbered AS (SELECT ${columns(order)}, row_number() OVER (ORDER BY ${join(terms, ', ')}) AS place FROM ${source(question)}${whereClause(conditionsOf(question))}), keys AS (SELECT * FROM numbered${afterLastRow} ORDER BY place LIMIT ${limit + 1}) SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN keys ON ${matchKeys(order)} ORDER BY keys.place`
 }
 
-/** Keys and coordinates of the rows that may be near a point, in the order of the list but for their distance. */
+/** Selects key and coordinates of the rows that may be near a point. The caller computes distances and orders by them. */
 export function planPoints(question: ListQuestion): Sql {
   const order = orderOf(question)
   const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
   return sql`SELECT ${columns([...order, 'latitude', 'longitude'])} FROM ${source(question)}${whereClause(conditionsOf(question))} ORDER BY ${join(terms, ', ')}`
 }
 
-/** The rows of some keys, in no order. @param keys at least one, each in the order of orderOf */
+/** Selects the rows of some keys, unordered. @param keys at least one; values in the order of orderOf */
 export function planKeys(
   question: ListQuestion,
   keys: readonly (readonly (string | number)[])[],
-  more: readonly FieldName[],
+  extraFields: readonly FieldName[],
 ): Sql {
   const order = orderOf(question)
   const rows = keys.map(
@@ -101,19 +102,17 @@ export function planKeys(
         ', ',
       )})`,
   )
-  return sql`SELECT ${shownColumns(question, more)} FROM ${source(question)} AS listed JOIN (VALUES ${join(rows, ', ')}) AS keys(${columns(order)}) ON ${haveKeys(order)}`
+  return sql`SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN (VALUES ${join(rows, ', ')}) AS keys(${columns(order)}) ON ${matchKeys(order)}`
 }
 
-/** The order is always shown: the cursor is made of it. */
-const shownColumns = (question: ListQuestion, more: readonly FieldName[]): Sql => {
+const shownColumns = (question: ListQuestion, extraFields: readonly FieldName[]): Sql => {
   const unshown = orderOf(question).filter((column) => !question.dataset.fields.includes(column))
   return join(
-    [...unshown, ...question.dataset.fields, ...more].map((column) => sql`listed.${ident(column)}`),
+    [...unshown, ...question.dataset.fields, ...extraFields].map((column) => sql`listed.${ident(column)}`),
     ', ',
   )
 }
 
-/** Every field of the records with a key. @param key column → value */
 export function planRecord(
   dataset: Dataset,
   key: Readonly<Record<string, SqlValue>>,
@@ -124,18 +123,18 @@ export function planRecord(
 }
 
 /**
- * Every field of the records that meet conditions, in key order.
- * @param ofFile conditions that follow from the others, and are tried only where a file is read
+ * Selects every field of the records that meet the conditions, in key order.
+ * @param fileConditions conditions implied by `conditions`; they are applied only when a file is read
  */
 export function selectRecords(
   dataset: Dataset,
   conditions: readonly Sql[],
   period: PeriodChoice,
-  ofFile: readonly Sql[] = [],
+  fileConditions: readonly Sql[] = [],
 ): Sql {
   const isMonth = dataset.periodic && typeof period === 'number'
-  const from = isMonth ? recordsOf(dataset, period, ofFile) : source({ dataset, period })
-  const where = whereClause(isMonth ? conditions : [...conditions, ...ofFile])
+  const from = isMonth ? recordsOf(dataset, period, fileConditions) : source({ dataset, period })
+  const where = whereClause(isMonth ? conditions : [...conditions, ...fileConditions])
   return sql`SELECT ${columns(fieldsOfRecord(dataset))} FROM ${from}${where} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
 
@@ -149,7 +148,7 @@ const recordsOf = (dataset: Dataset, period: number, conditions: readonly Sql[])
 const recordsDefinition = (dataset: Dataset, period: number): Sql =>
   sql`SELECT ${columns([...new Set([...dataset.key, ...fieldsOfRecord(dataset)])])}, file_row_number FROM ${table(dataset.name, period)}`
 
-/** The records of a month as a relation that an engine may hold in memory, where they are many. @param rows of the month */
+/** The records of a month as a relation that an engine may hold in memory. @param rows number of rows in the month */
 export const keyedRecords = (dataset: Dataset, period: number, rows: number): ResidentRelation => ({
   name: `records ${dataset.name} ${period}`,
   rows,
@@ -159,7 +158,7 @@ export const keyedRecords = (dataset: Dataset, period: number, rows: number): Re
   key: dataset.key[0] ?? '',
 })
 
-/** (a, b, c) > (x, y, z), written out; the first column alone lets whole row groups be skipped. */
+/** Writes out (a, b, c) > (x, y, z). The condition on the first column alone lets DuckDB skip whole row groups. */
 function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
   const first = order[0]
   const steps = order.map((column, index) => {

@@ -1,10 +1,8 @@
 /**
- * Lookups that wait at the same time are answered by one statement: for releases without a row store, where a statement over
- * Parquet costs the same tens of milliseconds for one key as for many. The engine is told what they read, so that it holds the
- * records of a month in memory once some statements have.
- *
- * A lookup starts its statement at the end of the turn it came in; those that come while it runs gather, and go together in
- * the next. What each gets is what its own statement would have given it: rows, their order, and errors of its own.
+ * Answers look-ups that wait at the same time with one statement. This serves releases without a row store, where a statement over Parquet
+ * takes the same tens of milliseconds for one key as for many. A look-up starts its statement at the end of the current event-loop turn.
+ * Look-ups that arrive while it runs share the next one. Each gets the rows, order and errors that a separate statement would give. Each
+ * statement also names the records that it reads, so that the engine can load a month into memory after some statements.
  */
 import type { Engine, Row } from '../../engine/types.ts'
 import { AppError, clientLeft } from '../../errors.ts'
@@ -15,8 +13,8 @@ import { isSeparable, keyText, planLookup, type RecordKey, recordsWanted, rowsBy
 
 export interface Lookups {
   /**
-   * Every field of the records with a key (or with what keys begin with), in the order of keys.
-   * @param signal aborted when the client leaves; the statement is interrupted when nobody waits for it any more
+   * Finds the records with a key, or with the beginning of a key, with every field and in key order.
+   * @param signal aborted when the client leaves; the statement is interrupted once all of its callers have left
    * @throws AppError as Engine.run: 'query_timeout', 'overloaded', …
    */
   find(
@@ -29,9 +27,8 @@ export interface Lookups {
 }
 
 export interface LookupOptions {
-  /** Callers that may wait at once, those of running statements included; one more is 'overloaded'. */
+  /** Largest number of waiting callers, including those of running statements. Another caller gets 'overloaded'. */
   readonly waitingMax: number
-  /** Keys of one statement at most. */
   readonly keysMax?: number
 }
 
@@ -39,25 +36,22 @@ interface Waiter {
   resolve(rows: readonly Row[]): void
   reject(error: unknown): void
 }
-/** One key and everyone who waits for it. */
-interface Wanted {
+interface PendingKey {
   readonly key: RecordKey
   readonly waiters: Set<Waiter>
-  /** Nobody waits any more. */
   onEmpty(): void
 }
-/** Keys of the same columns, of one dataset of one release. */
+/** Pending look-ups of one release, dataset and period by the same columns. */
 interface Group {
-  readonly waiting: Map<string, Wanted>
+  readonly waiting: Map<string, PendingKey>
   isRunning: boolean
 }
 
 const KEYS_MAX = 64
-/** May go well for one key where it failed for many. */
+/** @returns whether each key may succeed in a separate statement after this error of a batch */
 const maySucceedAlone = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'query_too_large' || error.code === 'internal')
 
-/** @returns lookups over an engine, nothing waiting */
 export function createLookups(
   engine: Pick<Engine, 'run'>,
   { waitingMax, keysMax = KEYS_MAX }: LookupOptions,
@@ -69,9 +63,9 @@ export function createLookups(
     view: ReleaseView,
     dataset: DatasetName,
     period: PeriodChoice,
-    wanted: readonly Wanted[],
+    pendingKeys: readonly PendingKey[],
   ): Promise<void> {
-    const batch = wanted.filter(({ waiters }) => waiters.size > 0)
+    const batch = pendingKeys.filter(({ waiters }) => waiters.size > 0)
     if (batch.length === 0) return
     const stop = new AbortController()
     const leave = (): void => {
@@ -80,12 +74,12 @@ export function createLookups(
     for (const each of batch) each.onEmpty = leave
     try {
       const keys = batch.map(({ key }) => key)
-      const declared = datasetOf(dataset)
-      const statement = planLookup(declared, keys, period)
-      const wanted = recordsWanted(view, declared, Object.keys(keys[0] ?? {}), period)
+      const definition = datasetOf(dataset)
+      const statement = planLookup(definition, keys, period)
+      const residentRecords = recordsWanted(view, definition, Object.keys(keys[0] ?? {}), period)
       const rows = await engine.run(statement, view, {
         signal: stop.signal,
-        ...(wanted === null ? {} : { wanted }),
+        ...(residentRecords === null ? {} : { wanted: residentRecords }),
       })
       const found = rowsByKey(keys, rows)
       batch.forEach(({ waiters }, index) => {
@@ -101,27 +95,27 @@ export function createLookups(
   return {
     find(view, dataset, key, period, signal) {
       if (signal?.aborted === true) return Promise.reject(clientLeft())
-      const declared = datasetOf(dataset)
-      if (!isSeparable(declared, key))
-        return engine.run(planLookup(declared, [key], period), view, signal === undefined ? {} : { signal })
+      const definition = datasetOf(dataset)
+      if (!isSeparable(definition, key))
+        return engine.run(planLookup(definition, [key], period), view, signal === undefined ? {} : { signal })
       if (waiting >= waitingMax)
         return Promise.reject(new AppError('overloaded', { headers: { 'Retry-After': '1' } }))
 
       const groupName = JSON.stringify([view.id, dataset, period, Object.keys(key).sort()])
-      const group = groups.get(groupName) ?? { waiting: new Map<string, Wanted>(), isRunning: false }
+      const group = groups.get(groupName) ?? { waiting: new Map<string, PendingKey>(), isRunning: false }
       groups.set(groupName, group)
       const text = keyText(key)
-      const wanted = group.waiting.get(text) ?? { key, waiters: new Set(), onEmpty: () => {} }
+      const pending = group.waiting.get(text) ?? { key, waiters: new Set(), onEmpty: () => {} }
       if (!group.waiting.has(text)) {
-        wanted.onEmpty = () => group.waiting.delete(text)
-        group.waiting.set(text, wanted)
+        pending.onEmpty = () => group.waiting.delete(text)
+        group.waiting.set(text, pending)
       }
-      const runAll = async (): Promise<void> => {
+      const runGroup = async (): Promise<void> => {
         while (group.waiting.size > 0) {
           const batch = [...group.waiting.values()].slice(0, keysMax)
           for (const each of batch) group.waiting.delete(keyText(each.key))
           await runBatch(view, dataset, period, batch)
-          // Callers who ask again as soon as they are answered go together.
+          // Wait one turn, so that callers who look up again immediately share a statement.
           await new Promise((resolve) => setImmediate(resolve))
         }
         groups.delete(groupName)
@@ -129,7 +123,7 @@ export function createLookups(
       return new Promise((resolve, reject) => {
         const end = (): void => {
           waiting -= 1
-          wanted.waiters.delete(waiter)
+          pending.waiters.delete(waiter)
           signal?.removeEventListener('abort', onAbort)
         }
         const waiter: Waiter = {
@@ -144,14 +138,14 @@ export function createLookups(
         }
         const onAbort = (): void => {
           waiter.reject(clientLeft())
-          if (wanted.waiters.size === 0) wanted.onEmpty()
+          if (pending.waiters.size === 0) pending.onEmpty()
         }
         waiting += 1
-        wanted.waiters.add(waiter)
+        pending.waiters.add(waiter)
         signal?.addEventListener('abort', onAbort, { once: true })
         if (group.isRunning) return
         group.isRunning = true
-        setImmediate(() => void runAll())
+        setImmediate(() => void runGroup())
       })
     },
   }

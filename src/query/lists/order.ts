@@ -1,9 +1,7 @@
 /**
- * The order of a list that a request asks for. In: the fields a dataset declares for it, and a text such as `uf,-beds_sus`. Out:
- * terms, and what rows are compared by in SQL. The key of the rows always comes last, so every order is total.
- *
- * Names are compared by Portuguese collation, codes by their bytes, numbers as numbers. What is null comes last, ascending and
- * descending. Rows that are equal in all terms stand in the order of their keys, ascending.
+ * Parses the `sort` parameter of lists, such as `uf,-beds_sus`, and writes its terms as SQL. Names are compared by Portuguese collation,
+ * codes by bytes, numbers as numbers. Nulls come last in both directions. Rows that are equal in all terms are ordered by key, ascending,
+ * so every order is total.
  */
 import { z } from 'zod'
 import type { FieldName } from '../../model/fields.ts'
@@ -16,23 +14,22 @@ export interface SortTerm {
   readonly isDescending: boolean
 }
 
-/** More fields than these hardly ever decide anything. */
 export const SORT_TERMS_MAX = 3
 
-/** @param fields those a dataset declares @returns the schema of `sort` */
+/** @param fields sortable fields of the dataset @returns the schema of `sort` */
 export function sortSchema(fields: readonly FieldName[]): z.ZodType<string> {
   const names = fields.join(', ')
-  const isKnown = (text: string): boolean => {
+  const isValidSort = (text: string): boolean => {
     const terms = parseSort(text)
-    const different = new Set(terms.map(({ field }) => field))
+    const distinct = new Set(terms.map(({ field }) => field))
     return (
       terms.length <= SORT_TERMS_MAX &&
-      different.size === terms.length &&
+      distinct.size === terms.length &&
       terms.every(({ field }) => fields.includes(field))
     )
   }
   const schema = takes(
-    z.string().refine(isKnown),
+    z.string().refine(isValidSort),
     `até ${SORT_TERMS_MAX} destes campos, cada um uma vez, separados por vírgulas, com - antes dos decrescentes: ${names}`,
     `up to ${SORT_TERMS_MAX} of these fields, each once, separated by commas, with - before descending ones: ${names}`,
   )
@@ -54,11 +51,9 @@ export const parseSort = (text: string | undefined): SortTerm[] =>
         isDescending: term.startsWith('-'),
       }))
 
-/** What the values of a field are compared by. */
 const sortValue = (field: FieldName): Sql =>
   field === 'name' || field.endsWith('_name') ? sql`${ident(field)}${TEXT(' COLLATE pt')}` : ident(field)
 
-/** @returns terms as ORDER BY has them */
 export const orderTerms = (sort: readonly SortTerm[]): Sql[] =>
   sort.map(
     ({ field, isDescending }) =>

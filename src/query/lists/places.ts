@@ -1,10 +1,8 @@
 /**
- * Where on the map a list is asked for: a box, or the surroundings of a point. In: texts of a request. Out: conditions, and
- * distances that are the same to the last bit wherever they are computed.
- *
- * Distances are those of the great circle on a sphere of 6,371.0088 km (IUGG mean radius), by the haversine formula. It is
- * computed here only, never in SQL, with additions, multiplications and one square root, which IEEE 754 rounds in one way;
- * the sine is a series, because libraries differ in the last bit of theirs. Rows without coordinates are nowhere.
+ * Filters of lists by area: a box, or the surroundings of a point. In: request parameters. Out: SQL conditions and distances. Distances are
+ * great-circle distances by the haversine formula, on a sphere of 6,371.0088 km (IUGG mean radius). They are computed only here, never in
+ * SQL, so that they are the same to the last bit everywhere. The code uses additions, multiplications and one square root, which IEEE 754
+ * rounds in one way. The sine is a series, because libraries differ in its last bit. Rows without coordinates never match.
  */
 import { z } from 'zod'
 import { ident, type Sql, sql } from '../../sql.ts'
@@ -22,7 +20,7 @@ export interface Near {
   readonly longitude: number
   readonly radiusKm: number
 }
-/** Both where a request names both: what lies in the box and near the point. */
+/** When both are present, a row must lie in the box and near the point. */
 export interface Place {
   readonly box: Box | null
   readonly near: Near | null
@@ -31,13 +29,12 @@ export interface Place {
 const RADIUS_DEFAULT_KM = 10
 const RADIUS_MAX_KM = 500
 const EARTH_KM = 6371.0088
-/** Decimals as programs write them, those of very small numbers included. */
+/** Decimal number, with an optional exponent because programs write very small numbers with one. */
 const DECIMAL = /^-?\d{1,3}(\.\d{1,25})?(e-\d{1,3})?$/i
-/** As the API document has them. */
 const LONGITUDE = { type: 'number', minimum: -180, maximum: 180 } as const
 const LATITUDE = { type: 'number', minimum: -90, maximum: 90 } as const
 
-/** @returns numbers separated by commas; null where the text is not so many of them */
+/** @returns the comma-separated numbers; null when the text does not hold exactly `count` of them */
 function numbersIn(text: string, count: number): number[] | null {
   const parts = text.split(',')
   return parts.length === count && parts.every((part) => DECIMAL.test(part)) ? parts.map(Number) : null
@@ -45,7 +42,7 @@ function numbersIn(text: string, count: number): number[] | null {
 const isLatitude = (degrees: number): boolean => Math.abs(degrees) <= 90
 const isLongitude = (degrees: number): boolean => Math.abs(degrees) <= 180
 
-/** Parameters of a list of places. The texts that come out are in one form: equal boxes are equal texts. */
+/** Schemas of the area parameters. They normalize the text, so that equal boxes have equal texts. */
 export const PLACE_SCHEMAS = {
   bbox: documentedAs(
     takes(
@@ -100,7 +97,7 @@ export const PLACE_SCHEMAS = {
   ),
 } as const
 
-/** @param params valid texts of bbox, near and radius_km @returns null where none of them is there */
+/** @param params valid texts of bbox, near and radius_km @returns null when none of them is present */
 export function placeOf(params: Readonly<Record<string, string>>): Place | null {
   const [west, south, east, north] = params.bbox === undefined ? [] : params.bbox.split(',').map(Number)
   const [latitude, longitude] = params.near === undefined ? [] : params.near.split(',').map(Number)
@@ -115,7 +112,7 @@ export function placeOf(params: Readonly<Record<string, string>>): Place | null 
   return box === null && near === null ? null : { box, near }
 }
 
-/** What a place says in SQL: of a point only the latitudes that it reaches, a little more than less. */
+/** SQL conditions of an area. A point is limited by latitude only, with a small margin; the caller computes the distance. */
 export function placeConditions({ box, near }: Place): Sql[] {
   const conditions: Sql[] = []
   if (box !== null)
@@ -133,10 +130,10 @@ export function placeConditions({ box, near }: Place): Sql[] {
   return conditions
 }
 
-/** A number of degrees in a statement, exactly: its decimal text says which DOUBLE it is. */
+/** Writes degrees as decimal text, which identifies one DOUBLE exactly. */
 const degreesSql = (degrees: number): Sql => sql`CAST(${String(degrees)} AS DOUBLE)`
 
-/** Latitudes within reach, and a thousandth more. */
+/** @returns the radius in degrees of latitude, plus a thousandth as a margin */
 export const degreesOf = ({ radiusKm }: Near): number => (radiusKm / EARTH_KM) * (180 / Math.PI) * 1.001
 
 export const isInBox = ({ west, south, east, north }: Box, latitude: number, longitude: number): boolean =>
@@ -144,7 +141,7 @@ export const isInBox = ({ west, south, east, north }: Box, latitude: number, lon
 
 const HALF = Math.PI / 2
 const TO_RADIANS = Math.PI / 180
-/** 1/3!, 1/5! …: the series ends where its terms are below the last bit of a sine. */
+/** Coefficients 1/3!, 1/5! … The last term is smaller than the last bit of a sine. */
 const SERIES = Array.from({ length: 11 }, (_, index) => {
   let factorial = 1
   for (let factor = 2; factor <= 2 * index + 3; factor += 1) factorial *= factor
@@ -161,25 +158,27 @@ function sine(radians: number): number {
 }
 const cosine = (radians: number): number => sine(HALF - Math.abs(radians))
 
-/** The square of half the chord: it grows with the distance, so that it orders and bounds. @returns its function of a place */
+/**
+ * Half the chord, squared, grows with the distance. It is enough to order rows and to compare them with the radius.
+ * @returns function of latitude and longitude in degrees
+ */
 export function chordFrom(near: Near): (latitude: number, longitude: number) => number {
-  const own = cosine(near.latitude * TO_RADIANS)
+  const cosineOfLatitude = cosine(near.latitude * TO_RADIANS)
   return (latitude, longitude) => {
     const upward = sine(((latitude - near.latitude) * TO_RADIANS) / 2)
     const sideward = sine(((longitude - near.longitude) * TO_RADIANS) / 2)
-    return upward * upward + own * cosine(latitude * TO_RADIANS) * sideward * sideward
+    return upward * upward + cosineOfLatitude * cosine(latitude * TO_RADIANS) * sideward * sideward
   }
 }
 
-/** @returns the square of half the chord at the radius */
 export function reachOf({ radiusKm }: Near): number {
   const half = sine(radiusKm / EARTH_KM / 2)
   return half * half
 }
 
-/** @param chord of at most the largest radius @returns kilometres, to the metre */
+/** @param chord half the chord, squared, up to the largest radius @returns kilometres, rounded to the metre */
 export function distanceOf(chord: number): number {
-  // The arc sine as a series: for what is at most 500 km away, its fifth term is below a micrometre.
+  // The arcsine as a series. Up to 500 km, its fifth term is below a micrometre.
   const x = Math.sqrt(chord)
   const square = x * x
   const arc = x * (1 + square * (1 / 6 + square * (3 / 40 + square * (15 / 336 + square * (105 / 3456)))))

@@ -1,41 +1,44 @@
 /**
- * Outlines with as many points as a map of the whole country shows: what `detail=overview` answers. Pure.
- *
- * In: the mesh of a release. Out: the same with fewer points; arcs, rings and places are the same ones, so neighbours still share
- * their borders and coarser levels are still merges of finer ones. topojson-simplify weighs points (Visvalingam and Whyatt).
+ * Simplifies outlines for `detail=overview`: as many points as a map of the whole country can show. Pure. In: the mesh of a release. Out: a
+ * mesh with fewer points but the same arcs, rings and areas. Neighbours therefore still share borders, and coarser levels are still merges
+ * of finer ones. topojson-simplify weighs the points (Visvalingam and Whyatt).
  */
 import { presimplify } from 'topojson-simplify'
 import type { OutlineMesh } from './outlines.ts'
 
 export const OUTLINE_DETAILS = ['full', 'overview'] as const
 
-/** Squares of the grid that a point must add: about 36 km². On a map of Brazil that is 720 pixels wide, it is one pixel. */
-const LEAST = 3000
-/** Steps of the grid of a mesh that are one of the overview: about 555 m, a tenth of a pixel of that map. */
-const COARSER = 5
-/** Small areas keep what adds this share of theirs, so that none of them loses its shape. */
-const LEAST_SHARE = 0.03
+/** Smallest area that a point must add, in grid squares: about 36 km², one pixel on a map of Brazil 720 pixels wide. */
+const MIN_WEIGHT = 3000
+/** Steps of the full grid in one step of the overview: about 555 m, a tenth of a pixel of that map. */
+const GRID_FACTOR = 5
+/** Points that add at least this share of a small area are kept, so that no area loses its shape. */
+const MIN_SHARE = 0.03
 
 type Point = readonly [x: number, y: number, weight: number]
 
-const coarse = new WeakMap<OutlineMesh, OutlineMesh>()
+const overviews = new WeakMap<OutlineMesh, OutlineMesh>()
 
-/** Made once for each mesh, when it is first asked for. */
 export function coarsen(mesh: OutlineMesh): OutlineMesh {
-  const known = coarse.get(mesh)
-  if (known !== undefined) return known
+  const cached = overviews.get(mesh)
+  if (cached !== undefined) return cached
   const weighed = weigh(mesh)
-  const least = leastWeights(mesh, weighed)
+  const minWeights = leastWeights(mesh, weighed)
   const arcs = weighed.map((points, arc) => {
-    const kept = points.filter(([, , weight]) => weight >= (least[arc] ?? 0))
-    return stepsOf(kept.map(([x, y]) => [Math.round(x / COARSER), Math.round(y / COARSER)]))
+    const kept = points.filter(([, , weight]) => weight >= (minWeights[arc] ?? 0))
+    return stepsOf(kept.map(([x, y]) => [Math.round(x / GRID_FACTOR), Math.round(y / GRID_FACTOR)]))
   })
-  const made = { ...mesh, grid: mesh.grid / COARSER, arcs, arcTexts: arcs.map((arc) => JSON.stringify(arc)) }
-  coarse.set(mesh, made)
-  return made
+  const overview = {
+    ...mesh,
+    grid: mesh.grid / GRID_FACTOR,
+    arcs,
+    arcTexts: arcs.map((arc) => JSON.stringify(arc)),
+  }
+  overviews.set(mesh, overview)
+  return overview
 }
 
-/** The first point, then steps; points that are now the same are one, but a line has two. */
+/** Encodes a line as its first point, then steps. Repeated points are dropped, but every line keeps two points. */
 function stepsOf(points: readonly (readonly [x: number, y: number])[]): (readonly [number, number])[] {
   const steps: (readonly [number, number])[] = []
   let [beforeX, beforeY] = [0, 0]
@@ -48,7 +51,7 @@ function stepsOf(points: readonly (readonly [x: number, y: number])[]): (readonl
   return steps.length === 1 ? [...steps, [0, 0]] : steps
 }
 
-/** Points of each arc with the area that each adds; the ends of an arc are infinitely heavy. */
+/** @returns the points of each arc with the area that each adds; end points have infinite weight */
 function weigh({ arcs }: OutlineMesh): readonly (readonly Point[])[] {
   const absolute = arcs.map((steps) => {
     let [x, y] = [0, 0]
@@ -64,25 +67,25 @@ function weigh({ arcs }: OutlineMesh): readonly (readonly Point[])[] {
   return presimplify(topology).arcs as unknown as Point[][]
 }
 
-/** What a point of each arc must add: less where the arc is the border of something small. */
+/** @returns the smallest weight of a kept point, for each arc; less where the arc borders a small area */
 function leastWeights({ municipalities }: OutlineMesh, arcs: readonly (readonly Point[])[]): number[] {
-  const surfaces = arcs.map((points) =>
+  const doubleAreas = arcs.map((points) =>
     points.reduce((sum, [x, y], index) => {
       const [nextX, nextY] = points[index + 1] ?? [x, y]
       return sum + x * nextY - nextX * y
     }, 0),
   )
-  const least = arcs.map(() => LEAST)
+  const minWeights = arcs.map(() => MIN_WEIGHT)
   for (const { rings } of municipalities)
     for (const ring of (rings ?? []).flat()) {
-      const twice = ring.reduce(
-        (sum, arc) => sum + (arc < 0 ? -(surfaces[-1 - arc] ?? 0) : (surfaces[arc] ?? 0)),
+      const doubleArea = ring.reduce(
+        (sum, arc) => sum + (arc < 0 ? -(doubleAreas[-1 - arc] ?? 0) : (doubleAreas[arc] ?? 0)),
         0,
       )
       for (const arc of ring) {
-        const own = arc < 0 ? -1 - arc : arc
-        least[own] = Math.min(least[own] ?? 0, (LEAST_SHARE * Math.abs(twice)) / 2)
+        const index = arc < 0 ? -1 - arc : arc
+        minWeights[index] = Math.min(minWeights[index] ?? 0, (MIN_SHARE * Math.abs(doubleArea)) / 2)
       }
     }
-  return least
+  return minWeights
 }

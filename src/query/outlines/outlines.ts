@@ -1,8 +1,7 @@
 /**
- * Outlines of places at any level, as TopoJSON or GeoJSON text. Pure.
- *
- * In: the arcs and municipalities of a release. Out: the text of a document. Coarser levels are merges: an arc between two
- * municipalities of one place is left out, so the borders of all levels are the same lines. topojson-client merges.
+ * Draws outlines of areas at any level, as TopoJSON or GeoJSON text. Pure. In: the arcs and municipalities of a release. Out: the text of a
+ * document. Coarser levels are merges by topojson-client, which drop the arcs between municipalities of the same area. Borders are
+ * therefore identical at all levels.
  */
 import { mergeArcs } from 'topojson-client'
 import type { MultiPolygon, Polygon, Topology } from 'topojson-specification'
@@ -14,28 +13,24 @@ export const OUTLINE_FORMATS = ['topojson', 'geojson'] as const
 export type OutlineFormat = (typeof OUTLINE_FORMATS)[number]
 
 type Code = string | number
-/** What an outline says of its place. */
 type Properties = Readonly<Record<string, Code | null>>
 type Arc = readonly (readonly [x: number, y: number])[]
 type ArcRings = readonly (readonly (readonly number[])[])[]
 
-/** What a release holds of outlines, read once. */
 export interface OutlineMesh {
-  /** Steps of its grid in a degree. */
+  /** Grid steps per degree. */
   readonly grid: number
-  /** As they are stored: the first point, then steps. */
+  /** Stored JSON of each arc: the first point, then steps. */
   readonly arcTexts: readonly string[]
   readonly arcs: readonly Arc[]
   readonly municipalities: readonly {
     readonly row: Row
-    /** Null: the mesh has no area of it. */
+    /** Null when the mesh has no area for the municipality. */
     readonly rings: ArcRings | null
   }[]
-  /** Published file of the mesh. */
   readonly file: string | null
 }
 
-/** Statements whose rows make a mesh: its arcs, and every municipality with its rings. */
 export const planArcs = (): Sql => sql`SELECT points FROM ${table('outline_arcs')} ORDER BY arc`
 export const planOutlines = (): Sql =>
   sql`SELECT place.*, outlines.rings, outlines.source_file AS mesh_file
@@ -60,16 +55,14 @@ export function readMesh(rows: readonly Row[], municipalities: readonly Row[]): 
 }
 
 /**
- * Releases made by earlier versions hold municipalities whose outline runs over one arc there and back, where a neck is
- * narrower than the grid. With the neighbours on both sides the arc has more than two uses, and a merge of one side and the neck
- * would lose it: its ring would not close. So the line goes before anything is merged.
+ * Removes arcs that an outline follows there and back. Releases made by earlier versions have them where a neck of a municipality is
+ * narrower than the grid. Such an arc has more than two uses with its neighbours, and a merge could leave a ring open.
  */
 function withoutNecks(rings: ArcRings, arcs: readonly Arc[]): ArcRings {
   const used = rings.flat(2).map(numberOf)
   return new Set(used).size === used.length ? rings : merge(topologyOf(arcs, GRID), [rings])
 }
 
-/** The place of a level that a municipality belongs to; null: none. */
 const PLACES: Readonly<Record<OutlineLevel, (row: Row) => Properties | null>> = {
   municipality: ({ ibge_code, name, uf }) => placeOf(ibge_code, name, { uf }),
   health_region: (row) => placeOf(row.health_region_code, row.health_region_name, { uf: row.uf }),
@@ -90,16 +83,12 @@ interface Outline {
 
 export interface OutlineDocument {
   readonly text: string
-  /** Outlines in it. */
   readonly count: number
-  /** Municipalities in scope that no outline holds. */
+  /** Municipalities in scope without an outline. */
   readonly missing: readonly Properties[]
 }
 
-/**
- * @param states those whose places are wanted; null: all
- * @param isNamed false: the outlines have codes alone
- */
+/** @param states states to draw; null draws all @param isNamed false leaves out all properties but the code */
 export function drawOutlines(
   mesh: OutlineMesh,
   level: OutlineLevel,
@@ -149,7 +138,7 @@ function merge(topology: Topology, members: readonly ArcRings[]): ArcRings {
 
 const numberOf = (arc: number): number => (arc < 0 ? -1 - arc : arc)
 
-/** Arcs that no outline uses are left out, and the others numbered anew in their order. */
+/** Leaves out unused arcs and renumbers the others in their order. */
 function topoText(mesh: OutlineMesh, level: OutlineLevel, outlines: readonly Outline[]): string {
   const isUsed = new Uint8Array(mesh.arcs.length)
   for (const { rings } of outlines)
@@ -175,13 +164,13 @@ function topoText(mesh: OutlineMesh, level: OutlineLevel, outlines: readonly Out
   return `{"type":"Topology","transform":${JSON.stringify(transformOf(mesh.grid))},"objects":{"${level}":{"type":"GeometryCollection","geometries":[${geometries.join(',')}]}},"arcs":[${texts.join(',')}]}`
 }
 
-/** The outside of a polygon runs counterclockwise (RFC 7946). */
+/** Writes outer rings counterclockwise (RFC 7946). */
 function geoText(mesh: OutlineMesh, outlines: readonly Outline[]): string {
-  // Each arc is written twice at most: forwards and backwards.
+  // Cache each arc, because it is written up to twice: forwards and backwards.
   const forwards = mesh.arcs.map((): string[] | null => null)
   const pointsOf = (arc: number): string[] => {
-    const known = forwards[arc]
-    if (known !== null && known !== undefined) return known
+    const cached = forwards[arc]
+    if (cached !== null && cached !== undefined) return cached
     let [x, y] = [0, 0]
     const points = (mesh.arcs[arc] ?? []).map(([stepX, stepY]) => {
       x += stepX
@@ -194,9 +183,9 @@ function geoText(mesh: OutlineMesh, outlines: readonly Outline[]): string {
   const ringText = (ring: readonly number[]): string => {
     const points: string[] = []
     for (const arc of ring) {
-      const own = arc < 0 ? [...pointsOf(-1 - arc)].reverse() : pointsOf(arc)
-      for (let index = points.length === 0 ? 0 : 1; index < own.length; index += 1)
-        points.push(own[index] as string)
+      const arcPoints = arc < 0 ? [...pointsOf(-1 - arc)].reverse() : pointsOf(arc)
+      for (let index = points.length === 0 ? 0 : 1; index < arcPoints.length; index += 1)
+        points.push(arcPoints[index] as string)
     }
     return `[${points.reverse().join(',')}]`
   }

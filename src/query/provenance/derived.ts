@@ -1,19 +1,16 @@
 /**
- * Attributes that are derived from published cells rather than read from one: which cells, and what is done with them. Pure.
- *
- * Cells are named by the attributes of the lineage that are read from them, so that this table follows the published columns
- * of either family of files.
+ * Declares attributes that are derived from published cells: the cells, and the rule. Pure. The table names cells by the lineage attributes
+ * that are read from them, so it applies to both families of files.
  */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { FACT_LINEAGE, type FactName, type Family } from '../../model/cnes/lineage.ts'
 import { both } from '../../model/declare.ts'
 import type { Text } from '../../model/types.ts'
 
-/** Column of files by state with the month of the row. */
 export const MONTH_COLUMN = 'COMPETEN'
 
 interface Origin {
-  /** Only the first attribute that has a text, rather than all of them. */
+  /** Uses only the first attribute with text, not all of them. */
   readonly isFirst?: true
   readonly from: Readonly<Record<Family, readonly string[]>>
   readonly rule: Readonly<Record<Family, Text>>
@@ -24,7 +21,6 @@ const derived = (rule: Text, ...from: string[]): Origin => ({
   rule: { base: rule, state: rule },
 })
 
-/** What is done, in words. */
 export const RULE_TEXTS: Readonly<Record<string, Text>> = {
   has_beds: both(
     'alguma quantidade acima de 0 entre os leitos do estabelecimento no mês',
@@ -62,7 +58,7 @@ const IS_ACTIVE: Origin = {
   },
 }
 
-/** Dataset → attribute → what it is derived from; `all` for attributes that mean the same everywhere. */
+/** Dataset → attribute → its origin; `all` holds attributes with the same origin in every dataset. */
 export const ORIGINS: Readonly<Record<string, Readonly<Record<string, Origin>>>> = {
   all: {
     uf: derived(both('estado do município', 'state of the municipality'), 'municipality_ibge_code'),
@@ -157,10 +153,9 @@ export interface Cell {
 }
 
 /**
- * The cells that decide whether a facility has something: of the first row that says yes; where none does, of the first row.
- *
- * @param facts rows of the facility by fact; null where the month has no such table
- * @returns null for an attribute that is not decided so; no cell where there is no row
+ * Finds the cells that decisions whether a facility has something: those of the first row that isPositiveRow yes, or of the first row if none does.
+ * @param facts rows of the facility by fact; null when the month has no such table
+ * @returns null for an attribute that is not decided by rows; no cells when there are no rows
  */
 export function decidingCells(
   attribute: string,
@@ -168,7 +163,7 @@ export function decidingCells(
   family: Family,
   facts: ReadonlyMap<FactName, readonly Row[] | null>,
 ): readonly Cell[] | null {
-  const decide: Readonly<Record<string, readonly (readonly [FactName, Question])[]>> = {
+  const decisions: Readonly<Record<string, readonly (readonly [FactName, Question])[]>> = {
     has_beds: [['bed_capacity', [['beds_existing']]]],
     has_equipment: [['equipment_inventory', [['quantity_existing']]]],
     has_services: [['specialized_services', [['service_code']]]],
@@ -178,10 +173,10 @@ export function decidingCells(
       ['specialized_services', [['has_ambulatory_sus'], ['has_hospital_sus']]],
     ],
   }
-  const questions = decide[attribute]
+  const questions = decisions[attribute]
   if (questions === undefined) return null
   if (value === null) return []
-  for (const isYes of [true, false])
+  for (const requiresPositive of [true, false])
     for (const [fact, question] of questions)
       for (const row of facts.get(fact) ?? [])
         for (const attributes of question) {
@@ -190,16 +185,18 @@ export function decidingCells(
           )
           if (columns.some((column) => column === undefined)) continue
           const cells = columns.map((column) => ({ row, column: column ?? '' }))
-          const says = cells.every(({ column }, index) => saysYes(attributes[index] ?? '', row[column]))
-          if (!isYes || says) return cells
+          const isPositiveRow = cells.every(({ column }, index) =>
+            isPositiveCell(attributes[index] ?? '', row[column]),
+          )
+          if (!requiresPositive || isPositiveRow) return cells
         }
   return []
 }
 
-/** Ways in which a row can say yes: attributes that all do. */
+/** Alternatives by which a row can say yes. Each is a list of attributes that must all be positive. */
 type Question = readonly (readonly string[])[]
 
-function saysYes(attribute: string, cell: JsonValue | undefined): boolean {
+function isPositiveCell(attribute: string, cell: JsonValue | undefined): boolean {
   const text = String(cell ?? '').trim()
   if (attribute === 'service_code') return text !== ''
   if (attribute.startsWith('has_') || attribute === 'tp_sus_code') return text === '1'

@@ -1,6 +1,6 @@
 /**
- * What the published cell of a municipality code does not tell of a facility's municipality: the line of DATASUS's table that
- * maps an old code, or the cells that name the state of a facility without a code. Pure.
+ * Describes how a facility's municipality was determined when the published code alone does not tell: by the line of DATASUS's table that
+ * maps an old code, or by the cells that name the state of a facility without a code. Pure.
  */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { both } from '../../model/declare.ts'
@@ -12,13 +12,13 @@ import type { ProvenanceEntry } from './provenance.ts'
 import { sourceOf } from './published-sources.ts'
 
 const STATE_CODES: ReadonlySet<string> = new Set(STATES.map(({ ibge_code }) => String(ibge_code)))
-/** The label's place in a line of br_municip.cnv, as an editor counts characters. */
+/** Position of the label in a line of br_municip.cnv, in characters as an editor counts them. */
 const LABEL_COLUMN = 'characters 10–59'
 
 /**
  * @param row published cells of the facility
  * @param municipality the record's code
- * @returns none where the code itself is in the municipality list, or names the state of an unknown one
+ * @returns no entries when the municipality list has the published code, or the code names the state of an unknown municipality
  */
 export function describeMunicipality(
   row: Row,
@@ -37,7 +37,7 @@ export function describeMunicipality(
     source,
   })
   if (row.old_code_row !== null && row.old_code_row !== undefined) {
-    const place = { source_file: row.old_code_file ?? null, source_row: row.old_code_row }
+    const location = { source_file: row.old_code_file ?? null, source_row: row.old_code_row }
     return [
       entry(
         row.old_code_label,
@@ -45,7 +45,7 @@ export function describeMunicipality(
           'o rótulo sob o qual a tabela traz o código publicado; começa com o código de hoje',
           'the label under which the table has the published code; it begins with the code of today',
         ),
-        sourceOf(view, place, LABEL_COLUMN),
+        sourceOf(view, location, LABEL_COLUMN),
       ),
     ]
   }

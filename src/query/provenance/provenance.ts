@@ -1,10 +1,8 @@
 /**
- * Where a record's values come from: entries made of the published rows. Pure.
- *
- * In: a dataset, a record, and the rows that provenance-rows.ts asks for. Out: entries, one for each published cell that a value
- * comes from: the cell, the rule between the two, and file, SHA-256, row and column, so that anyone who holds the file can
- * check it. A value that is derived has an entry for each cell it was derived from. What no published cell says has one entry
- * without a source.
+ * Describes where a record's values come from. Pure. In: a dataset, a record, and the published rows that rows.ts selects. Out: one entry
+ * for each published cell behind a value. An entry has the cell, the rule that turns it into the value, and file, SHA-256, row and column,
+ * so that anyone with the file can check it. A derived value has one entry for each of its cells. A value without a published cell has one
+ * entry without a source.
  */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import {
@@ -36,7 +34,6 @@ export interface ProvenanceEntry {
   readonly source: ProvenanceSource | null
 }
 
-/** Statement's name → its rows. */
 export type ProvenanceRows = ReadonlyMap<string, readonly Row[]>
 
 const NOT_PUBLISHED = both('não está no arquivo publicado', 'not in the published file')
@@ -56,28 +53,27 @@ export function describeProvenance(
       ? entries
       : describePublished('facilities', family, record, rows.get('facility') ?? [], view)
   facility.push(...describeNames(record, rows.get('names') ?? [], facility, view))
-  /** Entries of the record and, for a fact, of its facility, which the record repeats. */
-  const known = (attribute: string): readonly ProvenanceEntry[] => {
-    const own = entries.filter((entry) => entry.attribute === attribute && entry.source !== null)
-    return own.length > 0
-      ? own
+  /** Searches the entries of the record, then those of its facility, because a fact repeats attributes of its facility. */
+  const findEntries = (attribute: string): readonly ProvenanceEntry[] => {
+    const recordEntries = entries.filter((entry) => entry.attribute === attribute && entry.source !== null)
+    return recordEntries.length > 0
+      ? recordEntries
       : facility.filter((entry) => entry.attribute === attribute && entry.source !== null)
   }
   const covered = new Set(entries.map(({ attribute }) => attribute.split('.')[0]))
   for (const attribute of fieldsOf(dataset)) {
     if (covered.has(attribute)) continue
     const value = record[attribute] ?? null
-    const own =
-      describeName(attribute, value, rows, known, view) ??
+    const described =
+      describeName(attribute, value, rows, findEntries, view) ??
       describeMonth(attribute, value, period, family, published, view) ??
       (dataset === 'facilities' ? describeDecision(attribute, value, family, rows, view) : null) ??
-      describeDerived(dataset, attribute, value, family, known)
-    entries.push(...(own ?? [{ attribute, value, raw_value: null, rule: NOT_PUBLISHED, source: null }]))
+      describeDerived(dataset, attribute, value, family, findEntries)
+    entries.push(...(described ?? [{ attribute, value, raw_value: null, rule: NOT_PUBLISHED, source: null }]))
   }
   return entries
 }
 
-/** Entries of the cells of published rows, by the declared lineage. */
 function describePublished(
   dataset: TracedDataset,
   family: Family,
@@ -88,7 +84,7 @@ function describePublished(
   const lines = lineageOf(dataset, family)
   const cellsOf = (attribute: string): Lineage[] => lines.filter((line) => line.attribute === attribute)
   return published.flatMap((row, index) => {
-    const own =
+    const rowEntries =
       dataset === 'facilities'
         ? [...describeMunicipality(row, record.municipality_ibge_code ?? null, view)]
         : []
@@ -96,7 +92,7 @@ function describePublished(
       if (!(line.column in row) || line.rule === 'managing_state') continue
       if (!hasColumn(view, row.source_file, line.column)) continue
       const entry = (cell: Lineage, attribute: string, rule: Text): void =>
-        void own.push({
+        void rowEntries.push({
           attribute,
           value: recordValue(line, record, row, index, published.length),
           raw_value: textOf(row[cell.column]),
@@ -110,15 +106,15 @@ function describePublished(
           entry(cell, 'quantity_sus', RULE_TEXTS.quantity_sus ?? NOT_PUBLISHED)
       else entry(line, attributeOf(line), ruleText(dataset, line, published.length))
     }
-    return own
+    return rowEntries
   })
 }
 
-/** Entries of the tables that name facilities of files by state, for what the files themselves do not say. */
+/** Describes facility attributes that files by state lack, from the tables that name facilities. */
 function describeNames(
   record: Row,
   names: readonly Row[],
-  known: readonly ProvenanceEntry[],
+  facilityEntries: readonly ProvenanceEntry[],
   view: ReleaseView,
 ): ProvenanceEntry[] {
   const lines = [...CADGER_LINEAGE, ...FACILITY_NAME_LINEAGE].filter(
@@ -131,7 +127,7 @@ function describeNames(
           row[column] !== null &&
           row[column] !== undefined &&
           hasColumn(view, row.source_file, column) &&
-          known.every((entry) => entry.attribute !== attribute),
+          facilityEntries.every((entry) => entry.attribute !== attribute),
       )
       .map((line) => ({
         attribute: line.attribute,
@@ -143,7 +139,7 @@ function describeNames(
   )
 }
 
-type Known = (attribute: string) => readonly ProvenanceEntry[]
+type FindEntries = (attribute: string) => readonly ProvenanceEntry[]
 
 const derive = (
   attribute: string,
@@ -152,12 +148,12 @@ const derive = (
   from: readonly ProvenanceEntry[],
 ): ProvenanceEntry[] => from.map(({ raw_value, source }) => ({ attribute, value, raw_value, rule, source }))
 
-/** The text of a code: its row in the table that names it; of the project's own lists, the cell of the code. */
+/** Describes the name of a code: its row in the published code table, or the cell of the code when the project's list names it. */
 function describeName(
   attribute: string,
   value: JsonValue,
   rows: ProvenanceRows,
-  known: Known,
+  findEntries: FindEntries,
   view: ReleaseView,
 ): ProvenanceEntry[] | null {
   if (attribute === 'municipality_name') {
@@ -173,7 +169,7 @@ function describeName(
           source,
         },
       ]
-    return derive(attribute, value, OWN_LIST, known('municipality_ibge_code'))
+    return derive(attribute, value, PROJECT_LIST, findEntries('municipality_ibge_code'))
   }
   const code = NAMED_CODES[attribute]
   if (code === undefined || value === null) return null
@@ -193,22 +189,22 @@ function describeName(
       },
     ]
   const cells = code.codes.flatMap((field) => {
-    const own = known(field)
-    return own.length > 0 || field !== 'uf' ? own : known('municipality_ibge_code')
+    const found = findEntries(field)
+    return found.length > 0 || field !== 'uf' ? found : findEntries('municipality_ibge_code')
   })
-  return cells.length === 0 ? null : derive(attribute, value, OWN_LIST, cells)
+  return cells.length === 0 ? null : derive(attribute, value, PROJECT_LIST, cells)
 }
 
-const OWN_LIST = both(
+const PROJECT_LIST = both(
   'texto do código na lista do próprio projeto',
   'text of the code in the project’s own list',
 )
 
-/** Releases made before v1.2.0 do not say the column: it is one of two. */
+/** Releases made before v1.2.0 do not record the column, which is one of two. */
 const municipalityColumn = (row: Row): string =>
   textOf(row.source_column) ?? (/\.json$/i.test(String(row.source_file)) ? 'nome' : 'Nome_Município')
 
-/** The month: a column of files by state, which every row repeats; of the national base, the name of the file. */
+/** Describes the month. Files by state have it in a column; the national base has it in the file name only. */
 function describeMonth(
   attribute: string,
   value: JsonValue,
@@ -237,7 +233,6 @@ function describeMonth(
   }))
 }
 
-/** Whether a facility has beds, equipment, services, and any for SUS: the first cells that say so. */
 function describeDecision(
   attribute: string,
   value: JsonValue,
@@ -264,36 +259,37 @@ function describeDerived(
   attribute: string,
   value: JsonValue,
   family: Family,
-  known: Known,
+  findEntries: FindEntries,
 ): ProvenanceEntry[] | null {
   const origin = ORIGINS[dataset]?.[attribute] ?? ORIGINS.all?.[attribute]
   if (origin === undefined) return null
   const rule = origin.rule[family]
-  const all = origin.from[family].map((name) => known(name))
+  const all = origin.from[family].map((name) => findEntries(name))
   const hasText = ({ raw_value }: ProvenanceEntry): boolean => (raw_value ?? '').trim() !== ''
-  const from = origin.isFirst === true ? (all.find((own) => own.some(hasText)) ?? []) : all.flat()
+  const from =
+    origin.isFirst === true ? (all.find((candidates) => candidates.some(hasText)) ?? []) : all.flat()
   if (from.length > 0) return derive(attribute, value, rule, from)
   return [{ attribute, value, raw_value: null, rule: value === null ? NOT_PUBLISHED : rule, source: null }]
 }
 
 function lineageOf(dataset: TracedDataset, family: Family): readonly Lineage[] {
   if (dataset !== 'facilities') return FACT_LINEAGE[dataset][family]
-  // A facility that only fact rows know has the attributes they repeat; columns the row lacks are passed over.
+  // A facility without a registry row has only the attributes that fact rows repeat. Columns that the row lacks are skipped later.
   return family === 'state'
     ? [...REPEATED_FACILITY_LINEAGE, ...FACILITY_LINEAGE.state.slice(REPEATED_FACILITY_LINEAGE.length)]
     : FACILITY_LINEAGE.base
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+const ATTRIBUTE_NAMES: Readonly<Record<string, string>> = {
   municipality6: 'municipality_ibge_code',
   quantity_sus_published: 'quantity_sus',
   provider_code: 'declarations.provider_code',
   address_code: 'declarations.address_code',
 }
-const attributeOf = ({ attribute }: Lineage): string => NAMES[attribute] ?? attribute
+const attributeOf = ({ attribute }: Lineage): string => ATTRIBUTE_NAMES[attribute] ?? attribute
 
-/** How the rows of a record of several rows become its values: attribute → the end of the rule's text. */
-const OF_SEVERAL_ROWS: Readonly<Record<string, Text>> = {
+/** Attribute → end of the rule's text, for records that combine several published rows. */
+const SEVERAL_ROWS_RULES: Readonly<Record<string, Text>> = {
   bed_category_code: both('o registro tem o da primeira linha', 'the record has that of its first row'),
   tp_sus_code: both(
     'o registro tem 1 onde alguma linha o tem, senão 2, senão 9',
@@ -303,7 +299,7 @@ const OF_SEVERAL_ROWS: Readonly<Record<string, Text>> = {
 const joined = (first: Text, second: Text): Text =>
   both(`${first.pt}; ${second.pt}`, `${first.en}; ${second.en}`)
 
-/** @param rows published rows of the record; quantities of beds and equipment are added up over them */
+/** @param rows number of published rows of the record; quantities of beds and equipment are summed over them */
 function ruleText(dataset: TracedDataset, { attribute, rule }: Lineage, rows: number): Text {
   if (rows < 2 || dataset === 'facilities' || dataset === 'specialized_services') return RULES[rule]
   if (rule === 'quantity' || rule === 'quantity_optional')
@@ -314,11 +310,11 @@ function ruleText(dataset: TracedDataset, { attribute, rule }: Lineage, rows: nu
         `the record adds up its ${rows} published rows`,
       ),
     )
-  const several = OF_SEVERAL_ROWS[attribute]
+  const several = SEVERAL_ROWS_RULES[attribute]
   return several === undefined ? RULES[rule] : joined(RULES[rule], several)
 }
 
-/** What one published row among several says, by its rule. */
+/** @returns the value of one published row, by its rule, when a record has several */
 function rowValue({ rule }: Lineage, cell: string | null): JsonValue {
   if (rule === 'flag_1_2' || rule === 'flag_1_0') return cell === '1'
   if (rule === 'ind_sus') return cell === '1' ? '1' : '2'
@@ -327,12 +323,11 @@ function rowValue({ rule }: Lineage, cell: string | null): JsonValue {
   return rule === 'quantity' || rule === 'quantity_optional' ? Number(cell) : cell
 }
 
-/** The record's value; of one row among several, what that row itself says. */
+/** @returns the record's value, or the value of this row alone when the record combines several rows */
 function recordValue(line: Lineage, record: Row, row: Row, index: number, rows: number): JsonValue {
   const [field = '', member] = attributeOf(line).split('.')
   const cell = textOf(row[line.column])?.trim() ?? null
   if (field === 'declarations' && member !== undefined) {
-    // Declarations stand in the order of their rows.
     const declared = (record.declarations as readonly Row[] | undefined)?.[index]
     return declared === undefined ? cell : (declared[member] ?? null)
   }

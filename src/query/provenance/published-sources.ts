@@ -1,4 +1,4 @@
-/** Where a published row stands: file, archive, digest, and the column under its published name. Pure. */
+/** Finds the location of a published row: file, archive, digest, and the column under its published name. Pure. */
 import type { Row } from '../../engine/types.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
@@ -6,30 +6,28 @@ import { componentManifests, type ReleaseView } from '../../release/view.ts'
 export interface ProvenanceSource {
   readonly publisher: string
   readonly file: string
-  /** Archive the file came in, when it came in one. */
   readonly archive: string | null
   readonly sha256: string
-  /** Row of the file, header = 1; of a file without header, its line. */
+  /** Row of the file, where the header is row 1; the line number in a file without header. */
   readonly row: number
-  /** As the file names it. */
   readonly column: string
 }
 
 interface PublishedFiles {
   readonly snapshots: ReadonlyMap<string, Snapshot>
-  /** File → its columns as published, and our names of those that have another. */
+  /** File → its published columns, and the published names of columns that the importer renames. */
   readonly headers: ReadonlyMap<
     string,
     { readonly columns: ReadonlySet<string>; readonly renamed: Readonly<Record<string, string>> }
   >
 }
 
-/** A view never changes, and a release may have thousands of files. */
-const KNOWN = new WeakMap<ReleaseView, PublishedFiles>()
+/** Cache. A view never changes, and a release may have thousands of files. */
+const FILES_BY_VIEW = new WeakMap<ReleaseView, PublishedFiles>()
 
 function filesOf(view: ReleaseView): PublishedFiles {
-  const known = KNOWN.get(view)
-  if (known !== undefined) return known
+  const cached = FILES_BY_VIEW.get(view)
+  if (cached !== undefined) return cached
   const snapshots = new Map<string, Snapshot>()
   const headers = new Map<
     string,
@@ -42,17 +40,17 @@ function filesOf(view: ReleaseView): PublishedFiles {
       for (const file of files) headers.set(file, { columns: new Set(columns), renamed })
   }
   const files = { snapshots, headers }
-  KNOWN.set(view, files)
+  FILES_BY_VIEW.set(view, files)
   return files
 }
 
-/** @returns does the file have the column? Releases made before headers were kept say yes */
+/** @returns whether the file has the column; true for releases made before headers were recorded */
 export function hasColumn(view: ReleaseView, file: unknown, column: string): boolean {
   const header = filesOf(view).headers.get(String(file))
   return header === undefined || header.columns.has(header.renamed[column] ?? column)
 }
 
-/** @returns where a published row stands; null where the file is not a snapshot of the release */
+/** @returns location of a published row; null when its file is not a snapshot of the release */
 export function sourceOf(view: ReleaseView, row: Row, column: string): ProvenanceSource | null {
   const { snapshots, headers } = filesOf(view)
   const file = row.source_file
