@@ -1,21 +1,21 @@
 /**
- * Releases that prove themselves. In: where the files of a release are read from (a server, a folder), its id, and a verifier key.
- * Out: manifests of it and of the releases that it joins, with what vouches for them; the first thing that is wrong is a SusDataError.
+ * Verifies releases. In: a function that reads files of a release, its id, and a verifier key. Out: verified manifests of the release and
+ * its components, with log proofs. The first mismatch throws a SusDataError.
  */
 import type { components } from './api.ts'
 import { digestJson } from './digest.ts'
 import { checkLogProof, checkSignature, type LogProof } from './note.ts'
-import { refuse } from './request.ts'
+import { notVerified } from './request.ts'
 
 export type Manifest = components['schemas']['ReleaseManifest']
 
 export interface VerifiedRelease {
   readonly manifest: Manifest
-  /** Where the operator's log names it; null where no verifier key was given. */
+  /** Entry of the release in the operator's log; null without a verifier key. */
   readonly log: LogProof | null
 }
 
-/** @returns the text of a file of a release; null where it has none of that name */
+/** @returns the text of a release's file; null when the file is missing */
 export type ReadText = (release: string, path: string) => Promise<string | null>
 
 export const SIGNATURE = 'manifest.sig'
@@ -30,7 +30,7 @@ function parse(text: string): Manifest | null {
   }
 }
 
-/** @throws SusDataError unless the id is the digest of what the manifest says */
+/** @throws SusDataError unless the release id is the digest of the manifest */
 export async function manifestOf(text: string | null, release: string): Promise<Manifest> {
   const manifest = parse(text ?? '')
   const { release_id, ...body } = manifest ?? {}
@@ -40,16 +40,16 @@ export async function manifestOf(text: string | null, release: string): Promise<
     !RELEASE_ID.test(release) ||
     !release.endsWith(await digestJson(body))
   )
-    throw refuse(`the manifest is not that of ${release}`)
+    throw notVerified(`the manifest is not that of ${release}`)
   return manifest
 }
 
-/** @returns ids of the releases that a release joins; those of areas that it does not hold are not among them */
+/** @returns ids of the releases that an analytics release joins, without missing areas */
 export const componentsOf = (manifest: Manifest): string[] =>
   manifest.area === 'analytics' ? Object.values(manifest.components).filter((id) => id !== null) : []
 
 /**
- * @param verifierKey of who must have signed the release, those that it joins, and the log that names each
+ * @param verifierKey key that must have signed the release, its components, and the log that lists them
  * @returns the release first; @throws SusDataError
  */
 export async function checkRelease(
@@ -58,15 +58,15 @@ export async function checkRelease(
   verifierKey?: string,
 ): Promise<VerifiedRelease[]> {
   const manifest = await manifestOf(await read(release, 'manifest.json'), release)
-  const vouched = async (path: string, missing: string): Promise<string> => {
+  const readRequired = async (path: string, missing: string): Promise<string> => {
     const text = await read(release, path)
-    if (text === null) throw refuse(`${release} ${missing}`)
+    if (text === null) throw notVerified(`${release} ${missing}`)
     return text
   }
   let log: LogProof | null = null
   if (verifierKey !== undefined) {
-    await checkSignature(await vouched(SIGNATURE, 'is not signed'), release, verifierKey)
-    log = await checkLogProof(await vouched(LOG_PROOF, 'is in no log'), release, verifierKey)
+    await checkSignature(await readRequired(SIGNATURE, 'is not signed'), release, verifierKey)
+    log = await checkLogProof(await readRequired(LOG_PROOF, 'is in no log'), release, verifierKey)
   }
   const verified = [{ manifest, log }]
   for (const id of componentsOf(manifest)) verified.push(...(await checkRelease(read, id, verifierKey)))

@@ -1,9 +1,8 @@
 /**
- * One request to the server, sent again as long as it is told to. In: an address, a key. Out: a response that is no refusal, or a
- * SusDataError. Retries answers that say when to come back (429 and 503 with Retry-After) and connections that break.
+ * Sends a request and retries it. In: settings and a request. Out: a successful response, or a SusDataError. It retries broken connections,
+ * and responses that say when to come back (429 and 503 with Retry-After).
  */
 
-/** A place of a request that the server does not take. */
 export interface Refusal {
   readonly parameter?: string
   readonly pointer?: string
@@ -11,44 +10,44 @@ export interface Refusal {
   readonly allowed?: readonly (string | number)[]
 }
 
-/** A refusal of the server, as its problem document (RFC 9457) says it; or what does not verify. */
+/** An error response of the server (RFC 9457), or data that do not verify. */
 export class SusDataError extends Error {
-  /** Status of the answer; 0 where what came does not verify. */
+  /** HTTP status; 0 when data do not verify. */
   readonly status: number
-  /** What went wrong, for programs: invalid_request, release_mismatch, rate_limited … */
+  /** Machine-readable reason: invalid_request, release_mismatch, rate_limited … */
   readonly code: string
   readonly errors: readonly Refusal[]
-  /** Of the request, as in the log of the server. */
+  /** Request id, as in the server's log. */
   readonly requestId: string | null
 
   constructor(
     message: string,
-    of: { status?: number; code: string; errors?: readonly Refusal[]; requestId?: string | null },
+    details: { status?: number; code: string; errors?: readonly Refusal[]; requestId?: string | null },
   ) {
     super(message)
     this.name = 'SusDataError'
-    this.status = of.status ?? 0
-    this.code = of.code
-    this.errors = of.errors ?? []
-    this.requestId = of.requestId ?? null
+    this.status = details.status ?? 0
+    this.code = details.code
+    this.errors = details.errors ?? []
+    this.requestId = details.requestId ?? null
   }
 }
 
-/** What does not verify. */
-export const refuse = (message: string): SusDataError => new SusDataError(message, { code: 'not_verified' })
+export const notVerified = (message: string): SusDataError =>
+  new SusDataError(message, { code: 'not_verified' })
 
 export interface Settings {
-  /** Address of the server, such as https://sus.example.org. */
+  /** Server URL, such as https://sus.example.org. */
   readonly baseUrl: string
-  /** API key; its secret never stands in an address. */
+  /** API key, sent in a header only. */
   readonly key?: string
-  /** Language of labels and refusals; Portuguese without it. */
+  /** Language of labels and error messages; Portuguese by default. */
   readonly language?: 'pt' | 'en'
-  /** Times a request is sent again; 4 without it. */
+  /** Largest number of retries; 4 by default. */
   readonly retries?: number
-  /** Longest time that an answer may ask to wait, in seconds; 60 without it. What asks for more is refused at once. */
+  /** Longest Retry-After that is honoured, in seconds; 60 by default. A longer one fails at once. */
   readonly maxWait?: number
-  /** Of the platform without it. */
+  /** The platform's fetch by default. */
   readonly fetch?: typeof fetch
 }
 
@@ -59,10 +58,10 @@ export interface RequestOptions {
 
 const RETRIES = 4
 const MAX_WAIT = 60
-/** First wait after a connection that broke, in seconds; it doubles. */
+/** First delay after a broken connection, in seconds. It doubles with each retry. */
 const FIRST_WAIT = 0.25
 
-/** @returns seconds that an answer asks to wait; null where it does not say */
+/** @returns seconds to wait; null when the header is missing or invalid */
 function secondsOf(header: string | null): number | null {
   if (header === null) return null
   if (/^\d+$/.test(header)) return Number(header)
@@ -102,7 +101,7 @@ async function refusalOf(response: Response): Promise<SusDataError> {
   }
 }
 
-/** @throws SusDataError for a refusal; what fetch throws where the server is not reached */
+/** @throws SusDataError for an error response; fetch's error when the server cannot be reached */
 export async function send(
   settings: Settings,
   path: string,
@@ -122,7 +121,7 @@ export async function send(
     try {
       response = await get(settings.baseUrl.replace(/\/$/, '') + path, request)
     } catch (error) {
-      // The server only reads, so that whatever was sent may be sent again.
+      // Retrying is safe, because every request only reads.
       if (isLast || signal?.aborted === true) throw error
       await wait(FIRST_WAIT * 2 ** attempt, signal)
       continue
