@@ -1,4 +1,4 @@
-/** Tools over the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with what they mean. */
+/** Tools for the analytics routes: query, explain, lineage, compare. In: arguments. Out: tables with labels, units and notes. */
 import type {
   Api,
   Catalog,
@@ -13,23 +13,23 @@ import { describeCodes } from './codes.ts'
 import { COMPARE_OUTPUT, EXPLAIN_OUTPUT, LINEAGE_OUTPUT, QUERY_OUTPUT } from './output-schemas.ts'
 import {
   type Arguments,
+  integer,
   originOfAnswer,
   type Property,
   releaseId,
+  strings,
   type Tool,
   text,
-  texts,
-  whole,
 } from './tool.ts'
 import type { Context } from './tools.ts'
 
 const PATH = '/v1/analytics'
-/** Longer questions have no link: an address holds 16 KiB. */
+/** Longest link, in characters. Longer queries have none, because a request address holds 16 KiB. */
 const LINK_MAX = 12_000
 
 const QUESTION: Readonly<Record<string, Property>> = {
-  metrics: texts('1 to 20 codes of metrics, as catalog lists them, e.g. ["bed_capacity_existing"].'),
-  group_by: texts('Up to 6 codes of dimensions, e.g. ["state"]; none gives one total.'),
+  metrics: strings('1 to 20 codes of metrics, as catalog lists them, e.g. ["bed_capacity_existing"].'),
+  group_by: strings('Up to 6 codes of dimensions, e.g. ["state"]; none gives one total.'),
   filters: {
     type: 'array',
     description:
@@ -60,11 +60,11 @@ const QUESTION: Readonly<Record<string, Property>> = {
   expected_release_id: releaseId('Answer from this analytics release, not from the one in service.'),
 }
 const PAGED: Readonly<Record<string, Property>> = {
-  order_by: texts(
+  order_by: strings(
     'Metrics or grouped dimensions; - before one is descending, e.g. ["-bed_capacity_existing"].',
   ),
-  limit: whole(1, 200, 'Rows shown; 20 by default.'),
-  offset: whole(0, 1_000_000, 'Rows passed over.'),
+  limit: integer(1, 200, 'Rows shown; 20 by default.'),
+  offset: integer(0, 1_000_000, 'Rows passed over.'),
 }
 const OPTIONS: Readonly<Record<string, Property>> = {
   totals: {
@@ -76,7 +76,7 @@ const OPTIONS: Readonly<Record<string, Property>> = {
     properties: { to: { type: 'string' } },
     description: '{"to": "previous" | "-12" | "YYYY-MM"}: adds base, change and change in percent.',
   },
-  share_of: texts('A level of totals whose values are 100 percent; [] is the grand total.'),
+  share_of: strings('A level of totals whose values are 100 percent; [] is the grand total.'),
   having: {
     type: 'array',
     items: { type: 'object' },
@@ -84,7 +84,7 @@ const OPTIONS: Readonly<Record<string, Property>> = {
   },
 }
 
-/** @returns the arguments that are members of a body; null is as good as nothing */
+/** @returns the arguments that belong in the request body; null counts as missing */
 const bodyOf = (args: Arguments, names: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(args).filter(
@@ -92,7 +92,6 @@ const bodyOf = (args: Arguments, names: Readonly<Record<string, unknown>>): Reco
     ),
   )
 
-/** A question with the operators that its filters leave out. */
 function questionOf(args: Arguments, names: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const body = bodyOf(args, names)
   if (!Array.isArray(body.filters)) return body
@@ -104,18 +103,17 @@ function questionOf(args: Arguments, names: Readonly<Record<string, unknown>>): 
   return { ...body, filters }
 }
 
-/** @returns the pinned query as an address anybody with a key can ask again; null for one too long */
+/** @returns address of the query, pinned to its release, that works with any key; null when it is too long */
 function linkOf({ meta }: QueryAnswer, origin: string, page: object): string | null {
   const q = JSON.stringify({ ...(meta.query as object), ...page, expected_release_id: meta.release_id })
   const link = `${origin}${PATH}/query?${new URLSearchParams({ q })}`
   return link.length > LINK_MAX ? null : link
 }
 
-/** Notes as code and sentence, which holds their parameters: lists of months and states would be too long here. */
+/** Keeps code and sentence of notes. The sentence has the parameters, whose lists of months and states would be too long here. */
 const notesOf = ({ notes = [] }: { readonly notes?: readonly Note[] }) =>
   notes.map(({ code, message }) => ({ code, message }))
 
-/** What an answer is known by. */
 const identity = (answer: QueryAnswer, origin: string, page: object = {}) => ({
   ...originOfAnswer(answer.meta),
   fingerprint: answer.meta.fingerprint,
@@ -123,7 +121,7 @@ const identity = (answer: QueryAnswer, origin: string, page: object = {}) => ({
   link: linkOf(answer, origin, page),
 })
 
-/** The query alone, for what identifies its answer; the link is to all of it. */
+/** Runs the query with one row to get its fingerprint and citation. The link is for all rows. */
 const identify = async (args: Arguments, { api, origin }: Context) =>
   identity(
     await api.post<QueryAnswer>(`${PATH}/query`, { ...questionOf(args, QUESTION), limit: 1 }),
@@ -136,7 +134,6 @@ const identify = async (args: Arguments, { api, origin }: Context) =>
 
 const isMember = (value: unknown): value is Member => typeof value === 'object' && value !== null
 
-/** Cells of a row: code and name of each member, then the values. */
 const cellsOf = (row: QueryRow, groups: readonly string[], values: readonly string[]): unknown[] => [
   ...groups.flatMap((code) => {
     const member = row.dimensions[code]
@@ -145,19 +142,19 @@ const cellsOf = (row: QueryRow, groups: readonly string[], values: readonly stri
   ...values.map((code) => row.metrics[code] ?? null),
 ]
 
-/** What each value is called and measured in, as the catalog says it of the metric; parts beside it are recognised by their suffix. */
+/** @returns name, label and unit of each column. A suffix of a metric's code marks derived values, such as its share. */
 async function columnsOf(api: Api, groups: readonly string[], values: readonly string[]) {
   const { data } = await api.get<{ readonly data: Catalog }>(`${PATH}/catalog`)
   const labels = new Map(data.dimensions.map(({ code, label }) => [code, label]))
   return [
     ...groups.flatMap((code) => [{ name: `${code}_code` }, { name: code, label: labels.get(code) ?? code }]),
     ...values.map((name) => {
-      const [code = '', part] = name.split('__')
-      const metric = data.metrics.find((own) => own.code === code)
-      const isPercent = part === 'share' || part === 'change_percent'
+      const [code = '', suffix] = name.split('__')
+      const metric = data.metrics.find((candidate) => candidate.code === code)
+      const isPercent = suffix === 'share' || suffix === 'change_percent'
       return {
         name,
-        label: `${metric?.label ?? code}${part === undefined ? '' : ` (${part})`}`,
+        label: `${metric?.label ?? code}${suffix === undefined ? '' : ` (${suffix})`}`,
         unit: isPercent ? '%' : metric?.unit,
       }
     }),
@@ -179,11 +176,15 @@ async function query(args: Arguments, context: Context): Promise<object> {
   const [first] = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
   const values = first === undefined ? metrics : Object.keys(first.metrics)
   const { total_rows, offset, has_more } = answer.pagination
-  // A code that nobody has is no error: nothing is counted, which reads like a number. Codes are those of the normalised query.
-  const isNothing = answer.data.every(({ metrics: own }) => values.every((code) => (own[code] ?? 0) === 0))
-  const looked = isNothing ? filters.slice(0, 5) : []
+  // A filter with an unknown code is not an error, but its zeros look like numbers. If all values are 0, check the codes.
+  const hasOnlyZeros = answer.data.every(({ metrics: metricValues }) =>
+    values.every((code) => (metricValues[code] ?? 0) === 0),
+  )
+  const checkedFilters = hasOnlyZeros ? filters.slice(0, 5) : []
   const { release_id } = answer.meta
-  const unknown = (await Promise.all(looked.map((filter) => describeCodes(filter, api, release_id)))).flat()
+  const unknown = (
+    await Promise.all(checkedFilters.map((filter) => describeCodes(filter, api, release_id)))
+  ).flat()
   return {
     columns: await columnsOf(api, groups, values),
     rows: answer.data.map((row) => cellsOf(row, groups, values)),
@@ -244,10 +245,10 @@ async function lineage(args: Arguments, context: Context): Promise<object> {
     value,
     adds_up_to: total,
     records: answer.pagination.total_rows,
-    shown: answer.data.map(({ dataset, reference_period, key: of, contribution, sources }) => ({
+    shown: answer.data.map(({ dataset, reference_period, key: recordKey, contribution, sources }) => ({
       dataset,
       reference_period,
-      key: of,
+      key: recordKey,
       contribution,
       published: sources.slice(0, 3).map(({ publisher, file, row, column, raw_value, sha256 }) => ({
         publisher,
@@ -342,7 +343,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
         ...text('Which side of a rate; the numerator by default.'),
         enum: ['numerator', 'less', 'denominator'],
       },
-      limit: whole(1, 50, 'Records shown; 5 by default.'),
+      limit: integer(1, 50, 'Records shown; 5 by default.'),
     },
     required: ['metrics'],
     outputs: LINEAGE_OUTPUT,
@@ -357,7 +358,7 @@ export const ANALYTICS_TOOLS: readonly Tool[] = [
       ...QUESTION,
       old_release_id: releaseId('The analytics release before.'),
       new_release_id: releaseId('The analytics release after; the one in service by default.'),
-      limit: whole(1, 50, 'Rows shown; 10 by default.'),
+      limit: integer(1, 50, 'Rows shown; 10 by default.'),
     },
     required: ['metrics', 'old_release_id'],
     outputs: COMPARE_OUTPUT,

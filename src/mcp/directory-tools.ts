@@ -1,15 +1,15 @@
-/** Tools that find what can be asked for: metrics and dimensions, members, facilities, releases. In: arguments. Out: short lists. */
+/** Tools that find metrics, dimensions, members, facilities and releases. In: arguments. Out: short lists. */
 import type { Answer, Catalog, Member, Metric, Page, ReleaseInfo } from '../explorer/api.ts'
 import { CATALOG_OUTPUT, FACILITY_OUTPUT, MEMBERS_OUTPUT, RELEASES_OUTPUT } from './output-schemas.ts'
-import { type Arguments, addressOf, originOfAnswer, type Tool, text, whole } from './tool.ts'
+import { type Arguments, addressOf, integer, originOfAnswer, type Tool, text } from './tool.ts'
 import type { Context } from './tools.ts'
 
 const CATALOG = '/v1/analytics/catalog'
 const METRICS_SHOWN = 40
-/** So few metrics are described with what they mean and what they can be grouped by, which spares the next call. */
+/** Up to this many metrics are described in full, which saves the agent another call. */
 const METRICS_IN_FULL = 6
 
-/** A metric with what the explorer's pages do not show of it. */
+/** Adds the metric fields that only tools read. */
 interface DescribedMetric extends Metric {
   readonly tier: 'core' | 'extended'
   readonly description: string
@@ -22,7 +22,7 @@ type TieredCatalog = Omit<Catalog, 'metrics'> & {
 
 const fold = (value: string): string => value.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
 
-/** @returns the metrics whose texts have the most words of a search, and whether that is all of them */
+/** @returns the metrics whose texts contain the most words of the search, and whether that is every word */
 function searchMetrics(metrics: readonly DescribedMetric[], search: string) {
   const words = fold(search)
     .split(/\s+/)
@@ -38,17 +38,17 @@ function searchMetrics(metrics: readonly DescribedMetric[], search: string) {
       meaning_en = '',
       datasets,
     } = metric
-    const own = fold(
+    const searchedText = fold(
       [code, label, label_en, description, description_en, meaning, meaning_en, ...datasets].join(' '),
     )
-    return { metric, count: words.filter((word) => own.includes(word)).length }
+    return { metric, count: words.filter((word) => searchedText.includes(word)).length }
   })
   const most = Math.max(...counted.map(({ count }) => count))
   const found = most === 0 ? [] : counted.filter(({ count }) => count === most)
   return { found: found.map(({ metric }) => metric), hasAll: most === words.length }
 }
 
-const inFull = ({
+const describeInFull = ({
   code,
   label,
   unit,
@@ -67,20 +67,20 @@ const inFull = ({
   datasets,
   dimensions,
 })
-const inShort = ({ code, label, unit }: Metric) => ({ code, label, unit })
+const summarize = ({ code, label, unit }: Metric) => ({ code, label, unit })
 
 async function catalog({ search, metric }: Arguments, { api, origin }: Context): Promise<object> {
   const { data, meta } = await api.get<Answer<TieredCatalog>>(CATALOG)
-  const known = data.metrics.find(({ code }) => code === metric)
+  const exactMetric = data.metrics.find(({ code }) => code === metric)
   const about = { catalog_version: data.version, ...originOfAnswer(meta), link: origin + CATALOG }
-  if (known !== undefined) return { metric: inFull(known), ...about }
-  const words = [search, metric].find((own) => typeof own === 'string' && own.trim() !== '')
+  if (exactMetric !== undefined) return { metric: describeInFull(exactMetric), ...about }
+  const words = [search, metric].find((argument) => typeof argument === 'string' && argument.trim() !== '')
   if (typeof words === 'string') {
     const { found, hasAll } = searchMetrics(data.metrics, words)
     return {
       ...(metric === undefined ? {} : { note: 'There is no metric of this code; these have its words.' }),
       ...(hasAll ? {} : { note: 'No metric has all of these words; these have the most of them.' }),
-      metrics: found.slice(0, METRICS_SHOWN).map(found.length > METRICS_IN_FULL ? inShort : inFull),
+      metrics: found.slice(0, METRICS_SHOWN).map(found.length > METRICS_IN_FULL ? summarize : describeInFull),
       found: found.length,
       ...(found.length > METRICS_IN_FULL
         ? { hint: 'metric shows one in full, with the dimensions it can be grouped by.' }
@@ -94,7 +94,7 @@ async function catalog({ search, metric }: Arguments, { api, origin }: Context):
     if (tier === 'extended') others[dataset] = [...(others[dataset] ?? []), code]
   }
   return {
-    metrics: data.metrics.filter(({ tier }) => tier === 'core').map(inShort),
+    metrics: data.metrics.filter(({ tier }) => tier === 'core').map(summarize),
     other_metrics: others,
     hint: 'metric shows one in full, with the dimensions it can be grouped by; search finds by words.',
     dimensions: data.dimensions.map(({ code, label }) => ({ code, label })),
@@ -206,8 +206,8 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
     properties: {
       dimension: text('Code of the dimension, as catalog lists it.'),
       search: text('Words of the name, or the beginning of the code.'),
-      limit: whole(1, 100, 'Members shown; 20 by default.'),
-      offset: whole(0, 1_000_000, 'Members passed over.'),
+      limit: integer(1, 100, 'Members shown; 20 by default.'),
+      offset: integer(0, 1_000_000, 'Members passed over.'),
     },
     required: ['dimension'],
     outputs: MEMBERS_OUTPUT,
@@ -220,7 +220,7 @@ export const DIRECTORY_TOOLS: readonly Tool[] = [
     properties: {
       cnes_code: text('Code of 7 digits: that facility alone.'),
       ...FACILITY_FILTERS,
-      limit: whole(1, 50, 'Facilities shown; 10 by default.'),
+      limit: integer(1, 50, 'Facilities shown; 10 by default.'),
     },
     required: [],
     outputs: FACILITY_OUTPUT,

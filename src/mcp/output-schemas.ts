@@ -1,12 +1,10 @@
 /**
- * What each tool answers, as JSON Schema 2020-12: clients read `structuredContent` by it. Each schema lists every member that its tool
- * may answer, and requires those that are always there. Not responsible for: the answers themselves (the files of tools).
+ * Output schemas of the tools, as JSON Schema 2020-12. Clients read `structuredContent` with them. Each schema lists every member that its
+ * tool may return, and requires those that are always present.
  */
 
-/** JSON Schema of a value. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** The schema of an answer. */
 export type Outputs = {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, Schema>>
@@ -33,7 +31,7 @@ const object = (properties: Readonly<Record<string, Schema>>, required: readonly
   required,
 })
 const ANY_OBJECT: Schema = { type: 'object' }
-/** A code: a number where all codes of its dimension are, else a string; null is the member without one. */
+/** Code of a member: a number in dimensions with numeric codes, else a string. Null is the member without a code. */
 const CODE: Schema = { type: ['string', 'integer', 'null'] }
 
 const NOTES: Schema = list(

@@ -1,10 +1,8 @@
 /**
- * The Model Context Protocol, as far as a server of tools without a session needs it: one JSON-RPC message in, one out.
- *
- * In: a message as it came with its headers, and how to ask the API. Out: the message that answers it and its status over HTTP; null
- * for notifications, which have no answer. Nothing is remembered between messages, so any instance may answer any of them. Not
- * responsible for: how messages arrive (POST /mcp in http/mcp.ts, standard input in tools/commands/mcp.ts), what a request of
- * revision 2026-07-28 must have (stateless.ts), what tools answer (tools.ts).
+ * Model Context Protocol for a server that only has tools and keeps no sessions. In: one JSON-RPC message with its headers, and access to
+ * the API. Out: the response and its HTTP status, or null for notifications. Nothing is kept between messages, so any instance can answer
+ * any of them. Not here: transports (POST /mcp in http/mcp.ts, standard input in tools/commands/mcp.ts), requirements of revision
+ * 2026-07-28 (stateless.ts), and the tools (tools.ts).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
@@ -19,12 +17,10 @@ import {
 } from './stateless.ts'
 import { type Context, callTool, describeTools } from './tools.ts'
 
-/** Versions that `initialize` agrees on, the newest first. */
+/** Versions that `initialize` accepts, newest first. */
 const HANDSHAKE_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
-/** Versions of the protocol whose messages are understood, the newest first. */
 export const PROTOCOL_VERSIONS = [STATELESS_VERSION, ...HANDSHAKE_VERSIONS] as const
 
-/** Codes of JSON-RPC. */
 export const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
@@ -48,11 +44,10 @@ export const refusal = (id: Id, code: number, message: string, data?: unknown): 
 
 export interface Reply {
   readonly answer: Answer
-  /** Status over HTTP. */
   readonly status: 200 | 400 | 404
 }
 
-/** @returns null where there is nothing to answer */
+/** @returns null for messages without a response */
 export async function answerMessage(
   message: unknown,
   headers: IncomingHttpHeaders,
@@ -60,7 +55,7 @@ export async function answerMessage(
 ): Promise<Reply | null> {
   const { jsonrpc, id, method, params, ...rest } = objectOf(message)
   const isId = typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
-  // The answer to a request of ours, of which there are none.
+  // Ignore responses to requests of the server, because it sends none.
   if (method === undefined && isId && ('result' in rest || 'error' in rest)) return null
   if (jsonrpc !== '2.0' || typeof method !== 'string' || !(isId || id === undefined))
     return {
@@ -82,10 +77,8 @@ export async function answerMessage(
 
 const answerOf = (id: Id, result: object): Answer => ({ jsonrpc: '2.0', id, result })
 
-/** @returns how the program names itself */
 const serverInfo = ({ version }: Context) => ({ name: 'sus-data', title: 'sus-data', version })
 
-/** Answers a request of a revision with a handshake. */
 async function answerRequest(id: Id, method: string, params: Params, context: Context): Promise<Answer> {
   switch (method) {
     case 'initialize':
@@ -111,7 +104,7 @@ async function answerRequest(id: Id, method: string, params: Params, context: Co
   }
 }
 
-/** Answers a request of the revision without one: each result says its kind and who made it, and how long a list stays fresh. */
+/** Answers a request of the revision without a handshake. Each result states its type and server; lists state how long they stay fresh. */
 async function answerStateless(id: Id, method: string, params: Params, context: Context): Promise<Reply> {
   const complete = (result: object): Answer =>
     answerOf(id, { resultType: 'complete', ...result, _meta: { [SERVER_KEY]: serverInfo(context) } })
@@ -146,8 +139,8 @@ async function answerStateless(id: Id, method: string, params: Params, context: 
 
 async function answerCall(id: Id, params: Params, context: Context): Promise<Answer> {
   const { name } = params
-  const called = await callTool(name, params.arguments ?? {}, context)
-  if (called !== null) return answerOf(id, called)
+  const result = await callTool(name, params.arguments ?? {}, context)
+  if (result !== null) return answerOf(id, result)
   const names = describeTools().map((tool) => tool.name)
   return refusal(
     id,

@@ -1,7 +1,7 @@
 /**
- * The tools that agents call: each asks the API, as any client with the same key would, and makes of its answer one that is small
- * and says what it means: labels, units, notes, release, fingerprint, citation, link. A refusal is an answer, too: what is wrong, and
- * what is allowed. Not responsible for: the protocol, who may read what (the API decides by the key).
+ * Tools that agents call. Each calls the API, as any client with the same key could, and returns a small answer with labels, units, notes,
+ * release, fingerprint, citation and link. API errors become answers with what is wrong and what is allowed. Not here: the protocol
+ * (protocol.ts) and permissions, which the API decides by the key.
  */
 import { type Api, ApiFailure, type Problem } from '../explorer/api.ts'
 import { ANALYTICS_TOOLS } from './analytics-tools.ts'
@@ -9,26 +9,21 @@ import { describeCodes } from './codes.ts'
 import { DIRECTORY_TOOLS } from './directory-tools.ts'
 import type { Arguments, Tool } from './tool.ts'
 
-/** What tools work with. */
 export interface Context {
   readonly api: Api
-  /** Scheme and host of links; '' where nobody serves them. */
+  /** Scheme and host of links; '' when no server serves them. */
   readonly origin: string
-  /** Of the program. */
   readonly version: string
 }
 
-/** What tools/call answers. */
-export interface Called {
+export interface ToolResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
-  /** The same answer, for programs; a refusal has none. */
   readonly structuredContent?: object
   readonly isError?: true
 }
 
 const TOOLS: readonly Tool[] = [...ANALYTICS_TOOLS, ...DIRECTORY_TOOLS]
 
-/** @returns the tools as tools/list shows them */
 export const describeTools = () =>
   TOOLS.map(({ name, title, description, properties, required, outputs }) => ({
     name,
@@ -50,34 +45,34 @@ export const describeTools = () =>
     },
   }))
 
-/** Codes may be written as numbers; null is as good as nothing. */
-const isShort = (value: unknown, maxLength: number): boolean =>
+/** Codes may be numbers, and null counts as missing. */
+const isValidText = (value: unknown, maxLength: number): boolean =>
   value === null || typeof value === 'number' || (typeof value === 'string' && value.length <= maxLength)
 
-const textOf = (text: string): Called['content'] => [{ type: 'text', text }]
-const refuse = (text: string): Called => ({ content: textOf(text), isError: true })
+const textOf = (text: string): ToolResult['content'] => [{ type: 'text', text }]
+const refuse = (text: string): ToolResult => ({ content: textOf(text), isError: true })
 
-/** @returns null where there is no such tool */
-export async function callTool(name: unknown, given: unknown, context: Context): Promise<Called | null> {
-  const tool = TOOLS.find((own) => own.name === name)
+/** @returns null for an unknown tool */
+export async function callTool(name: unknown, input: unknown, context: Context): Promise<ToolResult | null> {
+  const tool = TOOLS.find((candidate) => candidate.name === name)
   if (tool === undefined) return null
   const names = Object.keys(tool.properties)
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
     return refuse(`The arguments of ${tool.name} are an object of ${names.join(', ')}.`)
-  const unknown = Object.keys(given).find((argument) => !names.includes(argument))
+  const unknown = Object.keys(input).find((argument) => !names.includes(argument))
   if (unknown !== undefined)
     return refuse(
       `${tool.name} does not take ${JSON.stringify(unknown.slice(0, 100))}; it takes ${names.join(', ')}.`,
     )
-  const missing = tool.required.find((argument) => !Object.hasOwn(given, argument))
+  const missing = tool.required.find((argument) => !Object.hasOwn(input, argument))
   if (missing !== undefined) return refuse(`${tool.name} needs ${missing}; it takes ${names.join(', ')}.`)
-  const args = given as Arguments
+  const args = input as Arguments
   for (const [argument, { type, minimum = 0, maximum = 0, maxLength = 0 }] of Object.entries(
     tool.properties,
   )) {
     const value = args[argument]
     if (value === undefined) continue
-    if (type === 'string' && !isShort(value, maxLength))
+    if (type === 'string' && !isValidText(value, maxLength))
       return refuse(`${argument} is a text of at most ${maxLength} characters.`)
     if (type !== 'integer') continue
     if (!Number.isInteger(value) || Number(value) < minimum || Number(value) > maximum)
@@ -85,7 +80,7 @@ export async function callTool(name: unknown, given: unknown, context: Context):
   }
   try {
     const answer = await tool.call(args, context)
-    // Older clients, and models themselves, read the text.
+    // Older clients, and the models themselves, read the text.
     return { content: textOf(JSON.stringify(answer)), structuredContent: answer }
   } catch (error) {
     if (error instanceof ApiFailure)
@@ -96,25 +91,25 @@ export async function callTool(name: unknown, given: unknown, context: Context):
   }
 }
 
-/** @returns what codes there are of names that filters have, where these were refused */
 async function findCodes(
   { errors = [] }: Problem,
   { filters, expected_release_id }: Arguments,
   { api }: Context,
 ): Promise<string[]> {
-  const places = errors.flatMap(({ pointer }) => /^\/filters\/(\d+)\/value/.exec(pointer ?? '')?.[1] ?? [])
+  const indexes = errors.flatMap(({ pointer }) => /^\/filters\/(\d+)\/value/.exec(pointer ?? '')?.[1] ?? [])
   if (!Array.isArray(filters)) return []
-  const refused = [...new Set(places)].slice(0, 3)
+  const rejected = [...new Set(indexes)].slice(0, 3)
   return (
-    await Promise.all(refused.map((place) => describeCodes(filters[Number(place)], api, expected_release_id)))
+    await Promise.all(
+      rejected.map((index) => describeCodes(filters[Number(index)], api, expected_release_id)),
+    )
   ).flat()
 }
 
-/** A refusal of the API in lines: what is wrong, where, and what is allowed there. */
 function describeProblem({ status, code, title, detail, errors = [] }: Problem): string {
-  const places = errors.map(({ pointer, parameter, message, allowed }) => {
+  const lines = errors.map(({ pointer, parameter, message, allowed }) => {
     const place = parameter ?? pointer ?? ''
     return `- ${place === '' ? '' : `${place}: `}${message}${allowed === undefined ? '' : ` (${allowed.join(', ')})`}`
   })
-  return [`${title} (${status}, ${code}). ${detail}`, ...places].join('\n')
+  return [`${title} (${status}, ${code}). ${detail}`, ...lines].join('\n')
 }
