@@ -1,6 +1,6 @@
 /**
- * The API as the explorer's pages see it: what they ask for, and the shapes they read of the answers. The server answers
- * in-process, the browser over HTTP; pages do not know which.
+ * The API as the explorer's pages use it: requests, and the parts of answers that they read. The server implements it in-process, the
+ * browser over HTTP.
  */
 import type { WrittenNote } from '../model/note-sentences.ts'
 
@@ -19,7 +19,7 @@ export interface Problem {
   }[]
 }
 
-/** A refusal of the API, or that it was not reached (status 0). */
+/** An error response of the API; status 0 when it could not be reached. */
 export class ApiFailure extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
@@ -30,7 +30,7 @@ export class ApiFailure extends Error {
 }
 
 export interface Api {
-  /** @param path below the API's root, e.g. /v1/states; @param accept another type of JSON; @throws ApiFailure */
+  /** @param path below the API's root, e.g. /v1/states; @param accept another JSON media type; @throws ApiFailure */
   get<Answer>(path: string, accept?: string): Promise<Answer>
   /** @throws ApiFailure */
   post<Answer>(path: string, body: unknown): Promise<Answer>
@@ -57,7 +57,6 @@ export interface Page<Row> extends Answer<readonly Row[]> {
   }
 }
 
-/** The sides of a ratio: codes of metrics. */
 export interface Ratio {
   readonly scale?: number
   readonly numerator?: string
@@ -70,7 +69,7 @@ export interface Metric extends Ratio {
   readonly code: string
   readonly label: string
   readonly label_en: string
-  /** What its number says and what it does not; the registry's have none. */
+  /** What the number says and what it does not; registry metrics have none. */
   readonly meaning?: string
   readonly meaning_en?: string
   readonly unit: string
@@ -169,13 +168,12 @@ export interface ReleaseInfo {
   readonly content_id?: string | null
 }
 
-/** A code of a row's dimension, as text; '' where it has none. */
+/** @returns code of a row's member as text; '' when there is none */
 export function codeOf(value: QueryRow['dimensions'][string] | undefined): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'string' ? value : String(value.code ?? '')
 }
 
-/** Its name, else its code. */
 export function nameOf(value: QueryRow['dimensions'][string] | undefined): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'string' ? value : (value.name ?? String(value.code ?? ''))

@@ -1,4 +1,4 @@
-/** All pages together: an address → its page, what it loads, and the whole view. The server and the browser both start here. */
+/** Routes addresses to pages, loads their data and draws them. Entry point of the server and the browser. */
 import type { FunctionComponent } from 'preact'
 import { type Api, ApiFailure } from './api.ts'
 import type { Loaded, PageModule } from './page.ts'
@@ -11,7 +11,7 @@ import { KeyForm, Layout, ProblemNotice } from './parts/layout.tsx'
 import { languageOfVisit, type Site, SiteContext, useSite, type Visit } from './parts/site.tsx'
 import { TEXTS } from './texts.ts'
 
-// Each page keeps its own type of data from load to view; behind this list only the page itself reads them.
+// Each page keeps its type of data from load to view, so this list may erase it.
 const PAGES = [EXPLORE, SEARCH, PLACE, FACILITY, RELEASES_PAGE] as unknown as readonly PageModule<unknown>[]
 
 export function findPage(
@@ -24,7 +24,7 @@ export function findPage(
   return null
 }
 
-/** @returns the page's data, or the problem that keeps it from them; @throws what is a defect of ours */
+/** @returns the page's data, or the API problem that prevented it; @throws other errors, which are defects */
 export async function loadVisit(visit: Visit, api: Api | null, isLive: boolean): Promise<Loaded> {
   const found = findPage(visit.path)
   const language = languageOfVisit(visit.search)

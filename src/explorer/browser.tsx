@@ -1,6 +1,6 @@
 /**
- * The explorer in the browser: takes over the page that the server drew, follows links and forms without loading it anew, and
- * keeps a key that the visitor pastes in this tab alone. What pages show is theirs; this file only moves between them.
+ * Runs the explorer in the browser: takes over the server's page, follows links and forms without reloading, and keeps a pasted key in this
+ * tab. Not here: what pages show.
  */
 import { render } from 'preact'
 import { type Api, ApiFailure, type Problem } from './api.ts'
@@ -14,7 +14,7 @@ import { TEXTS } from './texts.ts'
 
 const KEY_NAME = 'sus-data key'
 const THEME_NAME = 'sus-data theme'
-/** Answers that many pages need are asked for once in so long. */
+/** How long answers of GET requests are reused, in milliseconds. */
 const FRESH_MS = 60_000
 
 const root = document.getElementById('page') as HTMLElement
@@ -30,9 +30,9 @@ function visitOf({ pathname, search }: URL): Visit {
   return { path: pathname, search }
 }
 
-/** @param key a pasted one; '' is the operator's, on the server's side */
+/** @param key a pasted key; '' uses the operator's key on the server */
 function makeApi(key: string, language: string): Api {
-  const fresh = new Map<string, { readonly at: number; readonly answer: Promise<unknown> }>()
+  const cache = new Map<string, { readonly at: number; readonly answer: Promise<unknown> }>()
   const call = async (path: string, init: RequestInit): Promise<unknown> => {
     const headers = new Headers(init.headers)
     headers.set('accept-language', language)
@@ -56,12 +56,12 @@ function makeApi(key: string, language: string): Api {
   return {
     get<Answer>(path: string, accept = 'application/json'): Promise<Answer> {
       const name = `${accept} ${path}`
-      const found = fresh.get(name)
-      if (found !== undefined && performance.now() - found.at < FRESH_MS)
-        return found.answer as Promise<Answer>
+      const cached = cache.get(name)
+      if (cached !== undefined && performance.now() - cached.at < FRESH_MS)
+        return cached.answer as Promise<Answer>
       const answer = call(path, { headers: { accept } })
-      fresh.set(name, { at: performance.now(), answer })
-      answer.catch(() => fresh.delete(name))
+      cache.set(name, { at: performance.now(), answer })
+      answer.catch(() => cache.delete(name))
       return answer as Promise<Answer>
     },
     post: <Answer,>(path: string, body: unknown) =>
@@ -95,10 +95,10 @@ function draw(): void {
 }
 
 let turn = 0
-/** Loads what the visit needs and draws it, unless the visitor has gone on meanwhile. */
+/** Loads and draws a page. @returns false when the visitor went on to another page meanwhile */
 async function show(visit: Visit): Promise<boolean> {
   turn += 1
-  const mine = turn
+  const thisTurn = turn
   const content = document.getElementById('content')
   content?.setAttribute('aria-busy', 'true')
   let loaded: Loaded
@@ -107,7 +107,7 @@ async function show(visit: Visit): Promise<boolean> {
   } catch {
     loaded = { kind: 'problem', problem: { status: 500, code: 'internal', title: '', detail: '' } }
   }
-  if (mine !== turn) return false
+  if (thisTurn !== turn) return false
   state.visit = visit
   state.loaded = loaded
   draw()
@@ -118,7 +118,7 @@ async function show(visit: Visit): Promise<boolean> {
 function go(address: string, { isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
   const url = new URL(address, location.href)
   const before = state.visit.path
-  // What has the focus may be gone from the next view: then the part of the form that it was in gets it.
+  // The focused element may be missing from the next view. Its part of the form gets the focus then.
   const picker = document.activeElement?.closest('.picker') ?? null
   history[isReplaced ? 'replaceState' : 'pushState'](null, '', url)
   void show(visitOf(url)).then((isShown) => {
@@ -149,7 +149,7 @@ function renewApi(): void {
   state.api = accessOf() === 'none' ? null : makeApi(state.key, language)
 }
 
-/** A question from the form: an order by what is no longer shown is left out. */
+/** Builds the address of a form. An order by a metric or dimension that is no longer selected is dropped. */
 function addressOfForm(form: HTMLFormElement): string {
   const params = new URLSearchParams()
   for (const [name, value] of new FormData(form))
@@ -157,13 +157,13 @@ function addressOfForm(form: HTMLFormElement): string {
   const path = new URL(form.action).pathname
   const language = params.get('lang') === 'en' ? 'lang=en' : ''
   if (!form.hasAttribute('data-auto')) return `${path}?${params}`
-  const asked = readQuestion(`?${params}`)
-  // Boxes stand in the catalog's order; what is chosen keeps that of the question, and what is new comes last.
+  const formQuestion = readQuestion(`?${params}`)
+  // Checkboxes are in the catalog's order. Keep the order of the previous question, and append new codes.
   const before = readQuestion(state.visit.search)
   const question = {
-    ...asked,
-    metrics: keepOrder(asked.metrics, before.metrics),
-    groupBy: keepOrder(asked.groupBy, before.groupBy),
+    ...formQuestion,
+    metrics: keepOrder(formQuestion.metrics, before.metrics),
+    groupBy: keepOrder(formQuestion.groupBy, before.groupBy),
   }
   const field = question.order.replace(/^-/, '')
   const order = [...question.metrics, ...question.groupBy].includes(field) ? question.order : ''
@@ -176,7 +176,7 @@ const keepOrder = (codes: readonly string[], before: readonly string[]): string[
   ...codes.filter((code) => !before.includes(code)),
 ]
 
-const isOurs = (url: URL): boolean =>
+const isExplorerPage = (url: URL): boolean =>
   url.origin === location.origin &&
   !url.pathname.startsWith('/explorer/api') &&
   findPage(url.pathname) !== null
@@ -202,14 +202,13 @@ document.addEventListener('click', (event) => {
     void download(url)
     return
   }
-  if (link.hasAttribute('data-external') || link.hasAttribute('download') || !isOurs(url)) return
-  // A jump within the page is the browser's own.
+  if (link.hasAttribute('data-external') || link.hasAttribute('download') || !isExplorerPage(url)) return
   if (url.hash !== '' && url.pathname === location.pathname && url.search === location.search) return
   event.preventDefault()
   go(url.href, { isReplaced: link.hasAttribute('data-retry') })
 })
 
-/** A file that needs the visitor's key, which no address may hold. */
+/** Downloads a file with the visitor's key, which must not appear in a URL. */
 async function download(url: URL): Promise<void> {
   const path = url.pathname.replace('/explorer/api', '') + url.search
   const response = await fetch(path, { headers: { authorization: `Bearer ${state.key}` } }).catch(() => null)
@@ -260,6 +259,6 @@ const theme = localStorage.getItem(THEME_NAME)
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 renewApi()
 draw()
-// The server has no key of this tab, and sends one page of rows where the browser draws all of them.
+// Load again with this tab's key, and for charts and maps, which need all rows while the server sends one page.
 if (state.key !== '' || (state.loaded.kind === 'data' && readQuestion(state.visit.search).view !== 'table'))
   void show(state.visit)

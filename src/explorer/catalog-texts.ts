@@ -1,6 +1,6 @@
 /**
- * Units, formulas and notes with the labels of metrics, dimensions and datasets in place of their codes. In: parts of the API's answers.
- * Out: texts to show. Not here: attributes of records (record-texts.ts), and texts of the pages (texts-pt.ts).
+ * Texts with labels of metrics, dimensions and datasets instead of their codes: units, formulas and notes. In: parts of API answers. Out:
+ * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
 import type { Catalog, Metric, Note } from './api.ts'
@@ -8,8 +8,8 @@ import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
 
-/** @returns the unit, or '' where the label of the metric says it already */
-export function unitBeside(metric: Metric | undefined, language: Language): string {
+/** @returns the unit, or '' when the label of the metric already contains it */
+export function unitOutsideLabel(metric: Metric | undefined, language: Language): string {
   const unit = unitText(metric?.unit, language)
   const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
   const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []
@@ -17,16 +17,13 @@ export function unitBeside(metric: Metric | undefined, language: Language): stri
   return unit !== '%' && isInLabel ? '' : unit
 }
 
-/** Basis of the rates → what they are divided by, in place of the census. */
+/** Population basis → name of the denominator that replaces the census. */
 const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   estimate: ['População estimada', 'Estimated population'],
   estimate_of_period: ['População estimada do ano do período', 'Estimated population of the period’s year'],
 }
 
-/**
- * @param basis of the question; '' is the census
- * @returns a ratio by the labels of its metrics, a measure as a sentence
- */
+/** @param basis population basis of the question; '' is the census @returns a formula with labels for a ratio, a sentence for a measure */
 export function formulaText(metric: Metric, catalog: Catalog, language: Language, basis = ''): string {
   const { scale = 1, numerator, less, denominator, standardized_by } = metric
   if (numerator === undefined || denominator === undefined) return metric.formula
@@ -56,7 +53,7 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
 export const datasetName = (dataset: string, language: 'pt' | 'en'): string =>
   DATASETS[dataset]?.[language === 'pt' ? 0 : 1] ?? dataset
 
-/** @returns the sentence of a note; in Portuguese with the labels of metrics, dimensions and datasets in place of their codes */
+/** @returns the sentence of a note; in Portuguese, labels replace codes */
 export function noteText(note: Note, catalog: Catalog, language: Language): string {
   if (language === 'en') return sentenceOf(note, language)
   return sentenceOf(note, language, (code) => {

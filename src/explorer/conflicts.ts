@@ -1,4 +1,4 @@
-/** What of the catalog does not go together, and why, in words. Pure; what the API refuses beyond it, the API says. */
+/** Explains which parts of a question cannot be combined: each function returns a reason, or null. Pure. The API reports all other errors. */
 import type { Catalog, Dimension, Metric } from './api.ts'
 import type { Language } from './numbers.ts'
 import { dimensionOf, labelOf, metricOf } from './parts/table.tsx'
@@ -12,7 +12,6 @@ const listOf = (names: readonly string[], language: Language): string =>
     ? names.join(language === 'pt' ? ' e ' : ' and ')
     : `${names[0]} ${language === 'pt' ? `e outras ${names.length - 1}` : `and ${names.length - 1} others`}`
 
-/** Why a dimension cannot be added to the metrics that are chosen; null where it can. */
 export function dimensionConflict(
   dimension: Dimension,
   question: Question,
@@ -30,7 +29,6 @@ export function dimensionConflict(
   return language === 'pt' ? `Não existe para ${names}` : `Does not exist for ${names}`
 }
 
-/** Why a metric cannot be added to what is chosen; null where it can. */
 export function metricConflict(
   metric: Metric,
   question: Question,
@@ -53,14 +51,13 @@ export function metricConflict(
     : `There are ${METRICS_MAX} metrics: take one away`
 }
 
-/** Month a year, or a month, before. @param period YYYY-MM */
+/** @param period YYYY-MM @param count months to subtract */
 export function monthBefore(period: string, count: number): string {
   const [year = 0, month = 1] = period.split('-').map(Number)
   const months = year * 12 + month - 1 - count
   return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`
 }
 
-/** Why the months of a question cannot be made one value; null where they can. */
 export function overConflict(question: Question, language: Language): string | null {
   const isPt = language === 'pt'
   if (question.groupBy.includes('reference_period'))
@@ -70,7 +67,6 @@ export function overConflict(question: Question, language: Language): string | n
   return null
 }
 
-/** Why rates by another population do not come into question; null where they do. */
 export function basisConflict(question: Question, catalog: Catalog, language: Language): string | null {
   const isRate = question.metrics.some((code) => metricOf(catalog, code)?.denominator === 'population_census')
   if (isRate) return null

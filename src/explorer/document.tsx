@@ -1,4 +1,4 @@
-/** The HTML document of a visit, drawn by the server. The browser takes over what is in #page, and reads its data from #data. */
+/** Renders the HTML document on the server. The browser takes over #page and reads its data from #data. */
 import { render } from 'preact-render-to-string'
 import { App, titleOf } from './app.tsx'
 import type { Loaded } from './page.ts'
@@ -6,12 +6,11 @@ import { languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { TEXTS } from './texts.ts'
 
 export interface Assets {
-  /** Paths of the script and the style sheet; a script that was not built is ''. */
+  /** Paths of the script and the style sheet; the script is '' when it was not built. */
   readonly script: string
   readonly style: string
 }
 
-/** What the browser starts from. */
 export interface Start {
   readonly loaded: Loaded
   readonly access: Site['access']

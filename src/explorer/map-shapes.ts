@@ -1,6 +1,6 @@
 /**
- * Shapes of a map: outlines → paths of the screen, classes of values, the place under a point, the neighbour in a direction.
- * Pure. Places of one class are one path, so that a country of 5,571 municipalities is a handful of elements to draw again.
+ * Geometry of maps: outlines to screen paths, classes of values, the area under a point, the neighbour in a direction. Pure. All areas of a
+ * class share one path, so a map of 5,571 municipalities redraws only a few elements.
  */
 import { geoContains, geoMercator, geoPath } from 'd3-geo'
 import type { Feature, FeatureCollection, MultiPolygon, Polygon } from 'geojson'
@@ -15,23 +15,20 @@ export interface Shapes {
   readonly places: readonly {
     readonly code: string
     readonly name: string
-    /** SVG path data. */
     readonly path: string
     readonly centre: readonly [x: number, y: number]
     readonly box: readonly [left: number, top: number, right: number, bottom: number]
   }[]
-  /** Some places, or parts of them, are outside of the drawing. */
   readonly isClipped: boolean
-  /** @returns index of the place under a point of the drawing, or -1 */
+  /** @returns index of the area under a point of the drawing, or -1 */
   readonly find: (x: number, y: number) => number
-  /** @returns a point of the drawing, or null outside of it */
   readonly project: (longitude: number, latitude: number) => readonly [x: number, y: number] | null
 }
 
-/** The mainland: islands far out at sea (Noronha, Trindade) would make the country half as large on the screen. */
+/** Bounds of the mainland. Distant islands (Noronha, Trindade) would halve the size of the country on screen. */
 const MAINLAND = { west: -74.1, south: -33.9, east: -34.7, north: 5.4 }
 
-/** @param topology with one object, or several, of which the first counts */
+/** @param topology only its first object is used */
 export function featuresOf(topology: Topology): PlaceShape[] {
   const [object] = Object.values(topology.objects)
   if (object === undefined) return []
@@ -63,7 +60,6 @@ function boundsOf(shapes: readonly PlaceShape[]): [number, number, number, numbe
   return [west, south, east, north]
 }
 
-/** @param width of the drawing; its height follows */
 export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes {
   const [west, south, east, north] = boundsOf(shapes)
   const fitted = {
@@ -72,7 +68,7 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
     east: Math.min(east, MAINLAND.east),
     north: Math.min(north, MAINLAND.north),
   }
-  // An archipelago asked for by itself is drawn as it is.
+  // Draw islands completely when nothing else is shown.
   const box = fitted.west < fitted.east && fitted.south < fitted.north ? fitted : { west, south, east, north }
   const isClipped =
     west < box.west - 0.5 || south < box.south - 0.5 || east > box.east + 0.5 || north > box.north + 0.5
@@ -96,7 +92,7 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
     [0, 0],
     [width, height],
   ])
-  // Rings of published meshes run either way; a ring that runs the wrong way would be the whole globe without its place.
+  // Published rings run in either direction. d3-geo would read a wrong direction as the globe without the area.
   const draw = geoPath(projection).digits(1)
   const places = shapes.flatMap((shape) => {
     const oriented = orient(shape)
@@ -136,10 +132,10 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
   }
 }
 
-/** Outer rings clockwise, as d3-geo takes them on its sphere. */
+/** Turns outer rings clockwise, as d3-geo requires. */
 function orient(shape: PlaceShape): PlaceShape {
   const { geometry } = shape
-  const turn = (rings: readonly (readonly number[][])[]): number[][][] =>
+  const orientRings = (rings: readonly (readonly number[][])[]): number[][][] =>
     rings.map(
       (ring, index) => (areaOf(ring) > 0 === (index === 0) ? [...ring].reverse() : [...ring]) as number[][],
     )
@@ -147,12 +143,12 @@ function orient(shape: PlaceShape): PlaceShape {
     ...shape,
     geometry:
       geometry.type === 'Polygon'
-        ? { type: 'Polygon', coordinates: turn(geometry.coordinates) }
-        : { type: 'MultiPolygon', coordinates: geometry.coordinates.map(turn) },
+        ? { type: 'Polygon', coordinates: orientRings(geometry.coordinates) }
+        : { type: 'MultiPolygon', coordinates: geometry.coordinates.map(orientRings) },
   }
 }
 
-/** Twice the signed area: above 0 where the ring runs anticlockwise. */
+/** @returns twice the signed area; positive for anticlockwise rings */
 function areaOf(ring: readonly number[][]): number {
   let area = 0
   for (let index = 0, last = ring.length - 1; index < ring.length; last = index, index += 1) {
@@ -165,10 +161,7 @@ function areaOf(ring: readonly number[][]): number {
 
 export const CLASSES_MAX = 5
 
-/**
- * Quantile classes. @param values without nulls
- * @returns upper bounds of each class, ascending and different from each other; fewer classes where values repeat
- */
+/** Computes quantile classes. @param values without nulls @returns distinct upper bounds, ascending; repeated values make fewer classes */
 export function classBounds(values: readonly number[]): number[] {
   const sorted = [...values].sort((left, right) => left - right)
   if (sorted.length === 0) return []
@@ -180,7 +173,6 @@ export function classBounds(values: readonly number[]): number[] {
   return bounds
 }
 
-/** @returns index of the class that a value is in */
 export function classOf(value: number, bounds: readonly number[]): number {
   const found = bounds.findIndex((bound) => value <= bound)
   return found < 0 ? bounds.length - 1 : found
@@ -193,17 +185,17 @@ const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
   ArrowDown: [0, 1],
 }
 
-/** @returns the place nearest in the direction of an arrow key, or the same where there is none */
+/** @returns the nearest area in the direction of an arrow key, or `from` when there is none */
 export function neighbourOf(places: Shapes['places'], from: number, arrow: string): number {
   const direction = DIRECTIONS[arrow]
-  const here = places[from]
-  if (direction === undefined || here === undefined) return from
+  const origin = places[from]
+  if (direction === undefined || origin === undefined) return from
   let [best, bestCost] = [from, Number.POSITIVE_INFINITY]
   for (const [index, { centre }] of places.entries()) {
-    const [x, y] = [centre[0] - here.centre[0], centre[1] - here.centre[1]]
+    const [x, y] = [centre[0] - origin.centre[0], centre[1] - origin.centre[1]]
     const along = x * direction[0] + y * direction[1]
     const across = Math.abs(x * direction[1]) + Math.abs(y * direction[0])
-    // Beside rather than ahead is no neighbour of this direction.
+    // Skip areas that lie more sideways than ahead.
     if (index === from || along <= 0.5 || across > along * 1.5) continue
     const cost = along + 2 * across
     if (cost < bestCost) [best, bestCost] = [index, cost]

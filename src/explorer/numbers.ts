@@ -1,11 +1,11 @@
-/** Numbers and months as readers of a language write them. Pure; the same on the server and in the browser. */
+/** Formats numbers and months for readers. Pure; runs on the server and in the browser. */
 
 export type Language = 'pt' | 'en'
 
 const LOCALES = { pt: 'pt-BR', en: 'en-GB' } as const
 const formats = new Map<string, Intl.NumberFormat>()
 
-/** @param decimals shown always, so that a column's points stand below each other */
+/** @param decimals fixed number of decimals, so that the numbers of a column align */
 export function formatNumber(value: number, decimals: number, language: Language): string {
   const name = `${language}${decimals}`
   let format = formats.get(name)
@@ -19,7 +19,6 @@ export function formatNumber(value: number, decimals: number, language: Language
   return format.format(value)
 }
 
-/** A number for an axis: as short as it can be. */
 export function formatShort(value: number, language: Language): string {
   const [divisor, suffix] =
     Math.abs(value) >= 1e6
@@ -42,13 +41,12 @@ export function formatMonth(period: string, language: Language): string {
   return name === undefined ? period : `${name} ${year}`
 }
 
-/** Bytes for people: 12,3 MB. */
 export function formatBytes(bytes: number, language: Language): string {
   const [divisor, unit] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB']
   return `${formatNumber(bytes / divisor, 1, language)} ${unit}`
 }
 
-/** Units of the catalog, which are English, in Portuguese; one that is not here is shown as it is. */
+/** English units of the catalog → Portuguese. Missing units are shown unchanged. */
 const UNITS: Readonly<Record<string, string>> = {
   beds: 'leitos',
   pieces: 'equipamentos',
@@ -67,7 +65,7 @@ const UNITS: Readonly<Record<string, string>> = {
   procedures: 'procedimentos',
 }
 
-/** @param unit of the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */
+/** @param unit unit in the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */
 export function unitText(unit: string | undefined, language: Language): string {
   if (unit === undefined) return ''
   if (language === 'en') return unit

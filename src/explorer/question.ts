@@ -1,61 +1,53 @@
 /**
- * A question of the explorer, and its address. In: the query string of an address. Out: a `Question`; the body of the query it
- * stands for; and back to an address. The address holds the whole question, so that a link shows what its sender saw.
- *
- * Pure, and the same on the server and in the browser. Not here: whether the catalog knows a code; the API says so.
+ * A question of the explorer and its address. In: the query string. Out: a `Question`, its query body, and its address again. The address
+ * has the complete question, so a link shows what its sender saw. Pure; runs on the server and in the browser. The API checks whether codes
+ * exist.
  */
 
 export const VIEWS = ['table', 'bars', 'lines', 'map'] as const
 export type View = (typeof VIEWS)[number]
 
-/** A number of the answer, by its metric and its group. */
 export interface CellAddress {
   readonly metric: string
-  /** Dimension → code, of the grouped dimensions (fewer of them for a cell of a total). */
+  /** Dimension → code of the row. A cell of a total has fewer dimensions. */
   readonly key: Readonly<Record<string, string>>
 }
 
 export interface Question {
   readonly metrics: readonly string[]
   readonly groupBy: readonly string[]
-  /** Dimension → codes, any of which is in. Months are in `from` and `to`. */
+  /** Dimension → codes, of which a row needs one. Months are in `from` and `to`. */
   readonly filters: Readonly<Record<string, readonly string[]>>
-  /** First and last month, YYYY-MM; '' leaves the release's newest. */
+  /** First and last month, YYYY-MM; '' is the newest of the release. */
   readonly from: string
   readonly to: string
-  /** How several months become one value: last, first, avg, max; '' where months are grouped or one. */
+  /** How several months become one value: last, first, avg or max; '' when months are grouped or there is one. */
   readonly overPeriod: string
   readonly totals: boolean
   /** '', previous, -12 or a month. */
   readonly change: string
   readonly basis: string
   readonly ignored: boolean
-  /** A metric or dimension, `-` in front for descending; '' is the dimensions' own order. */
+  /** A metric or dimension, with `-` in front when descending; '' is the default order. */
   readonly order: string
-  /** From 1. */
   readonly page: number
   readonly view: View
-  /** Release it is pinned to; '' is the one in service. */
+  /** Pinned release; '' is the one in service. */
   readonly release: string
-  /** Another release to compare with; '' where none. */
   readonly since: string
   readonly cell: CellAddress | null
-  /** How many of the cell's records are shown at the most; 0 is as many as usual. */
+  /** Largest number of the cell's records to show; 0 is the default number. */
   readonly records: number
 }
 
-/**
- * Looks up a name that comes from an address: `constructor` is a name like any other, and no table has it.
- * @returns the member that the table itself has
- */
+/** Looks up a name from an address without reaching the prototype, whatever the name is (`constructor`, for example). */
 export const lookUp = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
 export const PAGE_ROWS = 100
-/** Records of a cell that are shown at first, and at the most: what the API gives at once. */
 export const RECORDS_SHOWN = 20
 export const RECORDS_MAX = 1000
-/** A map and a chart show every row there is, of municipalities too. */
+/** Page size for maps and charts, enough for all municipalities. */
 const ALL_ROWS = 10_000
 const CODE = /^[\w.:-]{1,40}$/
 
@@ -79,7 +71,6 @@ export const EMPTY_QUESTION: Question = {
   records: 0,
 }
 
-/** Codes of a parameter that may be repeated, hold commas, or both; each once, in their order. */
 const codesOf = (values: readonly string[]): string[] => [
   ...new Set(
     values
@@ -89,39 +80,39 @@ const codesOf = (values: readonly string[]): string[] => [
   ),
 ]
 
-/** @param search of an address, with or without `?`. What it does not know is left out. */
+/** @param search query string, with or without `?`; unknown parameters are ignored */
 export function readQuestion(search: string): Question {
   const params = new URLSearchParams(search)
-  const text = (name: string): string => (params.get(name) ?? '').trim()
+  const readText = (name: string): string => (params.get(name) ?? '').trim()
   const filters: Record<string, string[]> = Object.create(null)
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
     const codes = codesOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
-  const view = VIEWS.find((name) => name === text('view')) ?? 'table'
+  const view = VIEWS.find((name) => name === readText('view')) ?? 'table'
   return {
     metrics: codesOf(params.getAll('m')),
     groupBy: codesOf(params.getAll('by')),
     filters,
-    from: text('from') || text('period'),
-    to: text('to') || text('period'),
-    overPeriod: text('over'),
-    totals: text('totals') !== '' && text('totals') !== 'no',
-    change: text('change'),
-    basis: text('basis'),
-    ignored: text('ignored') !== 'no',
-    order: text('order'),
-    page: Math.max(1, Math.trunc(Number(text('page'))) || 1),
+    from: readText('from') || readText('period'),
+    to: readText('to') || readText('period'),
+    overPeriod: readText('over'),
+    totals: readText('totals') !== '' && readText('totals') !== 'no',
+    change: readText('change'),
+    basis: readText('basis'),
+    ignored: readText('ignored') !== 'no',
+    order: readText('order'),
+    page: Math.max(1, Math.trunc(Number(readText('page'))) || 1),
     view,
-    release: text('release'),
-    since: text('since'),
-    cell: readCell(text('cell')),
-    records: Math.min(RECORDS_MAX, Math.max(0, Math.trunc(Number(text('records'))) || 0)),
+    release: readText('release'),
+    since: readText('since'),
+    cell: readCell(readText('cell')),
+    records: Math.min(RECORDS_MAX, Math.max(0, Math.trunc(Number(readText('records'))) || 0)),
   }
 }
 
-/** `metric;dimension:code;dimension:code` */
+/** Parses `metric;dimension:code;dimension:code`. */
 function readCell(text: string): CellAddress | null {
   const [metric = '', ...parts] = text.split(';')
   if (!CODE.test(metric)) return null
@@ -136,7 +127,7 @@ function readCell(text: string): CellAddress | null {
 export const writeCell = ({ metric, key }: CellAddress): string =>
   [metric, ...Object.entries(key).map(([dimension, code]) => `${dimension}:${code}`)].join(';')
 
-/** @returns the query string of a question, `?` in front; equal questions have equal ones */
+/** @returns the query string of a question, with `?`; equal questions have equal query strings */
 export function writeQuestion(question: Question): string {
   const params = new URLSearchParams()
   const add = (name: string, value: string, isShown = value !== ''): void => {
@@ -165,7 +156,7 @@ export function writeQuestion(question: Question): string {
     add('cell', writeCell(question.cell))
     add('records', String(question.records), question.records > 0)
   }
-  // Commas and colons need no escape in a query string, and people read addresses.
+  // Keep commas, colons and semicolons readable; a query string does not need to escape them.
   const text = params.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%3B', ';')
   return text === '' ? '' : `?${text}`
 }
@@ -185,12 +176,11 @@ export interface QueryBody {
   readonly expected_release_id?: string
 }
 
-/** Dimensions whose codes are numbers in queries. */
 const NUMERIC = new Set(['municipality'])
 const memberValue = (dimension: string, code: string): string | number =>
   NUMERIC.has(dimension) && /^\d+$/.test(code) ? Number(code) : code
 
-/** The code of a cell's group, as the API takes it. '' is the group without a code. */
+/** @returns the key of a cell as the API takes it; '' becomes null, the member without a code */
 export const keyOf = (key: CellAddress['key']): Record<string, string | number | null> =>
   Object.fromEntries(
     Object.entries(key).map(([dimension, code]) => [
@@ -199,7 +189,7 @@ export const keyOf = (key: CellAddress['key']): Record<string, string | number |
     ]),
   )
 
-/** @returns the query a question stands for, without its page: what exports and lineage take */
+/** @returns the query of a question without paging, as exports and lineage take it */
 export function bodyOf(question: Question): QueryBody {
   const { from, to, order } = question
   const period =
@@ -242,17 +232,15 @@ export function bodyOf(question: Question): QueryBody {
   }
 }
 
-/** @returns the query with the page that the view shows */
 export function pageBodyOf(question: Question): QueryBody {
-  const isWhole = question.view !== 'table'
+  const needsAllRows = question.view !== 'table'
   return {
     ...bodyOf(question),
-    limit: isWhole ? ALL_ROWS : PAGE_ROWS,
-    offset: isWhole ? 0 : (question.page - 1) * PAGE_ROWS,
+    limit: needsAllRows ? ALL_ROWS : PAGE_ROWS,
+    offset: needsAllRows ? 0 : (question.page - 1) * PAGE_ROWS,
   }
 }
 
-/** A change of a question begins at its first page, and shows no cell of the one before. */
 export const change = (question: Question, changes: Partial<Question>): Question => ({
   ...question,
   page: 1,

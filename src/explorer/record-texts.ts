@@ -1,6 +1,5 @@
-/** Attributes of a facility's record in Portuguese. What is not here is shown as the API writes it. */
+/** Names of record attributes in Portuguese. The page shows other attributes by their API names. */
 
-/** Names of attributes, by the API's. */
 export const ATTRIBUTES: Readonly<Record<string, string>> = {
   unit_code: 'Código da unidade',
   reference_year: 'Ano',

@@ -1,4 +1,4 @@
-/** The explorer's own texts in English. */
+/** English texts of the explorer. */
 import type { Texts } from './texts.ts'
 
 export const EN: Texts = {

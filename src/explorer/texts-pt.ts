@@ -1,4 +1,4 @@
-/** The explorer's own texts in Portuguese. Their names are those of texts.ts. */
+/** Portuguese texts of the explorer. They define the names that texts.ts exports as a type. */
 export const PT = {
   title: 'Explorador',
   tagline: 'Dados do SUS até a última casa: cada número leva à linha publicada de onde veio.',

@@ -1,4 +1,4 @@
-/** Every text of the explorer's own, in Portuguese and English. Labels of metrics and members come from the API. */
+/** Texts of the explorer in Portuguese and English. Labels of metrics and members come from the API. */
 import type { Language } from './numbers.ts'
 import { EN } from './texts-en.ts'
 import { PT } from './texts-pt.ts'

@@ -1,7 +1,7 @@
 /** What the pages say in Portuguese: formulas, units, notes, rules, attributes. None is missed. */
 import t from 'tap'
 import type { Catalog, Metric, Note } from '../../src/explorer/api.ts'
-import { formulaText, noteText, unitBeside } from '../../src/explorer/catalog-texts.ts'
+import { formulaText, noteText, unitOutsideLabel } from '../../src/explorer/catalog-texts.ts'
 import {
   basisConflict,
   dimensionConflict,
@@ -45,8 +45,8 @@ t.test('every formula and unit of the catalog has Portuguese', async (t) => {
   t.equal(formulaText(rate, catalog, 'pt'), '100.000 × Leitos existentes ÷ População do censo')
   t.equal(formulaText(rate, catalog, 'pt', 'estimate'), '100.000 × Leitos existentes ÷ População estimada')
   t.equal(formulaText(rate, catalog, 'en'), '100,000 × Existing beds ÷ Census population')
-  t.equal(unitBeside(rate, 'pt'), '', 'the label says it')
-  t.equal(unitBeside({ ...rate, label: 'Leitos' }, 'pt'), 'leitos por 100 mil habitantes')
+  t.equal(unitOutsideLabel(rate, 'pt'), '', 'the label says it')
+  t.equal(unitOutsideLabel({ ...rate, label: 'Leitos' }, 'pt'), 'leitos por 100 mil habitantes')
 })
 
 t.test('notes of answers are said in Portuguese, by labels', async (t) => {

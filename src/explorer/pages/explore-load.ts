@@ -1,4 +1,4 @@
-/** What the page of a question loads: catalog, members and months for its form, the answer, a cell's records, what changed. */
+/** Loads the question page: catalog, members and months for the form, the answer, a cell's records, and changes. */
 import {
   type Api,
   ApiFailure,
@@ -31,14 +31,14 @@ export interface ExploreData extends FormData {
   readonly answer: QueryAnswer | null
   readonly records: CellRecords | null
   readonly comparison: Comparison | null
-  /** Why the question has no answer. */
+  /** Why there is no answer or no records, or null. */
   readonly problem: Problem | null
   readonly synthetic: boolean
 }
 
-/** Dimensions with so few members that all of them are offered. */
+/** Largest number of members that are loaded for a dimension in LISTED_DIMENSIONS. */
 const MEMBERS_MAX = 250
-const FEW = new Set([
+const LISTED_DIMENSIONS = new Set([
   'state',
   'region',
   'facility_type',
@@ -59,7 +59,6 @@ const problemOf = (error: unknown): Problem => {
   throw error
 }
 
-/** The sides of a ratio; nothing for another metric. */
 const ratioOf = ({ scale, numerator, less, denominator, standardized_by }: Metric): Ratio => ({
   ...(scale === undefined ? {} : { scale }),
   ...(numerator === undefined ? {} : { numerator }),
@@ -70,7 +69,7 @@ const ratioOf = ({ scale, numerator, less, denominator, standardized_by }: Metri
 
 export async function loadCatalog(api: Api): Promise<Catalog> {
   const { data } = await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')
-  // What pages show of it: the rest would make every page larger.
+  // Keep only what pages show, because each page embeds the catalog.
   return {
     version: data.version,
     metrics: data.metrics.map((metric) => ({
@@ -108,31 +107,32 @@ async function loadForm(api: Api, question: Question): Promise<FormData & { read
       return { data: [] }
     }),
   ])
-  const known = new Set(catalog.dimensions.map(({ code }) => code))
-  const wanted = Object.keys(question.filters).filter((dimension) => known.has(dimension))
+  const dimensionCodes = new Set(catalog.dimensions.map(({ code }) => code))
+  const filtered = Object.keys(question.filters).filter((dimension) => dimensionCodes.has(dimension))
   const members: Record<string, { isWhole: boolean; list: readonly Member[] }> = {}
   await Promise.all(
-    [...new Set([...wanted, ...[...FEW].filter((dimension) => known.has(dimension))])].map(
-      async (dimension) => {
-        try {
-          if (FEW.has(dimension)) {
-            const { data } = await valuesOf(dimension, `limit=${MEMBERS_MAX}`)
-            members[dimension] = { isWhole: true, list: data.filter(({ code }) => code !== null) }
-            return
-          }
-          const codes = lookUp(question.filters, dimension) ?? []
-          const found = await Promise.all(
-            codes
-              .slice(0, 12)
-              .map((code) => valuesOf(dimension, `search=${encodeURIComponent(code)}&limit=1`)),
-          )
-          members[dimension] = { isWhole: false, list: found.flatMap(({ data }) => data) }
-        } catch (error) {
-          // A dimension that this release has not loaded is offered without members.
-          problemOf(error)
+    [
+      ...new Set([
+        ...filtered,
+        ...[...LISTED_DIMENSIONS].filter((dimension) => dimensionCodes.has(dimension)),
+      ]),
+    ].map(async (dimension) => {
+      try {
+        if (LISTED_DIMENSIONS.has(dimension)) {
+          const { data } = await valuesOf(dimension, `limit=${MEMBERS_MAX}`)
+          members[dimension] = { isWhole: true, list: data.filter(({ code }) => code !== null) }
+          return
         }
-      },
-    ),
+        const codes = lookUp(question.filters, dimension) ?? []
+        const found = await Promise.all(
+          codes.slice(0, 12).map((code) => valuesOf(dimension, `search=${encodeURIComponent(code)}&limit=1`)),
+        )
+        members[dimension] = { isWhole: false, list: found.flatMap(({ data }) => data) }
+      } catch (error) {
+        // A dimension that the release lacks is offered without members.
+        problemOf(error)
+      }
+    }),
   )
   return {
     catalog,
@@ -143,7 +143,6 @@ async function loadForm(api: Api, question: Question): Promise<FormData & { read
   }
 }
 
-/** The records of both sides of a ratio, or of a sum. */
 async function loadRecords(
   api: Api,
   question: Question,
@@ -173,7 +172,7 @@ async function loadRecords(
 export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise<ExploreData> {
   const question = readQuestion(visit.search)
   const { synthetic, ...form } = await loadForm(api, question)
-  const nothing = {
+  const empty = {
     question,
     ...form,
     answer: null,
@@ -182,16 +181,16 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
     problem: null,
     synthetic,
   }
-  if (question.metrics.length === 0) return nothing
+  if (question.metrics.length === 0) return empty
   let answer: QueryAnswer
   try {
     answer = await api.post<QueryAnswer>(
       '/v1/analytics/query',
-      // The server sends one page: what draws all of them runs in the browser.
+      // The server sends one page, because views that need all rows are drawn in the browser.
       isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: PAGE_ROWS },
     )
   } catch (error) {
-    return { ...nothing, problem: problemOf(error) }
+    return { ...empty, problem: problemOf(error) }
   }
   let records: CellRecords | null = null
   let comparison: Comparison | null = null
@@ -213,5 +212,5 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
   } catch (error) {
     problem = problemOf(error)
   }
-  return { ...nothing, answer, records, comparison, problem, synthetic: answer.meta.synthetic === true }
+  return { ...empty, answer, records, comparison, problem, synthetic: answer.meta.synthetic === true }
 }

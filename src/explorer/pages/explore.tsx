@@ -1,4 +1,4 @@
-/** The explorer itself: a question, its answer as table, bars, lines or map, and what stands behind each number. */
+/** The main page: a question, its answer as table, bars, lines or map, and the sources of each number. */
 import { type Catalog, codeOf, nameOf, type QueryAnswer } from '../api.ts'
 import { noteText } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
@@ -13,7 +13,6 @@ import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
 import { change, EMPTY_QUESTION, lookUp, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
-/** Questions to begin with, as far as the catalog has what they need. */
 function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: string): [string, Question][] {
   const has = (code: string): boolean =>
     catalog.metrics.some((metric) => metric.code === code) ||
@@ -73,11 +72,9 @@ function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: string): [s
   return list.filter(([, , needed]) => needed.every(has)).map(([label, question]) => [label, question])
 }
 
-/** Members and months that a title names. */
 const NAMED_MAX = 3
 
-/** What an answer is of, in words: metrics, rows, places, months. */
-function Shown({ data }: { readonly data: ExploreData }) {
+function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
   const { question, answer, catalog } = data
   const metrics = question.metrics.map((code) => labelOf(metricOf(catalog, code), language) || code)
@@ -87,22 +84,22 @@ function Shown({ data }: { readonly data: ExploreData }) {
     .filter((month) => month !== '')
     .map((month) => formatMonth(month, language))
   const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language) || code)
-  const places = Object.entries(question.filters).flatMap(([dimension, codes]) => {
+  const filterNames = Object.entries(question.filters).flatMap(([dimension, codes]) => {
     const names = codes.map(
       (code) =>
         lookUp(data.members, dimension)?.list.find((member) => String(member.code) === code)?.name ?? code,
     )
     return names.length > NAMED_MAX ? [`${names.slice(0, NAMED_MAX).join(', ')} …`] : [names.join(', ')]
   })
-  const parts = [
+  const segments = [
     rows.length === 0 ? '' : `${t.by} ${rows.join(', ')}`,
-    ...places,
+    ...filterNames,
     months.length > NAMED_MAX ? `${months[0]} – ${months.at(-1)}` : months.join(', '),
-  ].filter((part) => part !== '')
+  ].filter((segment) => segment !== '')
   return (
     <h1>
       {metrics.join('; ')}
-      {parts.length === 0 ? null : <small> {parts.join(' · ')}</small>}
+      {segments.length === 0 ? null : <small> {segments.join(' · ')}</small>}
     </h1>
   )
 }
@@ -119,7 +116,7 @@ function View({ data }: { readonly data: ExploreData }) {
           <QuestionForm question={question} data={data} />
         </aside>
         <div class="answer">
-          {isStart ? <States data={data} /> : <Shown data={data} />}
+          {isStart ? <States data={data} /> : <AnswerTitle data={data} />}
           {data.problem === null ? null : <ProblemNotice problem={data.problem} />}
           {answer === null ? null : <Answer data={data} answer={answer} />}
         </div>
@@ -128,7 +125,6 @@ function View({ data }: { readonly data: ExploreData }) {
   )
 }
 
-/** What a visitor without a question begins with. */
 function Start({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
@@ -168,7 +164,7 @@ function States({ data }: { readonly data: ExploreData }) {
   )
 }
 
-/** Names of the group whose cell is shown: those of its row, or of a row that shares the member. */
+/** @returns dimension → name of the selected cell's member, from any row that has it */
 function namesOf({ cell }: Question, answer: QueryAnswer): ReadonlyMap<string, string> {
   const rows = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
   return new Map(
@@ -185,8 +181,8 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   const { question, catalog } = data
   const count = answer.pagination.total_rows
   const from = (question.page - 1) * PAGE_ROWS
-  const isWhole = answer.data.length > PAGE_ROWS
-  const rows = isWhole ? answer.data.slice(from, from + PAGE_ROWS) : answer.data
+  const hasAllRows = answer.data.length > PAGE_ROWS
+  const rows = hasAllRows ? answer.data.slice(from, from + PAGE_ROWS) : answer.data
   const pages = Math.ceil(count / PAGE_ROWS)
   const show = (value: number): string => formatNumber(value, 0, language)
   return (
@@ -251,7 +247,6 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   )
 }
 
-/** The chart or map of an answer, or what the question lacks for it, with the way there. */
 function Drawing({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
   const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()

@@ -1,4 +1,4 @@
-/** The page of a facility: its record, beds, equipment and services, each value with the published cell it comes from. */
+/** The page of a facility: its record, beds, equipment and services, with the published cells of each value. */
 
 import { type Api, ApiFailure, type Source } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
@@ -10,7 +10,7 @@ import { PlaceLink, useSite } from '../parts/site.tsx'
 import { ATTRIBUTES } from '../record-texts.ts'
 
 type Value = string | number | boolean | null | { readonly [name: string]: Value }
-type Record_ = Readonly<Record<string, Value>>
+type FacilityRecord = Readonly<Record<string, Value>>
 
 interface Entry {
   readonly attribute: string
@@ -21,14 +21,14 @@ interface Entry {
 }
 
 interface FacilityData {
-  readonly record: Record_
+  readonly record: FacilityRecord
   readonly entries: readonly Entry[]
   readonly tables: readonly {
     readonly name: 'beds' | 'equipment' | 'services'
-    readonly records: readonly Record_[]
+    readonly records: readonly FacilityRecord[]
     readonly totals: Readonly<Record<string, number | null>>
   }[]
-  /** Provenance of one record of a table, asked for by the address. */
+  /** Provenance of the table record that the address names. */
   readonly shown: { readonly title: string; readonly entries: readonly Entry[] } | null
   readonly synthetic: boolean
 }
@@ -64,24 +64,25 @@ const orNull = <Answer,>(promise: Promise<Answer>): Promise<Answer | null> =>
     throw error
   })
 
-async function loadShown(api: Api, cnes: string, wanted: string): Promise<FacilityData['shown']> {
-  const [name = '', ...key] = wanted.split('/')
+async function loadShown(api: Api, cnes: string, recordPath: string): Promise<FacilityData['shown']> {
+  const [name = '', ...key] = recordPath.split('/')
   if (!Object.hasOwn(TABLES, name) || key.some((code) => !/^\w{1,6}$/.test(code))) return null
   const answer = await orNull(
     api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(
       `/v1/facilities/${cnes}/${TABLES[name as TableName].path}/${key.join('/')}/provenance`,
     ),
   )
-  return answer === null ? null : { title: wanted, entries: answer.data.entries }
+  return answer === null ? null : { title: recordPath, entries: answer.data.entries }
 }
 
 async function load(
   { api, visit }: LoadContext,
   { cnes = '' }: Readonly<Record<string, string>>,
 ): Promise<FacilityData> {
-  const record = await api.get<{ readonly data: Record_; readonly meta: { readonly synthetic?: boolean } }>(
-    `/v1/facilities/${cnes}`,
-  )
+  const record = await api.get<{
+    readonly data: FacilityRecord
+    readonly meta: { readonly synthetic?: boolean }
+  }>(`/v1/facilities/${cnes}`)
   const [provenance, shown, ...tables] = await Promise.all([
     orNull(
       api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(`/v1/facilities/${cnes}/provenance`),
@@ -91,7 +92,7 @@ async function load(
       orNull(
         api.get<{
           readonly data: {
-            readonly records: readonly Record_[]
+            readonly records: readonly FacilityRecord[]
             readonly totals?: Record<string, number | null>
           }
         }>(`/v1/facilities/${cnes}/${TABLES[name].path}`),
@@ -119,16 +120,16 @@ const textOf = (value: Value | undefined, t: { yes: string; no: string; noData: 
   return String(value)
 }
 
-const nameOf = (record: Record_): string =>
+const nameOf = (record: FacilityRecord): string =>
   String(record.trade_name ?? record.legal_name ?? `CNES ${record.cnes_code}`)
 
-/** Files by state name no facilities; other files may. */
-const hasName = (record: Record_): boolean => record.trade_name !== null || record.legal_name !== null
+/** @returns whether the record names the facility; files by state do not */
+const hasName = (record: FacilityRecord): boolean => record.trade_name !== null || record.legal_name !== null
 
 function View({ data }: { readonly data: FacilityData }) {
   const { t, language, href, visit } = useSite()
   const { record, tables, shown } = data
-  const params = (of: string): string => href(visit.path, `?of=${of}`)
+  const provenanceHref = (recordPath: string): string => href(visit.path, `?of=${recordPath}`)
   return (
     <>
       <h1>
@@ -194,7 +195,7 @@ function View({ data }: { readonly data: FacilityData }) {
                           )
                         })}
                         <td>
-                          <a href={`${params([name, ...key].join('/'))}#lineage`}>{t.lineage}</a>
+                          <a href={`${provenanceHref([name, ...key].join('/'))}#lineage`}>{t.lineage}</a>
                         </td>
                       </tr>
                     )

@@ -1,6 +1,5 @@
 /**
- * The page of a place: its key figures beside those of the places it lies in, its facilities, and what they were over time.
- * Each figure is a link to its question.
+ * The page of a place: key figures next to those of the larger areas around it, facilities, and a trend. Each figure links to its question.
  */
 
 import {
@@ -13,7 +12,7 @@ import {
   type QueryAnswer,
   type QueryRow,
 } from '../api.ts'
-import { unitBeside } from '../catalog-texts.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Lines } from '../parts/charts.tsx'
@@ -33,7 +32,7 @@ interface Place {
 
 interface PlaceData {
   readonly catalog: Catalog
-  /** The place, then what it lies in, and the country last. */
+  /** The place, then the areas that contain it, ending with the country. */
   readonly places: readonly Place[]
   readonly metrics: readonly string[]
   readonly facilities: readonly {
@@ -49,7 +48,7 @@ interface PlaceData {
   readonly synthetic: boolean
 }
 
-/** Shown as far as the catalog has them and the key may read them. */
+/** Key figures. Those that the catalog lacks are left out. */
 const KEY_METRICS = [
   'population_census',
   'population_estimated',
@@ -69,11 +68,10 @@ const KEY_METRICS = [
 const TREND_METRIC = 'beds_existing_per_100k'
 export const LEVELS = ['municipality', 'health_region', 'health_macroregion', 'state', 'region']
 const FACILITIES_SHOWN = 50
-/** Facilities of a state are more than a map has room for: those with beds are drawn. */
+/** A map of a state has no room for all facilities, so it shows those with beds. */
 const POINT_FILTERS: Readonly<Record<string, string>> = { state: '&has_beds=true' }
 const POINT_LEVELS = ['municipality', 'health_region', 'state']
 
-/** The question of one place: a filter, no groups. */
 const questionOf = (level: string, code: string, metrics: readonly string[]): Question =>
   change(EMPTY_QUESTION, { metrics, filters: level === 'country' ? {} : { [level]: [code] } })
 
@@ -97,7 +95,7 @@ const orNull = <Value,>(promise: Promise<Value>): Promise<Value | null> =>
     throw error
   })
 
-/** What a place lies in: a municipality as its record says, others as their member does. */
+/** @returns the areas that contain a place, from a municipality's record or the member's parent */
 async function parentsOf(
   api: Api,
   level: string,
@@ -141,16 +139,16 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
     const found = metricOf(catalog, metric)
     return found?.dimensions.includes(level)
   })
-  const own = await rowOf(api, level, code, metrics, true)
-  const [row] = own.data
+  const placeAnswer = await rowOf(api, level, code, metrics, true)
+  const [row] = placeAnswer.data
   const member = row?.dimensions[level]
   const name = typeof member === 'object' && member !== null ? (member.name ?? code) : code
   const parents = await parentsOf(api, level, code)
-  // A release of one state says nothing of the country.
-  const country: [string, string, string][] = /-br-\d{6}-/.test(own.meta.release_id)
+  // A release of one state has no figures for the country.
+  const country: [string, string, string][] = /-br-\d{6}-/.test(placeAnswer.meta.release_id)
     ? [['country', '', '']]
     : []
-  const above = await Promise.all(
+  const parentPlaces = await Promise.all(
     [...parents, ...country].map(
       async ([parent, parentCode, parentName]): Promise<Place> => ({
         level: parent,
@@ -186,13 +184,13 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
     : null
   return {
     catalog,
-    places: [{ level, code: codeOf(member) || code, name, row: row ?? null }, ...above],
+    places: [{ level, code: codeOf(member) || code, name, row: row ?? null }, ...parentPlaces],
     metrics,
     facilities: facilities?.data ?? [],
     hasMoreFacilities: facilities?.pagination.has_more === true,
     facilitiesQuery: filter,
     trend: trend !== null && trend.data.length > 1 ? trend : null,
-    synthetic: own.meta.synthetic === true,
+    synthetic: placeAnswer.meta.synthetic === true,
   }
 }
 
@@ -204,7 +202,7 @@ function View({ data }: { readonly data: PlaceData }) {
   if (place === undefined) return null
   const uf = places.find(({ level }) => level === 'state')?.code ?? ''
   const nameOf = ({ level, name }: Place): string => (level === 'country' ? t.country : name)
-  const inside = {
+  const innerLevel = {
     municipality: 'facility',
     health_region: 'municipality',
     health_macroregion: 'health_region',
@@ -244,7 +242,7 @@ function View({ data }: { readonly data: PlaceData }) {
                 return (
                   <tr key={code}>
                     <th scope="row">
-                      {labelOf(metric, language)} <span class="uf">{unitBeside(metric, language)}</span>
+                      {labelOf(metric, language)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
                     </th>
                     {places.map((column) => {
                       const value = column.row?.metrics[code] ?? null
@@ -266,20 +264,20 @@ function View({ data }: { readonly data: PlaceData }) {
             </tbody>
           </table>
         </Scroll>
-        {inside === undefined ? null : (
+        {innerLevel === undefined ? null : (
           <p>
             <a
               class="button"
               href={questionHref(
                 change(questionOf(place.level, place.code, ['bed_capacity_existing', 'bed_capacity_sus']), {
-                  groupBy: [inside],
+                  groupBy: [innerLevel],
                   order: '-bed_capacity_existing',
                   totals: true,
                 }),
               )}
             >
               {labelOf(metricOf(catalog, 'bed_capacity_existing'), language)} {t.by}{' '}
-              {labelOf(dimensionOf(catalog, inside), language)}
+              {labelOf(dimensionOf(catalog, innerLevel), language)}
             </a>
           </p>
         )}

@@ -1,4 +1,4 @@
-/** Releases for operators and auditors: what is here, and of one: what was collected, checked, set aside, from which files. */
+/** Pages of releases for operators and auditors: the list, and coverage, checks, rejected rows and source files of one release. */
 
 import type { ComponentChildren } from 'preact'
 import type { Answer, ReleaseInfo } from '../api.ts'
@@ -50,27 +50,27 @@ async function load(
   { id = '' }: Readonly<Record<string, string>>,
 ): Promise<ReleasesData> {
   const list = await api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases')
-  // Without a name, what everything else is counted from: the registry's release in service.
+  // By default, show the registry release in service, which everything else is counted from.
   const shown = id || list.data.find(({ area, promoted }) => area === 'cnes' && promoted)?.release_id
-  const one = shown === undefined ? null : await api.get<Answer<Manifest>>(`/v1/releases/${shown}`)
-  return { releases: list.data, manifest: one === null ? null : partOf(one.data) }
+  const response = shown === undefined ? null : await api.get<Answer<Manifest>>(`/v1/releases/${shown}`)
+  return { releases: list.data, manifest: response === null ? null : keepShown(response.data) }
 }
 
-/** What the page shows of a manifest: names and types of every column would make it many times larger. */
-const partOf = ({ release_id, area, month, synthetic, ...more }: Manifest): Manifest => ({
+/** Keeps the parts that the page shows. Names and types of all columns would make the page many times larger. */
+const keepShown = ({ release_id, area, month, synthetic, ...rest }: Manifest): Manifest => ({
   release_id,
   area,
   month,
   synthetic,
-  importer_version: more.importer_version,
-  duckdb_version: more.duckdb_version,
-  catalog_version: more.catalog_version,
-  components: more.components,
-  ...(more.coverage === undefined ? {} : { coverage: more.coverage }),
-  ...(more.set_aside === undefined ? {} : { set_aside: more.set_aside }),
-  ...(more.checks === undefined ? {} : { checks: more.checks }),
-  ...(more.snapshots === undefined ? {} : { snapshots: more.snapshots }),
-  files: more.files.filter(({ path, rows }) => path.startsWith('set_aside/') && rows > 0),
+  importer_version: rest.importer_version,
+  duckdb_version: rest.duckdb_version,
+  catalog_version: rest.catalog_version,
+  components: rest.components,
+  ...(rest.coverage === undefined ? {} : { coverage: rest.coverage }),
+  ...(rest.set_aside === undefined ? {} : { set_aside: rest.set_aside }),
+  ...(rest.checks === undefined ? {} : { checks: rest.checks }),
+  ...(rest.snapshots === undefined ? {} : { snapshots: rest.snapshots }),
+  files: rest.files.filter(({ path, rows }) => path.startsWith('set_aside/') && rows > 0),
 })
 
 const STATES = 'AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO'.split(' ')
@@ -123,7 +123,6 @@ function View({ data }: { readonly data: ReleasesData }) {
   )
 }
 
-/** First and last of many months. */
 function monthsText(periods: readonly string[], language: 'pt' | 'en'): string {
   const shown = periods.length > 3 ? [periods[0] ?? '', periods.at(-1) ?? ''] : periods
   return shown.map((period) => formatMonth(period, language)).join(periods.length > 3 ? ' – ' : ', ') || '–'
@@ -134,7 +133,7 @@ function ManifestView(props: { readonly manifest: Manifest; readonly contentId: 
   const { t, language, href } = useSite()
   const coverage = Object.entries(manifest.coverage ?? {})
   const show = (value: number): string => formatNumber(value, 0, language)
-  const setAside = manifest.set_aside ?? []
+  const rejectedRows = manifest.set_aside ?? []
   const checks = manifest.checks ?? []
   const failed = checks.filter(({ violations }) => violations > 0)
   return (
@@ -185,9 +184,9 @@ function ManifestView(props: { readonly manifest: Manifest; readonly contentId: 
       )}
       <Rows
         title={t.setAside}
-        count={setAside.reduce((sum, { rows }) => sum + rows, 0)}
+        count={rejectedRows.reduce((sum, { rows }) => sum + rows, 0)}
         heads={[{ text: t.publishedIn }, { text: t.reason }, { text: t.rowsHead, isNumber: true }]}
-        rows={setAside.map(({ file, reason, rows }) => [
+        rows={rejectedRows.map(({ file, reason, rows }) => [
           <code key="file">{file}</code>,
           reasonText(reason, language),
           show(rows),
@@ -237,7 +236,6 @@ type CoverageList = readonly (readonly [
 const statesOf = (states: 'all' | readonly string[]): number =>
   states === 'all' ? STATES.length : states.length
 
-/** The newest month of each table, and how old it is today. */
 function Freshness({ coverage }: { readonly coverage: CoverageList }) {
   const { t, language } = useSite()
   const today = new Date()
@@ -273,7 +271,6 @@ function Freshness({ coverage }: { readonly coverage: CoverageList }) {
   )
 }
 
-/** Tables and months by states: what was collected and what was not. */
 function Coverage({ coverage }: { readonly coverage: CoverageList }) {
   const { t, language } = useSite()
   return (
@@ -302,11 +299,11 @@ function Coverage({ coverage }: { readonly coverage: CoverageList }) {
                     <th scope="row">{datasetName(dataset, language)}</th>
                     <td>{formatMonth(periodOf(month), language)}</td>
                     {STATES.map((uf) => {
-                      const isThere = states === 'all' || states.includes(uf)
+                      const isCollected = states === 'all' || states.includes(uf)
                       return (
-                        <td key={uf} class={isThere ? 'there' : 'missing'}>
-                          <abbr title={`${uf}: ${isThere ? t.collected : t.notCollected}`}>
-                            {isThere ? '●' : '–'}
+                        <td key={uf} class={isCollected ? 'there' : 'missing'}>
+                          <abbr title={`${uf}: ${isCollected ? t.collected : t.notCollected}`}>
+                            {isCollected ? '●' : '–'}
                           </abbr>
                         </td>
                       )
@@ -338,7 +335,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unknown_facility: 'estabelecimento que não está no cadastro',
   unknown_municipality: 'município desconhecido',
 }
-/** Why rows were set aside, with the code that the release has. */
+/** @returns why rows were rejected; in Portuguese with the code of the reason */
 function reasonText(reason: string, language: 'pt' | 'en'): string {
   if (language === 'en') return reason.replaceAll('_', ' ')
   const [, field] = /^invalid_(.+)$/.exec(reason) ?? []

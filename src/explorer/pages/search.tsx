@@ -1,11 +1,11 @@
-/** Places and facilities found by words in any order, with accents or without, or by the beginning of a code. */
+/** Search page: finds places and facilities by words of their names, ignoring accents and order, or by the beginning of a code. */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
 import { type Api, ApiFailure, type Member } from '../api.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { PlaceLink, useSite } from '../parts/site.tsx'
 
-interface Found {
+interface SearchData {
   readonly text: string
   readonly places: readonly { readonly level: string; readonly member: Member }[]
   readonly facilities: readonly {
@@ -22,30 +22,30 @@ interface Found {
 const LEVELS = ['state', 'municipality', 'health_region', 'health_macroregion']
 const TEXT_MIN = 2
 
-/** What a key may not read, or a release has not loaded, is left out of what is found. */
-const orNothing = <Value,>(promise: Promise<Value>, nothing: Value): Promise<Value> =>
+/** Replaces results that the key may not read, or the release lacks. */
+const orFallback = <Value,>(promise: Promise<Value>, fallback: Value): Promise<Value> =>
   promise.catch((error: unknown) => {
-    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return nothing
+    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return fallback
     throw error
   })
 
-async function findPlaces(api: Api, level: string, text: string): Promise<Found['places']> {
+async function findPlaces(api: Api, level: string, text: string): Promise<SearchData['places']> {
   const query = new URLSearchParams({ search: text, limit: '10' })
-  const { data } = await orNothing(
+  const { data } = await orFallback(
     api.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${level}/values?${query}`),
     { data: [] },
   )
   return data.filter(({ code }) => code !== null).map((member) => ({ level, member }))
 }
 
-async function load({ visit, api }: LoadContext): Promise<Found> {
+async function load({ visit, api }: LoadContext): Promise<SearchData> {
   const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, SEARCH_MAX)
   if (text.length < TEXT_MIN) return { text, places: [], facilities: [], synthetic: false }
   const query = new URLSearchParams({ search: text, limit: '25' })
   const [places, facilities] = await Promise.all([
     Promise.all(LEVELS.map((level) => findPlaces(api, level, text))),
-    orNothing(
-      api.get<{ readonly data: Found['facilities']; readonly meta: { readonly synthetic?: boolean } }>(
+    orFallback(
+      api.get<{ readonly data: SearchData['facilities']; readonly meta: { readonly synthetic?: boolean } }>(
         `/v1/facilities?${query}`,
       ),
       { data: [], meta: {} },
@@ -59,7 +59,7 @@ async function load({ visit, api }: LoadContext): Promise<Found> {
   }
 }
 
-function View({ data }: { readonly data: Found }) {
+function View({ data }: { readonly data: SearchData }) {
   const { t, href } = useSite()
   const isEmpty = data.places.length === 0 && data.facilities.length === 0
   return (
@@ -109,7 +109,7 @@ function View({ data }: { readonly data: Found }) {
   )
 }
 
-export const SEARCH: PageModule<Found> = {
+export const SEARCH: PageModule<SearchData> = {
   match: (path) => (/^\/explorer\/search\/?$/.test(path) ? {} : null),
   load,
   title: ({ text }, texts) => `${texts.search}: ${text}`,

@@ -1,10 +1,10 @@
-/** Bars and lines of an answer, drawn by the server as well as by the browser. Their numbers stand in the table. */
+/** Bar and line charts of an answer, drawn by the server and the browser. The table has the same numbers. */
 import { scaleLinear, scalePoint } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { ComponentChildren } from 'preact'
 import type { Catalog, Metric, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
-import { unitBeside } from '../catalog-texts.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, formatShort, type Language } from '../numbers.ts'
 import type { Question } from '../question.ts'
 import { useSite } from './site.tsx'
@@ -19,7 +19,7 @@ interface ChartProps {
   readonly rows: readonly QueryRow[]
 }
 
-/** Name of a row without the dimensions named. */
+/** @returns names of a row's members, except that of dimension `without` */
 const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language, without = ''): string =>
   groupBy
     .filter((dimension) => dimension !== without)
@@ -33,7 +33,6 @@ const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language
 const shorten = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1)}…`
 
-/** The metric that a chart shows, the first of the question, and what stands above it. */
 function useChart({ question, catalog }: ChartProps): {
   readonly code: string
   readonly metric: Metric | undefined
@@ -50,13 +49,13 @@ function useChart({ question, catalog }: ChartProps): {
 function Chart(props: {
   readonly label: string
   readonly metric: Metric | undefined
-  /** More there is than is drawn: how many are. */
+  /** Number of drawn rows or series when there are more; else null. */
   readonly limit: number | null
   readonly children: ComponentChildren
 }) {
   const { label, metric, limit, children } = props
   const { t, language } = useSite()
-  const unit = unitBeside(metric, language)
+  const unit = unitOutsideLabel(metric, language)
   return (
     <figure class="chart">
       <figcaption>
@@ -69,7 +68,7 @@ function Chart(props: {
   )
 }
 
-/** A list, so that names wrap and are read; only the bars themselves are a drawing, in percent of what width there is. */
+/** Bars as a list, so that screen readers read the names and long names wrap. Only the bars are SVG, in percent of the width. */
 export function Bars(props: ChartProps) {
   const { question, rows } = props
   const { t, language } = useSite()
@@ -130,7 +129,6 @@ export function Lines(props: ChartProps) {
   const shown = [...series]
     .sort(([, left], [, right]) => (right.get(newest) ?? -1) - (left.get(newest) ?? -1))
     .slice(0, SERIES_MAX)
-  // A single line is what the title says.
   const isNamed = question.groupBy.length > 1
   const drawing = { label, periods, series: shown, show, isNamed }
   return (
@@ -167,13 +165,12 @@ interface Size {
     readonly bottom: number
     readonly left: number
   }
-  /** Months named below the axis. */
   readonly months: number
-  /** Names stand at the ends of the lines; else in a legend below. */
+  /** True puts names at the ends of the lines, false in a legend below. */
   readonly hasNames: boolean
 }
 
-/** Drawn twice, of which the style sheet shows one: letters of a drawing that shrinks to a phone cannot be read. */
+/** Each chart is drawn in both sizes, and the style sheet shows one. Text of a shrunken drawing would be unreadable on a phone. */
 const WIDE: Size = {
   name: 'wide-screen',
   width: 720,
@@ -233,15 +230,15 @@ function LinesDrawing(props: {
         ) : null,
       )}
       {series.map(([name, points], index) => {
-        const isThere = (period: string): boolean => (points.get(period) ?? null) !== null
+        const hasValue = (period: string): boolean => (points.get(period) ?? null) !== null
         const path = draw
-          .defined(isThere)
+          .defined(hasValue)
           .x((period) => x(period) ?? 0)
           .y((period) => y(points.get(period) ?? 0))(periods)
         return (
           <g key={name} class={`series series-${index}`}>
             <path d={path ?? ''} />
-            {periods.filter(isThere).map((period) => (
+            {periods.filter(hasValue).map((period) => (
               <circle key={period} cx={x(period)} cy={y(points.get(period) ?? 0)} r="3">
                 <title>{`${name}, ${formatMonth(period, language)}: ${show(points.get(period) ?? 0)}`}</title>
               </circle>
@@ -268,7 +265,7 @@ function lastOf(points: Points, periods: readonly string[]): number | null {
 }
 
 const LABEL_HEIGHT = 15
-/** Moves labels apart so that none covers another. @returns their heights, in the order given */
+/** Moves labels apart so that none covers another. @returns their heights, in the order of the input */
 function placeLabels(heights: readonly number[]): number[] {
   const order = heights.map((height, index) => ({ height, index })).sort((a, b) => a.height - b.height)
   const placed: number[] = []

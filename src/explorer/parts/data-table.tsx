@@ -1,4 +1,4 @@
-/** A table of what is not a question's answer: heads, rows, numbers to the right, in a frame that scrolls sideways. */
+/** A table for anything but query answers, in a frame that scrolls sideways. Numbers are right-aligned. */
 import type { ComponentChildren } from 'preact'
 import { Scroll } from './scroll.tsx'
 
@@ -9,7 +9,6 @@ export interface DataHead {
 
 export interface DataRow {
   readonly key: string
-  /** The first names the row. */
   readonly cells: readonly ComponentChildren[]
 }
 
@@ -21,7 +20,7 @@ export function DataTable(props: {
   const { label, heads, rows } = props
   const classOf = (index: number): string | undefined =>
     heads[index]?.isNumber === true ? 'number' : undefined
-  // On a phone cells stand below each other, each under its head.
+  // On phones, each cell is shown under the label of its column.
   const labelOf = (index: number): string | undefined => {
     const text = heads[index]?.text
     return typeof text === 'string' ? text : undefined

@@ -1,4 +1,4 @@
-/** The filters of a question: one search over everything that can be chosen, and lists of it by dimension. */
+/** Filters of a question: a search over all members, and a list for each dimension. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dimension, Member } from '../api.ts'
 import { dimensionConflict } from '../conflicts.ts'
@@ -9,15 +9,12 @@ import type { FormData } from './question-form.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
 import { dimensionOf, labelOf } from './table.tsx'
 
-/** Dimensions that are filtered by months' own fields. */
-const HAS_OWN_FIELDS = new Set(['reference_period'])
+const WITH_SEPARATE_FIELDS = new Set(['reference_period'])
 const SEARCH_MIN = 2
-/** Members found of one dimension. */
 const FOUND_MAX = 8
-/** Waits until the typing pauses: each dimension without a list is a request. */
+/** Delay after typing, in milliseconds, because each dimension without a local list costs a request. */
 const PAUSE_MS = 200
 
-/** The filters with a member more, or without it. */
 export function toggleFilter(
   filters: Question['filters'],
   dimension: string,
@@ -25,14 +22,14 @@ export function toggleFilter(
 ): Question['filters'] {
   const codes = lookUp(filters, dimension) ?? []
   const rest = codes.includes(code) ? codes.filter((other) => other !== code) : [...codes, code]
-  const { [dimension]: _gone, ...others } = filters
+  const { [dimension]: _removed, ...others } = filters
   return rest.length === 0 ? others : { ...others, [dimension]: rest }
 }
 
 const textOf = ({ code, name, parent }: Member): string => {
   const uf = parent?.dimension === 'state' && parent.code !== null ? String(parent.code) : ''
-  const own = name ?? String(code)
-  return uf === '' || own.endsWith(uf) ? own : `${own} (${uf})`
+  const label = name ?? String(code)
+  return uf === '' || label.endsWith(uf) ? label : `${label} (${uf})`
 }
 
 export function Filters({ question, data }: { readonly question: Question; readonly data: FormData }) {
@@ -40,7 +37,7 @@ export function Filters({ question, data }: { readonly question: Question; reado
   const questionHref = useQuestionHref()
   const { catalog, members } = data
   const [text, setText] = useState('')
-  const filterable = catalog.dimensions.filter(({ code }) => !HAS_OWN_FIELDS.has(code))
+  const filterable = catalog.dimensions.filter(({ code }) => !WITH_SEPARATE_FIELDS.has(code))
   const reasonOf = (dimension: Dimension): string | null =>
     dimensionConflict(dimension, question, catalog, language)
   const usable = filterable.filter((dimension) => reasonOf(dimension) === null)
@@ -55,7 +52,7 @@ export function Filters({ question, data }: { readonly question: Question; reado
     }),
   )
   return (
-    <Picker title={t.filters} nothing={t.noFilter} marks={marks}>
+    <Picker title={t.filters} emptyText={t.noFilter} marks={marks}>
       {isLive
         ? Object.entries(question.filters).map(([dimension, codes]) => (
             <input key={dimension} type="hidden" name={`in.${dimension}`} value={codes.join(',')} />
@@ -89,7 +86,6 @@ export function Filters({ question, data }: { readonly question: Question; reado
   )
 }
 
-/** What cannot be filtered by, disabled under its reason. */
 function Reasons(props: {
   readonly dimensions: readonly Dimension[]
   readonly reasonOf: (dimension: Dimension) => string | null
@@ -103,7 +99,7 @@ function Reasons(props: {
   return list.length === 0 ? null : <Options label={t.filters} list={list} />
 }
 
-/** Members of every dimension that have the words, found in the lists that are here and asked for elsewhere. */
+/** Finds members of every dimension by words, in local lists or through the API. */
 function Found(props: {
   readonly question: Question
   readonly data: FormData
@@ -113,8 +109,8 @@ function Found(props: {
   const { question, data, usable, text } = props
   const { t, api, language } = useSite()
   const [remote, setRemote] = useState<Readonly<Record<string, readonly Member[]>> | null>(null)
-  const asked = usable.filter(({ code }) => data.members[code]?.isWhole !== true)
-  const names = asked.map(({ code }) => code).join()
+  const searchedRemotely = usable.filter(({ code }) => data.members[code]?.isWhole !== true)
+  const names = searchedRemotely.map(({ code }) => code).join()
   useEffect(() => {
     let isCurrent = true
     setRemote(null)
@@ -124,7 +120,7 @@ function Found(props: {
         names.split(',').map(async (code) => {
           const page = await api
             ?.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${code}/values?${query}`)
-            // What a key may not read, or a release lacks, is not found.
+            // Ignore dimensions that the key may not read or the release lacks.
             .catch(() => null)
           return [code, page?.data ?? []] as const
         }),
@@ -183,7 +179,7 @@ function Boxes(props: {
   )
 }
 
-/** Adds a member to a question, or takes it away; several in a row before the page has answered all count. */
+/** Toggles a member of the question. Several toggles before the page updates all count. */
 function useToggle(question: Question, dimension: string): (code: string) => void {
   const { go } = useSite()
   const questionHref = useQuestionHref()
@@ -222,7 +218,6 @@ function Members(props: {
         }))}
       />
     )
-  // A list that is too long to be here is searched, above or by its codes.
   if (isLive) return <p class="hint">{t.searchAbove}</p>
   return (
     <label class="choice">

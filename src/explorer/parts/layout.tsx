@@ -1,13 +1,13 @@
-/** What stands around every page: skip link, header with search, the key, the notice of invented data, footer. */
+/** Frame of every page: skip link, header with search, key form, notice of synthetic data, footer. */
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../api.ts'
 import { addressOf, useSite } from './site.tsx'
 
 export function Layout(props: { readonly synthetic: boolean; readonly children: ComponentChildren }) {
   const { t, href, visit, language, isLive } = useSite()
-  const other = new URLSearchParams(visit.search)
-  other.delete('lang')
-  const rest = other.size === 0 ? '' : `?${other}`
+  const params = new URLSearchParams(visit.search)
+  params.delete('lang')
+  const search = params.size === 0 ? '' : `?${params}`
   return (
     <>
       <a class="skip" href="#content">
@@ -28,7 +28,7 @@ export function Layout(props: { readonly synthetic: boolean; readonly children: 
           <SearchBox />
           <div class="tools">
             <a
-              href={addressOf(visit.path, rest, language === 'pt' ? 'en' : 'pt')}
+              href={addressOf(visit.path, search, language === 'pt' ? 'en' : 'pt')}
               hreflang={language === 'pt' ? 'en' : 'pt-BR'}
               lang={language === 'pt' ? 'en' : 'pt-BR'}
               data-external
@@ -81,7 +81,7 @@ function SearchBox() {
   )
 }
 
-/** The visitor's own key: it goes into the tab's memory, never into an address. */
+/** Form for the visitor's API key, which is kept in the tab and never put in an address. */
 export function KeyForm() {
   const { t, access, isLive, useKey } = useSite()
   if (!isLive) return access === 'none' ? <p class="notice">{t.keyNeedsScript}</p> : null
@@ -112,7 +112,6 @@ export function KeyForm() {
   )
 }
 
-/** A refusal of the API in words, with the way out that there is. */
 export function ProblemNotice({ problem }: { readonly problem: Problem }) {
   const { t, visit, isLive, language } = useSite()
   const params = new URLSearchParams(visit.search)
@@ -127,7 +126,7 @@ export function ProblemNotice({ problem }: { readonly problem: Problem }) {
       <p>{words}</p>
       {(problem.errors ?? []).map(({ pointer, parameter, message, allowed = [] }, index) => (
         <p key={`${pointer}${parameter}${message}`}>
-          {/* The sentence above is that of the first. */}
+          {/* The paragraph above already shows the first error. */}
           {index === 0 ? null : (
             <>
               <code>{pointer ?? parameter}</code> {message}{' '}

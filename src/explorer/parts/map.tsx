@@ -1,19 +1,18 @@
 /**
- * A map of an answer by place: quantile classes, places without data hatched, zoom and keyboard. It is drawn in the browser
- * alone; the table of the page has the same numbers. Shapes, classes and neighbours: map-shapes.ts.
+ * A map of an answer: quantile classes, hatching for missing data, zoom and keyboard. It is drawn only in the browser; the table has the
+ * same numbers. Geometry is in map-shapes.ts.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Topology } from 'topojson-specification'
 import type { Api, Catalog, QueryAnswer } from '../api.ts'
 import { ApiFailure, codeOf } from '../api.ts'
-import { unitBeside } from '../catalog-texts.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
 import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from '../map-shapes.ts'
 import { formatNumber } from '../numbers.ts'
 import type { Question } from '../question.ts'
 import { useQuestionHref, useSite } from './site.tsx'
 import { labelOf, metricOf } from './table.tsx'
 
-/** Levels that have outlines; each is a dimension, too. */
 export const MAP_LEVELS: readonly string[] = [
   'municipality',
   'health_region',
@@ -24,14 +23,14 @@ export const MAP_LEVELS: readonly string[] = [
 const WIDTH = 720
 const ZOOM_STEP = 1.6
 const ZOOM_MAX = 40
-/** The country is drawn from outlines of fewer points until it is this large: at the third step, they would show corners. */
+/** Largest zoom for outlines with fewer points. From the third zoom step on, their corners would be visible. */
 const OVERVIEW_MAX = 3
 
 const loaded = new Map<string, Promise<PlaceShape[]>>()
 
 /**
- * Outlines of a level, of some states or of the country; each is loaded once.
- * @param detail overview: with as many points as a map of the country shows
+ * Loads the outlines of a level, for some states or the country. Results are cached.
+ * @param detail overview: only as many points as a map of the country shows
  */
 export function loadShapes(
   api: Api,
@@ -43,7 +42,7 @@ export function loadShapes(
   const query = new URLSearchParams({
     format: 'topojson',
     ...(detail === 'full' ? {} : { detail }),
-    // A major region is no part of a state.
+    // A major region is larger than a state, so a state filter does not apply.
     ...(ufs === '' || level === 'region' ? {} : { uf: ufs }),
     ...(release === '' ? {} : { expected_release_id: release }),
   })
@@ -78,10 +77,10 @@ export function PlaceMap(props: {
   const drawn = useRef('')
   useEffect(() => {
     let isCurrent = true
-    const asked = `${level} ${states} ${question.release}`
-    // What is drawn stays until it is there with more points.
-    if (drawn.current !== asked) setShapes(null)
-    drawn.current = asked
+    const shapesKey = `${level} ${states} ${question.release}`
+    // Keep the current outlines until those with more points arrive.
+    if (drawn.current !== shapesKey) setShapes(null)
+    drawn.current = shapesKey
     setFailure('')
     if (api === undefined) return
     loadShapes(api, level, states, question.release, states === '' && !isNear ? 'overview' : 'full').then(
@@ -116,7 +115,6 @@ export function PlaceMap(props: {
       ),
     [answer, level],
   )
-  // Places that the answer does not have are not asked about: they are not drawn.
   const layout = useMemo(
     () =>
       shapes === null
@@ -142,7 +140,7 @@ export function PlaceMap(props: {
   if (failure !== '') return <p class="notice">{failure}</p>
   if (layout === null) return <p class="notice">{t.loading}</p>
   const { places, width, height } = layout
-  const here = places[active]
+  const activePlace = places[active]
   const show = (value: number | null | undefined): string =>
     value === null || value === undefined ? t.noData : formatNumber(value, metric?.decimals ?? 0, language)
   const zoomBy = (factor: number, x = width / 2, y = height / 2): void =>
@@ -156,7 +154,7 @@ export function PlaceMap(props: {
     x: Math.min(0, Math.max(width * (1 - scale), x)),
     y: Math.min(0, Math.max(height * (1 - scale), y)),
   })
-  /** A point of the screen in the drawing's own units, before zoom. */
+  /** Converts a pointer position to the drawing's coordinates before zoom. */
   const pointOf = (event: MouseEvent): [number, number] => {
     const frame = (event.currentTarget as Element).getBoundingClientRect()
     const x = ((event.clientX - frame.left) / frame.width) * width
@@ -169,7 +167,8 @@ export function PlaceMap(props: {
       go?.(`${questionHref({ ...question, cell: { metric: code, key: { [level]: place.code } } })}#lineage`)
   }
   const onKey = (event: KeyboardEvent): void => {
-    if (event.key === '+' || event.key === '=') zoomBy(ZOOM_STEP, here?.centre[0], here?.centre[1])
+    if (event.key === '+' || event.key === '=')
+      zoomBy(ZOOM_STEP, activePlace?.centre[0], activePlace?.centre[1])
     else if (event.key === '-') zoomBy(1 / ZOOM_STEP)
     else if (event.key === '0') setZoom({ scale: 1, x: 0, y: 0 })
     else if (event.key === 'Enter' && active >= 0) open(active)
@@ -178,7 +177,7 @@ export function PlaceMap(props: {
     event.preventDefault()
   }
   const label = labelOf(metric, language)
-  const unit = unitBeside(metric, language)
+  const unit = unitOutsideLabel(metric, language)
   return (
     <figure class="map">
       <figcaption>
@@ -188,7 +187,7 @@ export function PlaceMap(props: {
       <div class="frame">
         <svg
           viewBox={`0 0 ${width} ${height}`}
-          // In small letters: an SVG knows no other. The arrow keys walk from place to place.
+          // Lower case, because SVG ignores tabIndex. The arrow keys move between areas.
           tabindex={0}
           role="application"
           aria-label={`${t.views.map}: ${label}. ${t.mapHelp}`}
@@ -210,11 +209,11 @@ export function PlaceMap(props: {
             drag.current = null
           }}
           onPointerMove={(event) => {
-            const begun = drag.current
-            if (begun === null) return setActive(layout.find(...pointOf(event)))
+            const dragStart = drag.current
+            if (dragStart === null) return setActive(layout.find(...pointOf(event)))
             const frame = event.currentTarget.getBoundingClientRect()
-            const [x, y] = [event.clientX - begun.x, event.clientY - begun.y]
-            if (!begun.moved && Math.abs(x) + Math.abs(y) < 4) return
+            const [x, y] = [event.clientX - dragStart.x, event.clientY - dragStart.y]
+            if (!dragStart.moved && Math.abs(x) + Math.abs(y) < 4) return
             drag.current = { x: event.clientX, y: event.clientY, moved: true }
             const unit = width / frame.width
             setZoom((old) => keepInside({ ...old, x: old.x + x * unit, y: old.y + y * unit }))
@@ -237,7 +236,7 @@ export function PlaceMap(props: {
               <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
             ))}
             <path d={paths.missing} class="place missing" fill="url(#hatched)" />
-            {here === undefined ? null : <path d={here.path} class="active" />}
+            {activePlace === undefined ? null : <path d={activePlace.path} class="active" />}
           </g>
         </svg>
         <div class="zoom">
@@ -253,9 +252,9 @@ export function PlaceMap(props: {
         </div>
       </div>
       <p class="reading" role="status" aria-live="polite">
-        {here === undefined
+        {activePlace === undefined
           ? t.mapHelp
-          : `${names.get(here.code) || here.name}: ${show(values.get(here.code))}`}
+          : `${names.get(activePlace.code) || activePlace.name}: ${show(values.get(activePlace.code))}`}
       </p>
       <ul class="legend" aria-label={t.mapLegend}>
         {bounds.map((bound, index) => {

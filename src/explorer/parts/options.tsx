@@ -1,6 +1,6 @@
 /**
- * A list to choose from: searched by typing, walked by the arrow keys, closed by Escape. What cannot be chosen stands last,
- * disabled, under its reason. Its boxes are fields of the form around it, so that it works without a script.
+ * A list of checkboxes with search, arrow keys and Escape. Options that cannot be chosen come last, disabled, under the reason. The
+ * checkboxes are fields of the surrounding form, so they work without a script.
  */
 import { useState } from 'preact/hooks'
 import { useSite } from './site.tsx'
@@ -8,21 +8,20 @@ import { useSite } from './site.tsx'
 export interface Option {
   readonly code: string
   readonly label: string
-  /** What else it is found by, and shown as a tip. */
+  /** Tooltip, also searched. */
   readonly hint?: string | undefined
-  /** Heading that it stands under. */
   readonly group?: string
   readonly isChosen: boolean
-  /** Why it cannot be chosen; null where it can. */
+  /** Why the option cannot be chosen, or null. */
   readonly reason: string | null
 }
 
 const SEARCH_FROM = 9
-/** So many that cannot be chosen are shown at once. */
+/** Largest number of unavailable options that are expanded without a search. */
 const SHOWN_MAX = 12
 
 export function Options(props: {
-  /** Field of the form; without it a change is told to `onToggle` alone. */
+  /** Form field. Without it, only `onToggle` learns of changes. */
   readonly name?: string
   readonly label: string
   readonly list: readonly Option[]
@@ -79,7 +78,6 @@ export function Options(props: {
   )
 }
 
-/** Disabled boxes, each under the reason why. */
 function Unavailable({ list }: { readonly list: readonly Option[] }) {
   return (
     <>
@@ -109,16 +107,15 @@ function groupsOf<Item>(list: readonly Item[], nameOf: (item: Item) => string): 
   return groups
 }
 
-/** Lower case without accents. */
 export const fold = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/\p{Mn}/gu, '')
     .toLowerCase()
 
-/** Every word of `text` begins a word of `name` or stands in it, accents or not, in any order. */
+/** @returns whether `name` contains every word of `text`, in any order, ignoring case and accents */
 export function matches(name: string, text: string): boolean {
-  // Lists of hundreds are drawn with every answer, and seldom searched.
+  // Shortcut: lists of hundreds are drawn with every answer but rarely searched.
   if (text === '') return true
   const folded = fold(name)
   return fold(text)
@@ -126,7 +123,7 @@ export function matches(name: string, text: string): boolean {
     .every((word) => folded.includes(word))
 }
 
-/** Arrows go from box to box and back to the search; Enter in the search takes the first found; Escape closes the picker. */
+/** Handles keys: arrows move between boxes and the search, Enter in the search takes the first result, Escape closes the picker. */
 export function walk(event: KeyboardEvent): void {
   const { key, target } = event
   if (!(target instanceof HTMLInputElement)) return

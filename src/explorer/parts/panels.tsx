@@ -1,7 +1,7 @@
-/** What stands behind an answer: the records of a cell, how to verify and to cite it, what changed since another release. */
+/** Panels of an answer: records of a cell, verification and citation, changes since another release. */
 
 import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
-import { formulaText, noteText, unitBeside } from '../catalog-texts.ts'
+import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import { bodyOf, change, type Question, RECORDS_MAX, writeCell } from '../question.ts'
 import { ATTRIBUTES } from '../record-texts.ts'
@@ -22,7 +22,7 @@ export function LineagePanel(props: {
   readonly question: Question
   readonly catalog: Catalog
   readonly records: CellRecords
-  /** Names of the cell's group, by dimension. */
+  /** Dimension → name of the cell's member. */
   readonly names: ReadonlyMap<string, string>
 }) {
   const { question, catalog, records, names } = props
@@ -47,7 +47,7 @@ export function LineagePanel(props: {
             {first?.answer.meta.value == null
               ? t.noData
               : formatNumber(first.answer.meta.value, decimals, language)}{' '}
-            <small>{unitBeside(metric, language)}</small>
+            <small>{unitOutsideLabel(metric, language)}</small>
           </dd>
         </div>
         {Object.entries(cell.key).map(([dimension, code]) => (
@@ -115,7 +115,6 @@ export function LineagePanel(props: {
   )
 }
 
-/** What names a record: its CNES code leads to the facility, its municipality to the place. */
 function RecordKey({ record }: { readonly record: Readonly<Record<string, string | number>> }) {
   const { t, language, href } = useSite()
   return (
@@ -137,7 +136,6 @@ function RecordKey({ record }: { readonly record: Readonly<Record<string, string
   )
 }
 
-/** File, row, column, published cell and digest: what anyone who holds the file can check. */
 export function SourceOf({ source }: { readonly source: Source }) {
   const { t } = useSite()
   return (
@@ -162,10 +160,8 @@ export function SourceOf({ source }: { readonly source: Source }) {
   )
 }
 
-/** The date a citation names; an answer is the same whenever it is read. */
 const accessDate = (): string => new Date().toISOString().slice(0, 10)
 
-/** The citation of the answer, with the address of this page and the day it is read on. */
 function citations({ meta }: QueryAnswer, address: string): { abnt: string; bibtex: string } {
   const [year, month, day] = accessDate().split('-')
   const months = [
@@ -190,7 +186,7 @@ function citations({ meta }: QueryAnswer, address: string): { abnt: string; bibt
   }
 }
 
-/** The same query in the languages people work in, pinned to the release of the answer. */
+/** @returns the query in several programming languages, pinned to the release of the answer */
 function snippets(
   question: Question,
   answer: QueryAnswer,
@@ -298,7 +294,7 @@ function Code({ text, label }: { readonly text: string; readonly label: string }
   )
 }
 
-/** An answer of /v1/analytics/compare, as far as it is shown. */
+/** The parts of a /v1/analytics/compare response that are shown. */
 export interface Comparison {
   readonly data: readonly {
     readonly label: string

@@ -1,4 +1,4 @@
-/** One part of a question: its title, what is chosen as marks that can be taken away, and the place to choose. */
+/** A section of the question form: title, chosen items as removable marks, and a list to choose from. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useSite } from './site.tsx'
@@ -6,29 +6,28 @@ import { useSite } from './site.tsx'
 export interface Mark {
   readonly key: string
   readonly label: string
-  /** The question without it. */
+  /** Address of the question without the item. */
   readonly without: string
-  /** The question with it one place further to the front, where order counts. */
+  /** Address of the question with the item moved one place forward, when the order matters. */
   readonly before?: string | undefined
 }
 
 export function Picker(props: {
   readonly title: string
-  /** Shown where nothing is chosen. */
-  readonly nothing: string
+  readonly emptyText: string
   readonly marks: readonly Mark[]
   readonly isOpen?: boolean
   readonly children: ComponentChildren
 }) {
-  const { title, nothing, marks, isOpen = false, children } = props
+  const { title, emptyText, marks, isOpen = false, children } = props
   const { t } = useSite()
-  // Only at first: choosing must not close the list under the pointer.
+  // Keep the initial state, because choosing must not close the list under the pointer.
   const [wasOpen] = useState(isOpen)
   return (
     <div class="picker">
       <h2>{title}</h2>
       {marks.length === 0 ? (
-        <p class="nothing">{nothing}</p>
+        <p class="nothing">{emptyText}</p>
       ) : (
         <ul class="marks" aria-label={title}>
           {marks.map(({ key, label, without, before }) => (

@@ -1,4 +1,4 @@
-/** Facilities of a place as points within its outline, in the browser alone. The list of the page names them. */
+/** Map of a place's facilities as points, drawn only in the browser. The page also lists them. */
 import type { FeatureCollection, Point } from 'geojson'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure } from '../api.ts'
@@ -23,7 +23,7 @@ export function PointsMap(props: {
   readonly level: string
   readonly code: string
   readonly uf: string
-  /** Filter of the list of facilities, e.g. municipality_ibge_code=1200401. */
+  /** Query string of the facilities, e.g. municipality_ibge_code=1200401. */
   readonly filter: string
 }) {
   const { level, code, uf, filter } = props
@@ -33,14 +33,14 @@ export function PointsMap(props: {
   useEffect(() => {
     let isCurrent = true
     if (api === undefined) return
-    const quietly = (error: unknown): void => {
-      // Without outlines, or with an older release, the list stands alone.
+    const ignoreApiFailure = (error: unknown): void => {
+      // Without outlines, or with an older release, the page shows only the list.
       if (!(error instanceof ApiFailure)) throw error
     }
     loadShapes(api, level, uf, '').then((shapes) => {
-      const own = shapes.filter(({ properties }) => properties.code === code)
-      if (isCurrent && own.length > 0) setDrawing(layShapes(own, WIDTH))
-    }, quietly)
+      const outlines = shapes.filter(({ properties }) => properties.code === code)
+      if (isCurrent && outlines.length > 0) setDrawing(layShapes(outlines, WIDTH))
+    }, ignoreApiFailure)
     api
       .get<FeatureCollection<Point | null, Properties>>(
         `/v1/facilities?${filter}&limit=${POINTS_MAX}`,
@@ -48,7 +48,7 @@ export function PointsMap(props: {
       )
       .then((found) => {
         if (isCurrent) setPoints(found)
-      }, quietly)
+      }, ignoreApiFailure)
     return () => {
       isCurrent = false
     }
@@ -61,15 +61,13 @@ export function PointsMap(props: {
     const point = drawing.project(longitude, latitude)
     return point === null ? [] : [{ point, properties }]
   })
-  // Large points over small ones.
   shown.sort((left, right) => Number(left.properties.has_beds) - Number(right.properties.has_beds))
-  const left = points.features.length - shown.length
-  // An outline without a point says nothing that the page does not.
+  const omittedCount = points.features.length - shown.length
   if (shown.length === 0) return <p class="hint">{t.noPoints}</p>
   return (
     <figure class="map points">
       <figcaption>{t.facilities}</figcaption>
-      {/* A picture to the eye and the pointer: the list beside it has the same facilities, with their names as links. */}
+      {/* Hidden from screen readers and the keyboard, because the list has the same facilities as links. */}
       <svg viewBox={`0 0 ${drawing.width} ${drawing.height}`} aria-hidden="true">
         {drawing.places.map(({ path }) => (
           <path key={path} d={path} class="place ground" />
@@ -93,7 +91,7 @@ export function PointsMap(props: {
       </svg>
       <p class="hint">
         {t.pointsHint}
-        {left > 0 ? ` ${t.pointsLeft(formatNumber(left, 0, language))}` : ''}
+        {omittedCount > 0 ? ` ${t.pointsLeft(formatNumber(omittedCount, 0, language))}` : ''}
       </p>
     </figure>
   )

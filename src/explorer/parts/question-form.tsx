@@ -1,6 +1,6 @@
 /**
- * The form that a question is asked with. It is an ordinary form whose fields are the parameters of the address, so that it
- * works without a script; in the browser a change of a field asks at once. What cannot go together is disabled and says why.
+ * The question form. Its fields are the parameters of the address, so it works without a script. In the browser, each change submits it.
+ * Combinations that do not work are disabled, with the reason.
  */
 import { useMemo } from 'preact/hooks'
 import type { Catalog, Member, ReleaseInfo } from '../api.ts'
@@ -27,7 +27,7 @@ export interface FormData {
   /** YYYY-MM, newest first. */
   readonly periods: readonly string[]
   readonly releases: readonly ReleaseInfo[]
-  /** Members of dimensions: all where they are few, else those that the filters name. */
+  /** Dimension → members: all of them for small dimensions, else those in filters. */
   readonly members: Readonly<Record<string, { readonly isWhole: boolean; readonly list: readonly Member[] }>>
 }
 
@@ -51,18 +51,16 @@ export function QuestionForm({ question, data }: { readonly question: Question; 
   )
 }
 
-/** A release's id without most of its digest. */
 export const shortId = (id: string): string => id.replace(/-([0-9a-f]{8})[0-9a-f]{56}$/, ' $1…')
 
-/** Marks of a list whose order counts: each can go one place to the front. */
 function useMarks(
   question: Question,
   field: 'metrics' | 'groupBy',
-  labelled: (code: string) => string,
+  labelOfCode: (code: string) => string,
 ): Mark[] {
   const questionHref = useQuestionHref()
   const codes = question[field]
-  const ask = (list: readonly string[]): string => {
+  const hrefWith = (list: readonly string[]): string => {
     const kept = [
       ...(field === 'metrics' ? list : question.metrics),
       ...(field === 'groupBy' ? list : question.groupBy),
@@ -75,15 +73,15 @@ function useMarks(
     swapped.splice(index - 1, 2, code, codes[index - 1] ?? '')
     return {
       key: code,
-      label: labelled(code),
-      without: ask(codes.filter((other) => other !== code)),
-      before: index === 0 ? undefined : ask(swapped),
+      label: labelOfCode(code),
+      without: hrefWith(codes.filter((other) => other !== code)),
+      before: index === 0 ? undefined : hrefWith(swapped),
     }
   })
 }
 
-/** Those chosen first, in the order of the question: without a script, the boxes of the form keep it. */
-const inOrder = <Entry extends { readonly code: string }>(
+/** Puts chosen entries first, in the question's order, because a form without a script submits them in the order of its boxes. */
+const chosenFirst = <Entry extends { readonly code: string }>(
   entries: readonly Entry[],
   chosen: readonly string[],
 ): Entry[] => [
@@ -94,14 +92,14 @@ const inOrder = <Entry extends { readonly code: string }>(
 function Metrics({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
   const { t, language, isLive } = useSite()
   const marks = useMarks(question, 'metrics', (code) => labelOf(metricOf(catalog, code), language) || code)
-  // The catalog of a release stays the same from answer to answer.
+  // The catalog stays the same while the release does.
   const formulas = useMemo(
     () => new Map(catalog.metrics.map((metric) => [metric.code, formulaText(metric, catalog, language)])),
     [catalog.version, catalog.metrics.length, language],
   )
-  const metrics = isLive ? catalog.metrics : inOrder(catalog.metrics, question.metrics)
+  const metrics = isLive ? catalog.metrics : chosenFirst(catalog.metrics, question.metrics)
   return (
-    <Picker title={t.metrics} nothing={t.start} marks={marks} isOpen={question.metrics.length === 0}>
+    <Picker title={t.metrics} emptyText={t.start} marks={marks} isOpen={question.metrics.length === 0}>
       <p class="hint">{t.metricsHint(METRICS_MAX)}</p>
       <Options
         name="m"
@@ -122,10 +120,10 @@ function Metrics({ question, catalog }: { readonly question: Question; readonly 
 function Dimensions({ question, catalog }: { readonly question: Question; readonly catalog: Catalog }) {
   const { t, language, isLive } = useSite()
   const marks = useMarks(question, 'groupBy', (code) => labelOf(dimensionOf(catalog, code), language) || code)
-  const dimensions = isLive ? catalog.dimensions : inOrder(catalog.dimensions, question.groupBy)
+  const dimensions = isLive ? catalog.dimensions : chosenFirst(catalog.dimensions, question.groupBy)
   const isFull = question.groupBy.length >= DIMENSIONS_MAX
   return (
-    <Picker title={t.groupBy} nothing={t.oneRow} marks={marks}>
+    <Picker title={t.groupBy} emptyText={t.oneRow} marks={marks}>
       <Options
         name="by"
         label={t.groupBy}
@@ -171,7 +169,7 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
   )
   const over = overConflict(question, language)
   return (
-    <Picker title={t.periods} nothing={t.newest} marks={marks}>
+    <Picker title={t.periods} emptyText={t.newest} marks={marks}>
       {spans.length === 0 ? null : (
         <p class="shortcuts">
           {spans.map((count) => (
@@ -219,13 +217,12 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
   )
 }
 
-/** Totals, order, population and release. */
 function More({ question, data }: { readonly question: Question; readonly data: FormData }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { catalog, releases } = data
-  const others = releases.filter(({ area }) => area === 'analytics')
-  const ids = Object.fromEntries(others.map(({ release_id }) => [release_id, shortId(release_id)]))
+  const analyticsReleases = releases.filter(({ area }) => area === 'analytics')
+  const ids = Object.fromEntries(analyticsReleases.map(({ release_id }) => [release_id, shortId(release_id)]))
   const orders = [
     ...question.metrics.map((code) => [code, labelOf(metricOf(catalog, code), language)] as const),
     ...question.groupBy.map((code) => [code, labelOf(dimensionOf(catalog, code), language)] as const),
@@ -264,9 +261,9 @@ function More({ question, data }: { readonly question: Question; readonly data: 
       ? null
       : mark('release', `${t.release}: ${shortId(question.release)}`, { release: '' }),
     question.since === '' ? null : mark('since', `${t.since} ${shortId(question.since)}`, { since: '' }),
-  ].filter((own) => own !== null)
+  ].filter((entry) => entry !== null)
   return (
-    <Picker title={t.options} nothing={t.noOptions} marks={marks}>
+    <Picker title={t.options} emptyText={t.noOptions} marks={marks}>
       <label class="check">
         <input type="checkbox" name="totals" value="yes" checked={question.totals} />
         <span>{t.totals}</span>
@@ -301,7 +298,7 @@ function More({ question, data }: { readonly question: Question; readonly data: 
         label={t.since}
         value={question.since}
         options={{ '': t.noOther, ...ids }}
-        reason={question.since === '' && others.length < 2 ? t.onlyOneRelease : null}
+        reason={question.since === '' && analyticsReleases.length < 2 ? t.onlyOneRelease : null}
       />
     </Picker>
   )
@@ -312,24 +309,22 @@ function Choice(props: {
   readonly label: string
   readonly value: string
   readonly options: Readonly<Record<string, string>>
-  /** Why nothing can be chosen here; null where it can. */
   readonly reason?: string | null
-  /** Options that cannot be chosen, and why. */
   readonly without?: Readonly<Record<string, string>>
 }) {
   const { name, label, value, options, reason = null, without = {} } = props
-  // A value that is no longer offered (a release that is gone) stays visible until another is chosen.
-  const all = Object.hasOwn(options, value) ? options : { ...options, [value]: value }
+  // A value that is no longer offered, such as a removed release, stays visible until it is replaced.
+  const allOptions = Object.hasOwn(options, value) ? options : { ...options, [value]: value }
   const hintId = `why-${name}`
   return (
     <label class="choice">
       <span>{label}</span>
       <select name={name} disabled={reason !== null} aria-describedby={reason === null ? undefined : hintId}>
-        {Object.entries(all).map(([code, text]) => {
-          const why = code === value ? undefined : lookUp(without, code)
+        {Object.entries(allOptions).map(([code, text]) => {
+          const disabledReason = code === value ? undefined : lookUp(without, code)
           return (
-            <option key={code} value={code} selected={code === value} disabled={why !== undefined}>
-              {why === undefined ? text : `${text} (${why})`}
+            <option key={code} value={code} selected={code === value} disabled={disabledReason !== undefined}>
+              {disabledReason === undefined ? text : `${text} (${disabledReason})`}
             </option>
           )
         })}

@@ -1,15 +1,14 @@
-/** The rows of an answer as a table: sorted by a click on a head, every number a link to where it comes from. */
+/** An answer as a table. Column heads sort it, and every value links to its records. */
 
 import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
-import { unitBeside } from '../catalog-texts.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { type CellAddress, change, type Question } from '../question.ts'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
 
-/** Dimensions that have a page of their own. */
-const PLACES = new Set(['municipality', 'state', 'health_region', 'health_macroregion', 'region'])
+const WITH_PAGES = new Set(['municipality', 'state', 'health_region', 'health_macroregion', 'region'])
 
 export const labelOf = (
   entry: { readonly label: string; readonly label_en: string } | undefined,
@@ -23,19 +22,18 @@ export const dimensionOf = (catalog: Catalog, code: string): Dimension | undefin
   catalog.dimensions.find((dimension) => dimension.code === code)
 
 interface Column {
-  /** Name of the value in an answer's row. */
   readonly name: string
   readonly metric: Metric | undefined
   readonly label: string
-  /** What stands in the head, beside the column of the metric itself. */
+  /** Shorter label for columns next to the metric's main column. */
   readonly short?: string
   readonly decimals: number
   readonly isSigned: boolean
-  /** The value itself, whose records can be looked at. */
-  readonly isOwn: boolean
+  /** True for values with records, false for differences. */
+  readonly hasRecords: boolean
 }
 
-/** Columns of the metrics; with a change, what was before and what it is now by difference and percent. */
+/** @returns the columns of each metric; a change adds its base, difference and percentage */
 export function columnsOf(
   question: Question,
   catalog: Catalog,
@@ -46,33 +44,32 @@ export function columnsOf(
     const metric = metricOf(catalog, code)
     const decimals = metric?.decimals ?? 0
     const label = labelOf(metric, language) || code
-    const own: Column = { name: code, metric, label, decimals, isSigned: false, isOwn: true }
-    if (question.change === '') return [own]
+    const valueColumn: Column = { name: code, metric, label, decimals, isSigned: false, hasRecords: true }
+    if (question.change === '') return [valueColumn]
     return [
-      own,
-      { ...own, name: `${code}__base`, label: `${label}, ${t.base}`, short: t.base },
+      valueColumn,
+      { ...valueColumn, name: `${code}__base`, label: `${label}, ${t.base}`, short: t.base },
       {
-        ...own,
+        ...valueColumn,
         name: `${code}__change`,
         label: `${label}, ${t.changeColumn}`,
         short: t.changeColumn,
         isSigned: true,
-        isOwn: false,
+        hasRecords: false,
       },
       {
-        ...own,
+        ...valueColumn,
         name: `${code}__change_percent`,
         label: `${label}, ${t.changePercent}`,
         short: t.changePercent,
         decimals: 2,
         isSigned: true,
-        isOwn: false,
+        hasRecords: false,
       },
     ]
   })
 }
 
-/** The group of a row: what its cells' records are found by. */
 export const keyOfRow = (row: QueryRow, groupBy: readonly string[]): Record<string, string> =>
   Object.fromEntries(groupBy.map((dimension) => [dimension, codeOf(row.dimensions[dimension])]))
 
@@ -80,7 +77,6 @@ export function ResultTable(props: {
   readonly question: Question
   readonly catalog: Catalog
   readonly answer: QueryAnswer
-  /** The rows shown: one page of those of the answer. */
   readonly rows: readonly QueryRow[]
 }) {
   const { question, catalog, answer, rows } = props
@@ -104,13 +100,13 @@ export function ResultTable(props: {
               />
             ))}
             {columns.map((column) =>
-              column.isOwn && !column.name.includes('__') ? (
+              column.hasRecords && !column.name.includes('__') ? (
                 <Head
                   key={column.name}
                   question={question}
                   field={column.name}
                   label={column.label}
-                  unit={unitBeside(column.metric, language)}
+                  unit={unitOutsideLabel(column.metric, language)}
                   isNumber
                 />
               ) : (
@@ -162,15 +158,15 @@ function Head(props: {
   const { t } = useSite()
   const isDown = question.order === `-${field}`
   const isUp = question.order === field
-  // Numbers begin with the largest, names with A.
-  const next = isNumber ? (isDown ? field : isUp ? '' : `-${field}`) : isUp ? `-${field}` : field
+  // Numbers sort descending first, names ascending.
+  const nextOrder = isNumber ? (isDown ? field : isUp ? '' : `-${field}`) : isUp ? `-${field}` : field
   return (
     <th
       scope="col"
       class={isNumber ? 'number' : undefined}
       aria-sort={isDown ? 'descending' : isUp ? 'ascending' : undefined}
     >
-      <a href={questionHref(change(question, { order: next }))} title={`${t.order}: ${label}`}>
+      <a href={questionHref(change(question, { order: nextOrder }))} title={`${t.order}: ${label}`}>
         {label}
         <span aria-hidden="true">{isDown ? ' ▼' : isUp ? ' ▲' : ''}</span>
       </a>
@@ -194,10 +190,10 @@ function Row(props: {
     <tr>
       {question.groupBy.length === 0 ? <th scope="row">{label}</th> : null}
       {question.groupBy.map((dimension, index) => {
-        const isThere = groupBy.includes(dimension)
+        const isGrouped = groupBy.includes(dimension)
         const code = key[dimension] ?? ''
         const name = nameOf(row.dimensions[dimension])
-        const shown = !isThere
+        const shown = !isGrouped
           ? isTotal && (index === 0 || groupBy.includes(question.groupBy[index - 1] ?? ''))
             ? t.total
             : ''
@@ -210,7 +206,7 @@ function Row(props: {
             ? member.uf
             : undefined
         const content =
-          isThere && PLACES.has(dimension) && code !== '' ? (
+          isGrouped && WITH_PAGES.has(dimension) && code !== '' ? (
             <PlaceLink level={dimension} code={code}>
               {shown}
             </PlaceLink>
@@ -262,7 +258,7 @@ function Value(props: {
     )
   const text = formatNumber(value, column.decimals, language)
   const signed = column.isSigned && value > 0 ? `+${text}` : text
-  if (!column.isOwn) return <td class="number">{signed}</td>
+  if (!column.hasRecords) return <td class="number">{signed}</td>
   const isOpen = question.cell !== null && JSON.stringify(question.cell) === JSON.stringify(cell)
   return (
     <td class="number">
