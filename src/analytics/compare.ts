@@ -1,9 +1,10 @@
 /**
- * One query on two releases: old, new, difference, and the causes of the difference.
+ * Compares one query on two releases.
  *
- * In: a query's body with two release ids. Out: rows that differ (or all), with the causes of each difference: records
- * added, removed, revised, reclassified, and what each cause adds to the sum. A ratio has the causes of both its
- * sides. For sums and counts the causes of a row add up to its difference, exactly.
+ * In: a query's body with two release ids. Out: the rows that differ (or all rows), each with old value, new value,
+ * difference and causes: records added, removed, revised or reclassified, and what each cause adds to the
+ * difference. A ratio has the causes of both sides. For sums and counts the causes of a row add up to its difference
+ * exactly.
  */
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
@@ -15,7 +16,7 @@ import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import { CAUSES, type Cause, printCauses } from '../query/analytics/dialect/duckdb/records.ts'
 import { estimateAnswer } from '../query/analytics/estimate.ts'
-import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../query/analytics/plan.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -31,9 +32,9 @@ import {
   printQuery,
 } from './query.ts'
 
-/** What a comparison has no use for: its rows are differences, in the order of their keys. */
+/** Comparisons ignore these options: rows are differences, in the order of their keys. */
 const NOT_COMPARED = { order_by: [], having: [], rank: false }
-/** Groups of one query that are compared; the differences themselves are paged. */
+/** Largest number of groups that a comparison reads from one release. Paging applies to the differences. */
 const GROUPS_MAX = 200_000
 
 export const compareSchema = componentAs(
@@ -61,20 +62,20 @@ export const compareSchema = componentAs(
 )
 
 export interface CompareParts extends AnswerParts {
-  /** The release before; `view` is the one after. */
+  /** The older release; `view` is the newer one. */
   readonly before: ReleaseView
 }
 
-/** @throws AppError as the query; 'too_many_rows' */
+/** @throws AppError as the query does; 'too_many_rows' */
 export async function compareReleases(body: unknown, parts: CompareParts): Promise<PagedAnswer> {
   const { old_release_id: _old, new_release_id: _new, only_changed, ...rest } = parseBody(compareSchema, body)
   const query = { ...resolveQuery({ ...rest, ...NOT_COMPARED }), limit: GROUPS_MAX, offset: 0 }
-  const after = await askSide(query, parts)
-  const before = await askSide(query, { ...parts, view: parts.before })
+  const after = await runSide(query, parts)
+  const before = await runSide(query, { ...parts, view: parts.before })
   const [rows = [], ...totals] = await compareLevels(before, after, parts)
-  const keep = (all: readonly ComparedRow[]): readonly ComparedRow[] =>
+  const selectRows = (all: readonly ComparedRow[]): readonly ComparedRow[] =>
     only_changed ? all.filter(({ changed }) => changed) : all
-  const shown = keep(rows)
+  const shown = selectRows(rows)
   const page = shown.slice(rest.offset, rest.offset + rest.limit).map(({ value }) => value)
   return {
     data: page,
@@ -83,7 +84,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
       : {
           totals: totals.map((all, index) => ({
             group_by: after.levels[index + 1]?.plan.query.group_by ?? [],
-            data: keep(all).map(({ value }) => value),
+            data: selectRows(all).map(({ value }) => value),
           })),
         }),
     pagination: describePage(rest, page.length, shown.length),
@@ -108,21 +109,20 @@ const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => 
   reference_period: plan.referencePeriod,
 })
 
-/** The rows of a query, or of a level of its totals. */
-interface Answered {
+/** Rows of the query, or of one level of its totals. */
+interface LevelRows {
   readonly plan: AggregatePlan
   readonly rows: readonly Row[]
 }
-interface AnsweredSide {
+interface SideAnswer {
   readonly prepared: PreparedQuery
-  /** The rows of the query, then those of each level of totals. */
-  readonly levels: readonly Answered[]
+  /** The rows of the query come first, then the rows of each level of totals. */
+  readonly levels: readonly LevelRows[]
 }
 
-/** Rows of every level with their differences. */
 async function compareLevels(
-  before: AnsweredSide,
-  after: AnsweredSide,
+  before: SideAnswer,
+  after: SideAnswer,
   parts: CompareParts,
 ): Promise<ComparedRow[][]> {
   const compared: ComparedRow[][] = []
@@ -134,7 +134,7 @@ async function compareLevels(
   return compared
 }
 
-async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<AnsweredSide> {
+async function runSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<SideAnswer> {
   const prepared = await prepareQuery(query, parts)
   const statement = printQuery(prepared, parts.view)
   const options = optionsOf(parts, statement, estimateAnswer(prepared.plan, parts.view))
@@ -151,41 +151,46 @@ async function askSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
   const { plan } = prepared
   return {
     prepared,
-    levels: [plan, ...plan.totals].map((own, level) => ({
-      plan: own,
+    levels: [plan, ...plan.totals].map((levelPlan, level) => ({
+      plan: levelPlan,
       rows: rows.filter((row) => row.in_page !== null && (row.level ?? 0) === level),
     })),
   }
 }
 
 type CauseEntry = Readonly<{ cause: Cause; records: number; delta: number }>
-/** Causes of one measure by the key of its groups (those of the dataset: a population has places only). */
+/** Causes of one measure, by the key of its group. `keys` are the dataset's dimensions: a population has only places. */
 interface MeasureCauses {
   readonly keys: readonly DimensionCode[]
   readonly byGroup: ReadonlyMap<string, readonly CauseEntry[]>
 }
 const SIDES = ['numerator', 'less', 'denominator'] as const
 type Side = (typeof SIDES)[number]
-/** By number of the metric, side and, of a denominator of the month's year, month. */
+/** The key joins the metric's index, the side and, for a denominator by year, the month. */
 type Causes = ReadonlyMap<string, MeasureCauses>
 
-/** The two releases may hold other months: each side of a metric is where its own release's plan has it. */
+/** The releases may hold different months, so each side of a metric is looked up in the plan of its own release. */
 async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: CompareParts): Promise<Causes> {
   const found = new Map<string, MeasureCauses>()
-  const run = new Map<string, MeasureCauses>()
+  const causesByPositions = new Map<string, MeasureCauses>()
   for (const [number, metric] of after.metrics.entries())
     for (const side of SIDES) {
-      const former = before.metrics[number]
-      const others = former === undefined ? [] : placesOf(former, side)
-      for (const [month, own] of placesOf(metric, side)) {
-        const other = others.find(([of]) => of === month)?.[1] ?? null
-        if (own === null || other === null) continue
-        const places = JSON.stringify([own, other])
+      const olderMetric = before.metrics[number]
+      const olderPositions = olderMetric === undefined ? [] : positionsOf(olderMetric, side)
+      for (const [month, position] of positionsOf(metric, side)) {
+        const olderPosition = olderPositions.find(([otherMonth]) => otherMonth === month)?.[1] ?? null
+        if (position === null || olderPosition === null) continue
+        const positionsKey = JSON.stringify([position, olderPosition])
         const causes =
-          run.get(places) ??
-          (await findMeasureCauses(before.datasets[other.plan], after.datasets[own.plan], own.measure, parts))
+          causesByPositions.get(positionsKey) ??
+          (await findMeasureCauses(
+            before.datasets[olderPosition.plan],
+            after.datasets[position.plan],
+            position.measure,
+            parts,
+          ))
         if (causes === null) continue
-        run.set(places, causes)
+        causesByPositions.set(positionsKey, causes)
         found.set(`${number} ${side} ${month}`, causes)
       }
     }
@@ -193,26 +198,26 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
 }
 
 async function findMeasureCauses(
-  other: DatasetPlan | undefined,
-  own: DatasetPlan | undefined,
+  before: DatasetPlan | undefined,
+  after: DatasetPlan | undefined,
   index: number,
   parts: CompareParts,
 ): Promise<MeasureCauses | null> {
-  const measure = own?.measures[index]
-  if (own === undefined || other === undefined || measure === undefined) return null
-  if (!hasRows(own) || !hasRows(other)) return null
-  const statement = printCauses(other, own, measure)
+  const measure = after?.measures[index]
+  if (after === undefined || before === undefined || measure === undefined) return null
+  if (!hasRows(after) || !hasRows(before)) return null
+  const statement = printCauses(before, after, measure)
   const rows = await parts.engine.run(statement, parts.view, {
     ...optionsOf(parts, statement),
     other: parts.before,
   })
   const byGroup = new Map<string, CauseEntry[]>()
   for (const row of rows) {
-    const key = groupText(own.keys, row)
+    const key = groupText(after.keys, row)
     const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
     byGroup.set(key, [...(byGroup.get(key) ?? []), entry])
   }
-  return { keys: own.keys, byGroup }
+  return { keys: after.keys, byGroup }
 }
 
 const groupText = (keys: readonly DimensionCode[], row: Row): string =>
@@ -223,8 +228,13 @@ interface ComparedRow {
   readonly value: JsonValue
 }
 
-/** Rows of the newer answer in its order, then those only the older one has. */
-function mergeRows(before: Answered, after: Answered, causes: Causes, language: 'pt' | 'en'): ComparedRow[] {
+/** Merges the rows of both answers: the newer answer's rows in their order, then rows that only the older one has. */
+function mergeRows(
+  before: LevelRows,
+  after: LevelRows,
+  causes: Causes,
+  language: 'pt' | 'en',
+): ComparedRow[] {
   const { plan } = after
   const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
   const old = new Map(before.rows.map((row) => [keyOf(row), row]))
@@ -236,19 +246,22 @@ function mergeRows(before: Answered, after: Answered, causes: Causes, language: 
     const metrics: Record<string, JsonValue> = {}
     let changed = false
     plan.metrics.forEach((metric, index) => {
-      const [was, is] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
-      // Nothing is said to have come or gone where one of the releases did not look.
+      const [oldValue, newValue] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
+      // A side that a release did not collect has no causes: its records neither came nor went.
       const source = plan.datasets[metric.numerator.plan]?.dataset
       const isUnknown =
         [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true) ||
-        (source !== undefined && hasUnknowns(source) && (was === null || is === null))
-      const why = isUnknown ? [] : causesOf(index, metric, newRow ?? oldRow ?? {}, causes)
-      if (was !== is || why.length > 0) changed = true
+        (source !== undefined && hasUnknowns(source) && (oldValue === null || newValue === null))
+      const rowCauses = isUnknown ? [] : causesOf(index, metric, newRow ?? oldRow ?? {}, causes)
+      if (oldValue !== newValue || rowCauses.length > 0) changed = true
       metrics[metric.code] = {
-        old: was === null ? null : Number(was),
-        new: is === null ? null : Number(is),
-        delta: was === null || is === null ? null : subtract(is, was, decimalsOf(metric, plan)),
-        causes: why,
+        old: oldValue === null ? null : Number(oldValue),
+        new: newValue === null ? null : Number(newValue),
+        delta:
+          oldValue === null || newValue === null
+            ? null
+            : subtract(newValue, oldValue, decimalsOf(metric, plan)),
+        causes: rowCauses,
       }
     })
     return { changed, value: { ...(described as Record<string, JsonValue>), metrics } }
@@ -260,22 +273,22 @@ const valueOfRow = (row: Row | undefined, index: number): string | null => {
   return value === null ? null : String(value)
 }
 
-/** Exact difference of two decimals of the same number of digits. */
+/** Subtracts two decimals with the same number of digits, exactly. */
 function subtract(left: string, right: string, decimals: number): number {
-  const whole = (text: string): bigint => {
+  const toUnits = (text: string): bigint => {
     const [units = '0', fraction = ''] = text.split('.')
     return BigInt(`${units}${fraction.padEnd(decimals, '0')}`)
   }
-  return Number(whole(left) - whole(right)) / 10 ** decimals
+  return Number(toUnits(left) - toUnits(right)) / 10 ** decimals
 }
 
-/** Where a side is measured: a denominator may be that of the row's own year, which its month names. */
-const placesOf = (
+/** Finds the measures of a side. A denominator by year has one per month. */
+const positionsOf = (
   metric: MetricPlan,
   side: Side,
-): readonly (readonly [month: string, place: MeasurePlace | null])[] =>
+): readonly (readonly [month: string, place: MeasurePosition | null])[] =>
   side === 'denominator' && metric.denominators !== null
-    ? metric.denominators.map(({ period, place }) => [formatPeriod(period), place] as const)
+    ? metric.denominators.map(({ period, position }) => [formatPeriod(period), position] as const)
     : [['', metric[side]]]
 
 function causesOf(
@@ -286,12 +299,12 @@ function causesOf(
 ): (CauseEntry & { side: Side })[] {
   return SIDES.flatMap((side) => {
     const isByMonth = side === 'denominator' && metric.denominators !== null
-    const own = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
-    const entries = own?.byGroup.get(groupText(own.keys, row)) ?? []
+    const measureCauses = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
+    const entries = measureCauses?.byGroup.get(groupText(measureCauses.keys, row)) ?? []
     return (
       [...entries]
         .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
-        // Cents are shown in reais, as the values are.
+        // Causes are shown in reais, like the values; the records hold cents.
         .map((entry) => ({ side, ...entry, delta: entry.delta / (side === 'denominator' ? 1 : metric.unit) }))
     )
   })

@@ -1,4 +1,4 @@
-/** Rows of a statement → rows as JSON answers have them: label, dimensions with codes and names, metrics. */
+/** Turns rows of a statement into rows of JSON answers: label, dimensions with codes and names, metrics. */
 import type { JsonValue, Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { STATES } from '../model/territory/states.ts'
@@ -7,7 +7,6 @@ import type { AggregatePlan } from '../query/analytics/plan.ts'
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
 
-/** @returns a row as JSON answers have it */
 export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
   const dimensions: Record<string, JsonValue> = {}
   const labels: string[] = []
@@ -25,7 +24,7 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
   return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
 }
 
-/** @returns code and name of the member a row has of a grouped dimension */
+/** @returns code and name of the row's member of a grouped dimension */
 export function describeMember(
   code: DimensionCode,
   row: Row,
@@ -34,7 +33,7 @@ export function describeMember(
 ): { readonly [name: string]: JsonValue } {
   const value = row[dimensionOf(code).column] ?? null
   const name = row[`name_${index}`] ?? null
-  // Of a member that the release's list does not have, no more is said than its code.
+  // A code that is missing from the release's list has neither state nor name.
   if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
   if (code === 'state')
     return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
@@ -42,7 +41,7 @@ export function describeMember(
   const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
   const shown =
     label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
-  // Names of macro-regions repeat between states; codes begin with their state's.
+  // Macro-region names repeat between states, so the answer adds the state. Codes begin with it.
   if (dimensionOf(code).derivedFrom === 'municipality')
     return { code: value, name: shown, uf: stateOfCode(value) }
   return { code: value, name: shown }
@@ -50,5 +49,5 @@ export function describeMember(
 
 const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
 const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
-/** @returns abbreviation of the state that a code of a municipality or a health region begins with */
+/** @returns abbreviation of the state whose IBGE code begins a municipality or health region code */
 const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null

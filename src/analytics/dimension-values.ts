@@ -1,6 +1,8 @@
 /**
- * Members of a dimension, for filters and selectors: code, name and parent, a page at a time. Pure plans and one list for
- * the dimensions whose members no dataset names.
+ * Lists the members of a dimension for filters and selectors: code, name and parent, one page at a time.
+ *
+ * It plans statements for members that a dataset names, and lists the members of closed lists. It also counts the
+ * records of members.
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
@@ -24,7 +26,7 @@ import {
 } from '../model/required-tables.ts'
 import { describeMissing, findMissing, scopeOf, statesLeft } from '../query/analytics/coverage.ts'
 import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
-import { allPeriods, meantPeriods, periodsMeeting } from '../query/analytics/periods.ts'
+import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
 import { residenceNotes } from '../query/analytics/plan-notes.ts'
 import type { QueryFilter } from '../query/analytics/request.ts'
 import { CNES_FACTS } from '../query/analytics/resident-relations.ts'
@@ -43,7 +45,7 @@ import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { statesOfFilters } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
 
-/** Tables whose records are counted beside members. */
+/** Tables whose records are counted for members. */
 const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
 const isOfRegistry = (dataset: Table): boolean => CNES_FACTS.some((facts) => facts === dataset)
 
@@ -53,7 +55,7 @@ export interface DimensionValue {
   readonly parent?: { readonly dimension: DimensionCode; readonly code: string | number | null }
 }
 
-/** Column of a member's dataset that names its parent. */
+/** Column in a member's dataset that names its parent. */
 const PARENTS: Partial<
   Record<DimensionCode, { readonly dimension: DimensionCode; readonly column: string }>
 > = {
@@ -73,7 +75,7 @@ const PARENTS: Partial<
 }
 export const parentOf = (code: DimensionCode): DimensionCode | null => PARENTS[code]?.dimension ?? null
 
-/** @returns members of a closed list or the months of the release; null where a dataset names the members */
+/** @returns members of a closed list, or the months of the release; null when a dataset names the members */
 export function listFixedValues(
   code: DimensionCode,
   view: ReleaseView,
@@ -97,7 +99,10 @@ export function listFixedValues(
     .filter(matches)
 }
 
-/** Rows: code, name, parent, total (of all pages; a page beyond the end has one row without a code). */
+/**
+ * Plans a page of members. Rows: code, name, parent, total over all pages. A page beyond the end has one row without
+ * a code.
+ */
 export function planDimensionValues(
   code: DimensionCode,
   view: ReleaseView,
@@ -130,16 +135,14 @@ page AS (SELECT *, row_number() OVER (ORDER BY ${sorted}) AS position FROM match
 SELECT summary.total, page.* FROM (SELECT count(*) AS total FROM matching) AS summary LEFT JOIN page ON true ORDER BY position`
 }
 
-/** A member whose records are counted. */
 export interface CountedMember {
   readonly code: string | number
-  /** Of a facility; null: unknown, or no facility. */
+  /** Municipality of a facility; null when it is unknown or the member is no facility. */
   readonly municipality: string | number | null
 }
 export interface MemberCounts {
-  /** Code as text → dataset → records. */
+  /** Records by dataset, by code as text. */
   readonly facts: ReadonlyMap<string, Readonly<Record<string, JsonValue>>>
-  /** What was not collected. */
   readonly notes: readonly Note[]
 }
 export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
@@ -147,11 +150,12 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
 }
 
 /**
- * Records that count, by member, in each dataset that carries the dimension and every filter's and that the key may read:
- * those of active facilities, of admissions, of production and of funds, in the dataset's newest month unless the filters or the dimension choose
- * months. null where the dataset was not collected for the states that the number is about; of a release that has no admissions,
- * production or financing at all, nothing is said of them.
- * @throws AppError 'incompatible_dimension' when no dataset carries them all
+ * Counts records by member in each dataset that carries the dimension and all filters, and that the key may read.
+ *
+ * It counts active facilities, admissions, production and funds. It uses each dataset's newest month unless the
+ * filters or the dimension select months. A count is null when the dataset was not collected for the states
+ * concerned. Admissions, production and financing are left out when the release does not join them.
+ * @throws AppError 'incompatible_dimension' when no dataset carries all dimensions
  */
 export async function countFacts(
   code: DimensionCode,
@@ -194,28 +198,32 @@ export async function countFacts(
     const scope = scopeOf(placeFilters, ofFacilities, view, tables)
     const needs: readonly Need[] = [dataset, ...needsOfFilters(dataset, filters)]
     const needsOfMembers: readonly Need[] = [...needs, ...needsOfDimensions(dataset, [code])]
-    const asked = periodsOf(code, needs, tables, filters, scope.states, view)
-    // What a place has is its own: what other states lack takes nothing from it.
+    const periods = periodsOf(code, needs, tables, filters, scope.states, view)
+    // A place depends only on its own states, so gaps in other states do not affect it.
     const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
     for (const member of members) {
-      const own = ownStates(code, member, states)
-      const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : asked
-      const wanted = isWithoutCode(code, member.code) ? needs : needsOfMembers
-      const isKnown =
+      const memberStates = statesOfMember(code, member, states)
+      const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : periods
+      const memberNeeds = isWithoutCode(code, member.code) ? needs : needsOfMembers
+      const isCollected =
         months.length > 0 &&
-        months.every((period) => includesAll(statesCollectedOf(view, wanted, period), own))
-      const ofMember = facts.get(String(member.code))
-      if (ofMember !== undefined) ofMember[dataset] = isKnown ? 0 : null
+        months.every((period) => includesAll(statesCollectedOf(view, memberNeeds, period), memberStates))
+      const counts = facts.get(String(member.code))
+      if (counts !== undefined) counts[dataset] = isCollected ? 0 : null
     }
-    const metric = { code: `facts.${dataset}`, needs: needsOfMembers, states, asked }
+    const metric = { code: `facts.${dataset}`, needs: needsOfMembers, states, requested: periods }
     notes.push(
       ...describeMissing(findMissing([metric], view, monthsOfRelease(view, tables))),
       ...residenceNotes({ group_by: [code], filters }, [metric], view),
     )
-    const periods = asked.filter((period) => collectedPeriods(view, dataset).includes(period))
-    if (periods.length === 0 || members.length === 0) continue
-    const codes = code === 'reference_period' ? periods : members.map((member) => member.code)
-    const rows = await engine.run(printMemberCounts(code, codes, dataset, periods, inRows), view, options)
+    const storedPeriods = periods.filter((period) => collectedPeriods(view, dataset).includes(period))
+    if (storedPeriods.length === 0 || members.length === 0) continue
+    const codes = code === 'reference_period' ? storedPeriods : members.map((member) => member.code)
+    const rows = await engine.run(
+      printMemberCounts(code, codes, dataset, storedPeriods, inRows),
+      view,
+      options,
+    )
     for (const { code: member, facts: records } of rows) {
       const counted = facts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
       if (counted !== undefined && counted[dataset] !== null) counted[dataset] = records ?? 0
@@ -224,8 +232,8 @@ export async function countFacts(
   return { facts, notes }
 }
 
-/** States that the number of a member is about, of those the answer is about. */
-function ownStates(
+/** Selects the states that a member's count depends on, within the states of the answer. */
+function statesOfMember(
   code: DimensionCode,
   { code: member, municipality }: CountedMember,
   states: ReadonlySet<string>,
@@ -233,24 +241,28 @@ function ownStates(
   const dimension = code === 'facility' ? 'municipality' : code
   const value = code === 'facility' ? municipality : member
   if (!isPlace(dimension) || value === null) return states
-  const own = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
-  return new Set([...own].filter((uf) => states.has(uf)))
+  const memberStates = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
+  return new Set([...memberStates].filter((uf) => states.has(uf)))
 }
 
-/** @param beside tables of the same release @returns months asked for; without any, the newest of the states */
+/**
+ * @param releaseTables tables of the same component @returns requested months, or else the newest month collected
+ * for the states
+ */
 function periodsOf(
   code: DimensionCode,
   needs: readonly Need[],
-  beside: readonly Table[],
+  releaseTables: readonly Table[],
   filters: readonly QueryFilter[],
   states: ReadonlySet<string>,
   view: ReleaseView,
 ): readonly number[] {
-  const chosen = filters.filter(({ dimension }) => dimension === 'reference_period')
+  const monthFilters = filters.filter(({ dimension }) => dimension === 'reference_period')
   const tables = tablesAmong(needs)
-  const held = monthsOf(view, states, beside)
-  if (chosen.length > 0) return meantPeriods(chosen, beside, view) ?? periodsMeeting(chosen, held)
-  if (code === 'reference_period') return held
-  const newest = newestFor(held, states, (period) => [statesCollectedOf(view, tables, period)])
+  const availableMonths = monthsOf(view, states, releaseTables)
+  if (monthFilters.length > 0)
+    return selectedPeriods(monthFilters, releaseTables, view) ?? periodsMeeting(monthFilters, availableMonths)
+  if (code === 'reference_period') return availableMonths
+  const newest = newestFor(availableMonths, states, (period) => [statesCollectedOf(view, tables, period)])
   return newest === null ? [] : [newest]
 }

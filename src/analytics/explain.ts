@@ -1,9 +1,9 @@
 /**
- * What a query would do, without running it: its canonical form, its statement, what it reads, how many rows at most, which
- * engine adds them up. Pure but for the municipality codes of six digits, which the release widens.
+ * Explains a query without running it.
  *
- * In: a query's body and a release. Out: JSON. Row counts come from the manifests: exact for what is read, an upper bound
- * for what is answered.
+ * In: a query's body and a release. Out: its canonical form, its statement, what it reads, an upper bound of its
+ * rows, and the engine that sums them. Row counts come from the manifests and are exact for what is read. Only the
+ * lookup of six-digit municipality codes reads the release.
  */
 import type { EngineChoice, JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
@@ -28,7 +28,7 @@ export async function explainQuery(
   const prepared = await prepareQuery(parseQuery(body), parts)
   const { plan, normalised } = prepared
   const engine = parts.engine.distributed?.choose(printQuery(prepared, view), view) ?? ONLY_ENGINE
-  // Relations of the statement may have a dataset's name, so its tables need a schema.
+  // Relations of the statement may have a dataset's name, so tables are printed with a schema.
   const { text, values } = print(printAggregate(plan), (dataset, period) =>
     period === null ? `release."${dataset}"` : `release."${dataset}__${period}"`,
   )
@@ -52,15 +52,18 @@ export async function explainQuery(
   }
 }
 
-/** What the rows, the totals and what is beside them read, each dataset once; a level that is added up reads nothing. */
+/**
+ * Lists what the rows, totals, share bases and comparison months read, each dataset once. Levels summed from others
+ * read nothing.
+ */
 function readsOf(plan: AggregatePlan, view: ReleaseView): Read[] {
-  const plans = [plan, ...plan.totals, ...(plan.whole === null ? [] : [plan.whole])]
+  const plans = [plan, ...plan.totals, ...(plan.shareBase === null ? [] : [plan.shareBase])]
   const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))
-  const read = new Map<string, DatasetPlan>()
+  const datasetsRead = new Map<string, DatasetPlan>()
   for (const dataset of [...plans, ...bases].flatMap(({ datasets }) => datasets)) {
-    const known = read.get(dataset.dataset) ?? dataset
-    if (dataset.addedUpFrom === null || !read.has(dataset.dataset))
-      read.set(dataset.dataset, { ...known, periods: allPeriods([known.periods, dataset.periods]) })
+    const merged = datasetsRead.get(dataset.dataset) ?? dataset
+    if (dataset.addedUpFrom === null || !datasetsRead.has(dataset.dataset))
+      datasetsRead.set(dataset.dataset, { ...merged, periods: allPeriods([merged.periods, dataset.periods]) })
   }
-  return [...read.values()].map((dataset) => describeRead(dataset, view))
+  return [...datasetsRead.values()].map((dataset) => describeRead(dataset, view))
 }

@@ -1,6 +1,8 @@
 /**
- * The states that facilities lie in, which decide what was collected of them. In: codes, a release. Out: states, by the registry,
- * else by the files of admissions and of production that name the facility.
+ * Finds the states of facilities, which decide whether their data was collected.
+ *
+ * In: facility codes and a release. Out: states from the registry, or else from the admissions and outpatient files
+ * that name the facility.
  */
 import type { Engine, RunOptions } from '../engine/types.ts'
 import { datasetOf } from '../model/datasets.ts'
@@ -12,16 +14,16 @@ import { hasGaps, tablesBeside } from '../release/coverage.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 
-/** Datasets whose rows name a facility and its state; the registry first. */
-const NAMING = [
+/** Datasets whose rows name a facility and its state. The registry comes first. */
+const DATASETS_WITH_FACILITY = [
   'facilities',
   'hospital_admissions',
   'outpatient_production',
 ] as const satisfies readonly FactDataset[]
 
 /**
- * @returns states of the facilities that filters name; null where none names any, where the release has no gaps, or where one of
- * them lies in no state that is known
+ * @returns states of the facilities in the filters; null when no filter names any, when the release has no gaps, or
+ * when a facility's state is unknown
  */
 export async function statesOfFilters(
   filters: readonly QueryFilter[],
@@ -32,13 +34,13 @@ export async function statesOfFilters(
   const [filter] = filters.filter(
     ({ dimension, operator }) => dimension === 'facility' && (operator === 'EQ' || operator === 'IN'),
   )
-  const isWhole = !hasGaps(view) && !ADDED_UP_TABLES.some((flows) => hasGaps(view, tablesBeside(flows)))
-  return filter === undefined || isWhole
+  const hasNoGaps = !hasGaps(view) && !ADDED_UP_TABLES.some((flows) => hasGaps(view, tablesBeside(flows)))
+  return filter === undefined || hasNoGaps
     ? null
     : await findStates(filter.values.map(String), engine, view, options)
 }
 
-/** @returns states of facilities; null where one lies in no state that is known: 0000000 stands for files that name none */
+/** @returns states of facilities; null when one is unknown. Files use 0000000 for rows without a facility. */
 export async function findStates(
   codes: readonly string[],
   engine: Engine,
@@ -47,15 +49,15 @@ export async function findStates(
 ): Promise<ReadonlySet<string> | null> {
   if (codes.length === 0 || codes.includes(NO_FACILITY)) return null
   const states = new Set<string>()
-  let sought = [...new Set(codes)]
-  for (const dataset of NAMING) {
-    if (sought.length === 0) break
+  let remaining = [...new Set(codes)]
+  for (const dataset of DATASETS_WITH_FACILITY) {
+    if (remaining.length === 0) break
     if (view.components[datasetOf(dataset).area]?.datasets[dataset] === undefined) continue
-    const statement = sql`SELECT DISTINCT cnes_code, uf FROM ${table(dataset)} WHERE cnes_code IN (SELECT unnest(${sought}))`
+    const statement = sql`SELECT DISTINCT cnes_code, uf FROM ${table(dataset)} WHERE cnes_code IN (SELECT unnest(${remaining}))`
     const rows = await engine.run(statement, view, { ...options, weight: weightOf(statement, view) })
     for (const { uf } of rows) states.add(String(uf))
     const found = new Set(rows.map(({ cnes_code }) => String(cnes_code)))
-    sought = sought.filter((code) => !found.has(code))
+    remaining = remaining.filter((code) => !found.has(code))
   }
-  return sought.length > 0 ? null : states
+  return remaining.length > 0 ? null : states
 }

@@ -1,8 +1,9 @@
 /**
- * The records behind one cell of an answer, with what each contributes and where it was published.
+ * Lists the records behind one cell of an answer, with what each contributes and where it was published.
  *
- * In: a query, the key of one of its groups, a metric and, of a ratio, a side. Out: a page of records; their contributions
- * over all pages add up to the side of the cell, exactly. No new arithmetic: the plan is the query's own.
+ * In: a query, the key of one group, a metric and, for a ratio, a side. Out: a page of records. Over all pages their
+ * contributions add up to that side of the cell exactly. The query's own plan is used, so no arithmetic is repeated
+ * here.
  */
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
@@ -29,10 +30,10 @@ import {
   type AggregatePlan,
   type DatasetPlan,
   isKnownEverywhere,
-  type MeasurePlace,
+  type MeasurePosition,
   type MetricPlan,
 } from '../query/analytics/plan.ts'
-import { aloneOf, type BasePlan } from '../query/analytics/query-plan.ts'
+import { type BasePlan, isolatePlan } from '../query/analytics/query-plan.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from '../query/analytics/request.ts'
 import { type ProvenanceSource, sourceOf } from '../query/provenance/provenance.ts'
 import { publishedRowsOf } from '../query/provenance/published-rows.ts'
@@ -41,13 +42,13 @@ import { componentAs } from '../query/text-schemas.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import { type AnswerParts, componentsOf, describePage, type PagedAnswer, prepareQuery, run } from './query.ts'
 
-/** Published column of what is transferred. */
+/** Published columns of transferred amounts. */
 const PUBLISHED_AMOUNTS: Readonly<Record<string, string>> = { transferred_cents: 'VL_BRUTO' }
 
 const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
-/** Body of a lineage request: a query, the group's key, and which side of which metric. */
+/** Body of a lineage request. */
 export const lineageSchema = componentAs(
   bodySchema.omit({ order_by: true, rank: true }).extend({
     key: z
@@ -73,50 +74,58 @@ export const lineageSchema = componentAs(
   'AnalyticsLineageRequest',
 )
 
-/** @throws AppError as the query; 'invalid_request' for a key that is not one of its groups; 'not_found' */
+/** @throws AppError as the query does; 'invalid_request' for a key without a group; 'not_found' */
 export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const { key, metric, side, rows: withRows, ...rest } = parseBody(lineageSchema, body)
   const query = resolveQuery({ ...rest, order_by: [], rank: false })
   const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
   const level = chooseLevel(prepared.plan, key)
   const { base } = level
-  const [code, part] = readCode(metric)
-  const isBase = part === 'base' && base !== null
-  // The base of a value is the value of the same group in the month it is compared with.
-  const plan = aloneOf(isBase ? base.plan : level)
-  const chosen = chooseMetric(plan, part === null || isBase ? code : metric)
-  const shown = resolveKey(plan, key)
-  const group = isBase ? baseKey(base, shown) : shown
-  const cell = await readCell(level, isBase ? `${chosen.code}__base` : chosen.code, shown, parts)
-  const place = sideOf(chosen, side, group)
-  if (place === null)
+  const [code, kind] = readCode(metric)
+  const isBase = kind === 'base' && base !== null
+  // A base is the value of the same group in the comparison month.
+  const plan = isolatePlan(isBase ? base.plan : level)
+  const chosenMetric = chooseMetric(plan, kind === null || isBase ? code : metric)
+  const shownKey = resolveKey(plan, key)
+  const group = isBase ? baseKey(base, shownKey) : shownKey
+  const cell = await readCell(
+    level,
+    isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
+    shownKey,
+    parts,
+  )
+  const position = sideOf(chosenMetric, side, group)
+  if (position === null)
     throw refuse(
       'invalid_request',
       '/side',
-      both(`não é um lado de ${chosen.code}`, `is no side of ${chosen.code}`),
-      SIDES.filter((name) => chosen[name] !== null),
+      both(`não é um lado de ${chosenMetric.code}`, `is no side of ${chosenMetric.code}`),
+      SIDES.filter((name) => chosenMetric[name] !== null),
     )
-  const dataset = plan.datasets[place.plan]
-  const measure = dataset?.measures[place.measure]
+  const dataset = plan.datasets[position.plan]
+  const measure = dataset?.measures[position.measure]
   if (dataset === undefined || measure === undefined)
     throw new TypeError('the plan lacks a measure of its own')
-  const own = narrowPeriods(dataset, group)
-  // No records are behind a cell that is null because something was not collected.
-  const isKnown = !cell.isUnknown || isPopulation(dataset.dataset)
-  const rows = hasRows(own) && isKnown ? await run(printContributions(own, measure, group, rest), parts) : []
-  // A sum is not known where one of its records has no amount: then none is behind it.
+  const narrowedPlan = narrowPeriods(dataset, group)
+  // A cell that is null because of missing files has no records behind it.
+  const isCollected = !cell.isUnknown || isPopulation(dataset.dataset)
+  const rows =
+    hasRows(narrowedPlan) && isCollected
+      ? await run(printContributions(narrowedPlan, measure, group, rest), parts)
+      : []
+  // A sum is unknown when one of its records has no amount. No records are listed then.
   const isSum = rows[0]?.total !== null
   const records = isSum ? rows.filter((row) => row.position !== null && row.position !== undefined) : []
-  const sources = isAddedUp(own.dataset)
+  const sources = isAddedUp(narrowedPlan.dataset)
     ? records.map(({ source_file = null }) => [{ source_file }])
-    : await readSources(own, records, parts)
+    : await readSources(narrowedPlan, records, parts)
   const total = isSum ? Number(rows[0]?.total_rows ?? 0) : 0
-  // Cents are shown in reais, as in the cell.
-  const unit = side === 'denominator' ? 1 : chosen.unit
+  // Amounts are shown in reais, as in the cell; the records hold cents.
+  const unit = side === 'denominator' ? 1 : chosenMetric.unit
   return {
     data: records.map((row, index) =>
       describeRecord(
-        own,
+        narrowedPlan,
         measure,
         { ...row, contribution: Number(row.contribution ?? 0) / unit },
         sources[index] ?? [],
@@ -129,42 +138,42 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       reference_period: plan.referencePeriod,
       catalog_version: CATALOG_VERSION,
       components: componentsOf(parts.view),
-      metric: isBase ? `${chosen.code}__base` : chosen.code,
+      metric: isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
       side,
       key: group as Readonly<Record<string, JsonValue>>,
       value: cell.value,
-      total: isKnown && isSum ? Number(rows[0]?.total ?? 0) / unit : null,
-      scale: chosen.scale,
-      decimals: decimalsOf(chosen, plan),
-      months: own.over === 'avg' ? own.periods.length : 1,
+      total: isCollected && isSum ? Number(rows[0]?.total ?? 0) / unit : null,
+      scale: chosenMetric.scale,
+      decimals: decimalsOf(chosenMetric, plan),
+      months: narrowedPlan.over === 'avg' ? narrowedPlan.periods.length : 1,
       notes: writeNotes(plan.notes, parts.language),
     },
   }
 }
 
-/** The level whose cell it is: that of the rows, or the level of totals that the key's dimensions are. */
+/** Selects the level with the key's dimensions: the rows, or a level of totals. */
 function chooseLevel(plan: AggregatePlan, key: Readonly<Record<string, unknown>>): AggregatePlan {
   const isOf = ({ query: { group_by } }: AggregatePlan): boolean =>
     group_by.length === Object.keys(key).length && group_by.every((code) => Object.hasOwn(key, code))
   return isOf(plan) ? plan : (plan.totals.find(isOf) ?? plan)
 }
 
-/** beds__base → beds and base */
+/** Splits a value's code: `beds__base` becomes `beds` and `base`. */
 function readCode(name: string | undefined): readonly [string | undefined, string | null] {
-  const [code, part = null] = name?.split('__') ?? []
-  return [code, part]
+  const [code, kind = null] = name?.split('__') ?? []
+  return [code, kind]
 }
 
-/** The key of the same group in the month that is compared with. */
+/** Moves the key of a group to its comparison month. */
 function baseKey({ months }: BasePlan, key: GroupKey): GroupKey {
   const month = months.find(({ period }) => period === key.reference_period)
   return month === undefined ? key : { ...key, reference_period: month.base }
 }
 
-/** Where a side of a cell is measured: a denominator may be that of the month's own year. */
-function sideOf(metric: MetricPlan, side: Side, key: GroupKey): MeasurePlace | null {
+/** Finds the measure of a side. A denominator by year depends on the group's month. */
+function sideOf(metric: MetricPlan, side: Side, key: GroupKey): MeasurePosition | null {
   if (side !== 'denominator' || metric.denominators === null) return metric[side]
-  return metric.denominators.find(({ period }) => period === key.reference_period)?.place ?? null
+  return metric.denominators.find(({ period }) => period === key.reference_period)?.position ?? null
 }
 
 function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan {
@@ -182,16 +191,19 @@ function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan
   )
 }
 
-/** Codes as the answer shows them → codes as the datasets hold them; all grouped dimensions and no others. */
+/**
+ * Converts codes from the answer's form to the datasets' form. The key must have all grouped dimensions and no
+ * others.
+ */
 function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | number | null>>): GroupKey {
   const groups = plan.query.group_by
-  const strange = Object.keys(key).find((name) => !groups.some((code) => code === name))
-  const lacking = groups.find((code) => !Object.hasOwn(key, code))
-  if (strange !== undefined || lacking !== undefined)
+  const unknownName = Object.keys(key).find((name) => !groups.some((code) => code === name))
+  const missingCode = groups.find((code) => !Object.hasOwn(key, code))
+  if (unknownName !== undefined || missingCode !== undefined)
     throw refuse(
       'invalid_request',
-      `/key/${strange ?? lacking ?? ''}`,
-      strange === undefined
+      `/key/${unknownName ?? missingCode ?? ''}`,
+      unknownName === undefined
         ? both('deve dizer um membro', 'must name a member')
         : both('não é uma dimensão agrupada da consulta', 'is not a grouped dimension of the query'),
       DIMENSION_CODES.filter((code) => groups.includes(code)),
@@ -204,7 +216,7 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
   )
 }
 
-/** The month of a group is the partition that is read. */
+/** Limits the plan to the partition of the group's month. */
 function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
   const month = key.reference_period
   if (month === undefined || isPopulation(plan.dataset)) return plan
@@ -217,22 +229,21 @@ function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
 }
 
 interface Cell {
-  /** As the answer to the query shows it. */
   readonly value: JsonValue
-  /** Something the metric needs was not collected for the group. */
+  /** Something that the metric needs was not collected for the group. */
   readonly isUnknown: boolean
 }
 
-/** @throws AppError 'not_found' where the query has no such group */
+/** @throws AppError 'not_found' when the query has no such group */
 async function readCell(
   level: AggregatePlan,
   code: string,
   key: GroupKey,
   parts: AnswerParts,
 ): Promise<Cell> {
-  // Conditions on values may be on shares, so the level that is 100 percent stays beside the cell's.
-  const all = level.whole === null ? null : { ...aloneOf(level.whole), name: 'whole_' }
-  const plan = { ...aloneOf(level), base: level.base, whole: all }
+  // Conditions may use shares, so the cell's statement keeps the level that is 100 percent.
+  const shareBase = level.shareBase === null ? null : { ...isolatePlan(level.shareBase), name: 'whole_' }
+  const plan = { ...isolatePlan(level), base: level.base, shareBase }
   const rows = await run(printAggregate(plan, key), parts)
   const row = rows.find(({ in_page }) => in_page !== null)
   if (row === undefined)
@@ -241,13 +252,13 @@ async function readCell(
     })
   const column = shownValues(plan).find((shown) => shown.code === code)?.column ?? ''
   const value = row[column] ?? null
-  const [metric, part] = readCode(code)
-  const index = plan.metrics.findIndex((own) => own.code === metric)
-  const ofBase = plan.base?.plan.metrics[index]
+  const [metric, kind] = readCode(code)
+  const index = plan.metrics.findIndex((candidate) => candidate.code === metric)
+  const baseMetric = plan.base?.plan.metrics[index]
   const isUnknown =
-    part === null
+    kind === null
       ? row[`unknown_${index}`] === true
-      : value === null && (ofBase === undefined || !isKnownEverywhere(ofBase))
+      : value === null && (baseMetric === undefined || !isKnownEverywhere(baseMetric))
   return { value: value === null ? null : Number(value), isUnknown }
 }
 
@@ -257,8 +268,8 @@ async function readSources(plan: DatasetPlan, records: readonly Row[], parts: An
   const found = new Map<string, Row[]>()
   const months = new Set(records.map((row) => row.reference_period ?? null))
   for (const month of months) {
-    const own = records.filter((row) => (row.reference_period ?? null) === month)
-    const keys = own.map((row) =>
+    const recordsOfMonth = records.filter((row) => (row.reference_period ?? null) === month)
+    const keys = recordsOfMonth.map((row) =>
       Object.fromEntries(columns.map((column) => [column, row[column] as string | number])),
     )
     const period = month === null ? null : Number(String(month).replace('-', ''))
@@ -288,28 +299,28 @@ function describeRecord(
     ...(withRows && isAddedUp(dataset) ? { published_rows: { ...publishedRowsOf(dataset, row) } } : {}),
     sources: sources.map((source) => {
       const column = publishedColumn(plan, measure, source, row, view)
-      const place: ProvenanceSource | null = sourceOf(view, source, column ?? '')
-      const raw =
+      const published: ProvenanceSource | null = sourceOf(view, source, column ?? '')
+      const rawValue =
         isPopulation(plan.dataset) || hasUnknowns(plan.dataset)
           ? source.raw_value
           : column === null
             ? null
             : source[column]
       return {
-        publisher: place?.publisher ?? null,
-        file: place?.file ?? null,
-        archive: place?.archive ?? null,
-        sha256: place?.sha256 ?? null,
-        // Of records that were added up, the file is all that is known.
-        row: isAddedUp(plan.dataset) ? null : (place?.row ?? null),
+        publisher: published?.publisher ?? null,
+        file: published?.file ?? null,
+        archive: published?.archive ?? null,
+        sha256: published?.sha256 ?? null,
+        // The published row is unknown for aggregated records; only the file is known.
+        row: isAddedUp(plan.dataset) ? null : (published?.row ?? null),
         column,
-        raw_value: raw === null || raw === undefined ? null : String(raw),
+        raw_value: rawValue === null || rawValue === undefined ? null : String(rawValue),
       }
     }),
   }
 }
 
-/** The published column of what is summed; null where a record counts as such. */
+/** @returns the published column that is summed; null when the measure counts records */
 function publishedColumn(
   { dataset }: DatasetPlan,
   { kind, field }: Measure,

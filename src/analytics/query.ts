@@ -1,8 +1,8 @@
 /**
- * An analytics query, end to end: parse → plan → statement → rows → result with its fingerprint.
+ * Answers an analytics query: parses it, plans it, prints a statement, runs it and shapes the rows.
  *
- * In: the request's body, a release, what the key may read. Out: data, pagination, meta as contract 7. The fingerprint
- * covers every row of the query, so it is computed where the rows are, not over the page.
+ * In: the request's body, a release and the key's capabilities. Out: data, pagination and meta as in contract 7. The
+ * statement computes the digest of all rows, because the fingerprint covers more than the page.
  */
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
@@ -43,10 +43,9 @@ export interface AnswerParts {
   readonly signal?: AbortSignal
 }
 
-/** A page of an answer of any kind. */
 export interface PagedAnswer {
   readonly data: readonly JsonValue[]
-  /** Of a query that asks for them. */
+  /** Present when the query requests totals. */
   readonly totals?: readonly JsonValue[]
   readonly pagination: JsonValue
   readonly meta: Readonly<Record<string, JsonValue>>
@@ -58,26 +57,25 @@ export const describePage = (
   total: number,
 ): JsonValue => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
 
-/** A query that was parsed: its plan, and its canonical form. */
 export interface PreparedQuery {
   readonly query: AnalyticsQuery
   readonly plan: AggregatePlan
   readonly normalised: NormalisedQuery
 }
 
-/** @throws AppError as planAggregate */
+/** @throws AppError as planAggregate does */
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
   const { engine, view, signal } = parts
   const options = signal === undefined ? {} : { signal }
   const filters = await widenMunicipalities(parsed.filters, engine, view, options)
   const query = { ...parsed, filters }
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
-  const ofFacilities = await statesOfFilters(filters, engine, view, options)
-  const plan = planQuery(query, view, parts.capabilities, { estimateYears, ofFacilities })
+  const facilityStates = await statesOfFilters(filters, engine, view, options)
+  const plan = planQuery(query, view, parts.capabilities, { estimateYears, facilityStates })
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
-/** @returns years of the release's estimates, ascending */
+/** @returns years with population estimates in the release, ascending */
 async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
   if (parts.view.components.demography === null) return []
   const rows = await run(
@@ -87,11 +85,11 @@ async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
   return rows.map(({ reference_year }) => Number(reference_year))
 }
 
-/** @returns the statement of a query: each dataset is read from the smallest relation that has all it needs */
+/** @returns the query's statement, which reads each dataset from the smallest sufficient relation */
 export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
   printAggregate(choosePreAggregates(plan, view))
 
-/** @param answerRows rows of the answer over all pages, where more may be answered than is read */
+/** @param answerRows rows of the answer over all pages; relevant when they may outnumber the rows read */
 export const optionsOf = (
   { signal, view }: Pick<AnswerParts, 'signal' | 'view'>,
   statement: Sql,
@@ -101,14 +99,13 @@ export const optionsOf = (
   ...(signal === undefined ? {} : { signal }),
 })
 
-/** Runs one statement of a query. */
 export const run = (statement: Sql, parts: AnswerParts): Promise<Row[]> =>
   parts.engine.run(statement, parts.view, optionsOf(parts, statement))
 
-/** What is true of all rows of an answer, whatever the page. */
+/** Facts about the complete answer, which do not depend on the page. */
 export interface AnswerSummary {
   readonly total: number
-  /** Rows of a table of the answer: those of the totals, too. */
+  /** Rows of the answer as a table, including totals. */
   readonly tableRows: number
   readonly rowsSha256: string
   readonly fingerprint: string
@@ -116,7 +113,7 @@ export interface AnswerSummary {
   readonly notes: readonly Note[]
 }
 
-/** @param row any row of the statement's result: each carries the totals */
+/** @param row any row of the result: each repeats the totals */
 export function summarise(row: Row | undefined, prepared: PreparedQuery, view: ReleaseView): AnswerSummary {
   const { plan, normalised } = prepared
   const total = Number(row?.total_rows ?? 0)
@@ -137,32 +134,32 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   }
 }
 
-/** An answer whose rows have been read: what a table of any format is made of. */
-export interface PageAnswer<Part> {
+/** A page whose rows have been read, ready to be written in any format. */
+export interface PageAnswer<Slice> {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
-  /** Rows of the page, in parts. */
-  readonly rows: readonly Part[]
-  /** Rows of each level of totals, in the order of the plan. */
-  readonly totals: readonly (readonly Part[])[]
-  /** Rows of the page, and all rows. */
+  /** Rows of the page, in slices. */
+  readonly rows: readonly Slice[]
+  /** Rows of each level of totals, in the plan's order, in slices. */
+  readonly totals: readonly (readonly Slice[])[]
+  /** Number of rows of the page; `all` includes the totals. */
   readonly shown: number
   readonly all: number
 }
 
-/** Rows that are read at once: a few milliseconds. */
+/** Rows handled before other work gets a turn; a slice takes a few milliseconds. */
 const SLICE_ROWS = 500
 
 /**
- * Rows are read while the statement holds its place, so as many long answers are made at once as statements run.
- * @param read makes a part of rows, a few milliseconds of work
- * @throws AppError as parseQuery and planAggregate; 'query_timeout', 'too_many_rows'
+ * Reads rows while the statement holds its turn, so the number of running statements limits concurrent long answers.
+ * @param read turns a slice of rows into output; should take a few milliseconds
+ * @throws AppError as parseQuery and planAggregate do; 'query_timeout', 'too_many_rows'
  */
-export async function answerPage<Part>(
+export async function answerPage<Slice>(
   body: unknown,
   parts: AnswerParts,
-  read: (rows: readonly Row[], plan: AggregatePlan) => Part,
-): Promise<PageAnswer<Part>> {
+  read: (rows: readonly Row[], plan: AggregatePlan) => Slice,
+): Promise<PageAnswer<Slice>> {
   const prepared = await prepareQuery(parseQuery(body), parts)
   const { plan } = prepared
   const statement = printQuery(prepared, parts.view)
@@ -170,7 +167,7 @@ export async function answerPage<Part>(
     ...optionsOf(parts, statement, estimateAnswer(plan, parts.view)),
     once: summaryColumns(plan),
   })
-  const levels = [plan, ...plan.totals].map((level) => ({ plan: level, parts: [] as Part[], count: 0 }))
+  const levels = [plan, ...plan.totals].map((level) => ({ plan: level, parts: [] as Slice[], count: 0 }))
   let summary: AnswerSummary | null = null
   for await (const batch of batches) {
     summary ??= checkTotals(summarise(batch[0], prepared, parts.view))
@@ -178,10 +175,10 @@ export async function answerPage<Part>(
       if (from > 0) await nextSlice()
       const rows = batch.slice(from, from + SLICE_ROWS).filter((row) => row.in_page !== null)
       levels.forEach((level, index) => {
-        const ofLevel = levels.length === 1 ? rows : rows.filter((row) => row.level === index)
-        if (ofLevel.length === 0) return
-        level.parts.push(read(ofLevel, level.plan))
-        level.count += ofLevel.length
+        const levelRows = levels.length === 1 ? rows : rows.filter((row) => row.level === index)
+        if (levelRows.length === 0) return
+        level.parts.push(read(levelRows, level.plan))
+        level.count += levelRows.length
       })
     }
   }
@@ -210,7 +207,7 @@ function checkTotals(summary: AnswerSummary): AnswerSummary {
   return summary
 }
 
-/** @returns what an answer says beside its rows */
+/** @returns the pagination and meta of an answer */
 const describeAnswer = (
   { prepared, summary, shown }: Omit<PageAnswer<unknown>, 'rows' | 'totals'>,
   { view, language }: AnswerParts,
@@ -228,7 +225,7 @@ const describeAnswer = (
   },
 })
 
-/** @throws AppError as answerPage */
+/** @throws AppError as answerPage does */
 export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const answer = await answerPage(body, parts, (rows, plan) =>
     rows.map((row) => describeRow(row, plan, parts.language)),
@@ -248,7 +245,7 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
   }
 }
 
-/** As answerQuery, with the rows as JSON: long answers are written in slices, and none of their values stays in memory. */
+/** Answers like answerQuery, but writes rows as JSON in slices and keeps no row values in memory. */
 export async function writeQuery(
   body: unknown,
   parts: AnswerParts,
@@ -257,33 +254,32 @@ export async function writeQuery(
     Buffer.from(rows.map((row) => JSON.stringify(describeRow(row, plan, parts.language))).join(',')),
   )
   const json: Buffer[] = []
-  const text = (part: string): void => void json.push(Buffer.from(part))
-  const list = (rows: readonly Buffer[]): void => {
-    text('[')
-    rows.forEach((part, index) => {
-      if (index > 0) text(',')
-      json.push(part)
+  const write = (text: string): void => void json.push(Buffer.from(text))
+  const writeList = (rows: readonly Buffer[]): void => {
+    write('[')
+    rows.forEach((slice, index) => {
+      if (index > 0) write(',')
+      json.push(slice)
     })
-    text(']')
+    write(']')
   }
-  list(answer.rows)
+  writeList(answer.rows)
   const { totals } = answer.prepared.plan
   if (totals.length > 0) {
     totals.forEach(({ query }, index) => {
-      text(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(query.group_by)},"data":`)
-      list(answer.totals[index] ?? [])
-      text('}')
+      write(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(query.group_by)},"data":`)
+      writeList(answer.totals[index] ?? [])
+      write('}')
     })
-    text(']')
+    write(']')
   }
   return { json, rows: answer.all, ...describeAnswer(answer, parts) }
 }
 
-/** Ids of the releases an analytics release joins. */
 export const componentsOf = (view: ReleaseView): Record<string, string | null> => ({
   cnes: componentId(view, 'cnes'),
   demography: componentId(view, 'demography'),
-  // Of releases that join no admissions or production nothing is said of them.
+  // Omit admissions, production and financing when the release does not join them.
   ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
   ...(view.components.sia === null ? {} : { sia: componentId(view, 'sia') }),
   ...(view.components.financing === null ? {} : { financing: componentId(view, 'financing') }),
@@ -314,7 +310,10 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
 
-/** Six-digit municipality codes become seven through the release's list, never by computing the digit. */
+/**
+ * Widens six-digit municipality codes to seven digits. The release's list supplies the check digit; it is never
+ * computed.
+ */
 export async function widenMunicipalities(
   filters: readonly QueryFilter[],
   engine: Engine,
@@ -341,21 +340,27 @@ export async function widenMunicipalities(
   )
 }
 
-/** Quantities for SUS are published from a month on, and taken from a flag before: mixing both over time is said. */
+/** Warns when months mix two sources of SUS quantities: published quantities since 2026-01, a flag before. */
 function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
   const usesSus = plan.datasets.some(
     ({ dataset, measures }) =>
       dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
   )
   const periods = allPeriods(
-    plan.datasets.filter(({ dataset }) => dataset === 'equipment_inventory').map((own) => own.periods),
+    plan.datasets
+      .filter(({ dataset }) => dataset === 'equipment_inventory')
+      .map((dataset) => dataset.periods),
   )
   const families = new Set(periods.map((period) => coverageOf(view, 'equipment_inventory', period)?.family))
-  const isOfBoth = periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
-  return usesSus && (isOfBoth || families.size > 1) ? [{ code: 'mixed_sus_quantities' }] : []
+  const spansBothSources =
+    periods.some((period) => period < 202601) && periods.some((period) => period >= 202601)
+  return usesSus && (spansBothSources || families.size > 1) ? [{ code: 'mixed_sus_quantities' }] : []
 }
 
-/** Says of how many records the beds outside SUS are negative, as the publisher registers them: of the release, whatever the filters. */
+/**
+ * Warns about records with negative beds outside SUS, as the publisher registers them. Counts cover the release,
+ * whatever the filters.
+ */
 function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
   const beds = datasets.filter(
     ({ dataset, measures }) =>
@@ -363,7 +368,7 @@ function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[
   )
   const counts = view.components.cnes?.counts ?? {}
   return allPeriods(beds.map(({ periods }) => periods)).flatMap((period): Note[] => {
-    // Releases made before the count of open facilities have that of all.
+    // Older releases only have the count of all facilities.
     const records =
       counts[`beds_non_sus_negative_${period}`] ?? counts[`beds_sus_above_existing_${period}`] ?? 0
     return records === 0 ? [] : [{ code: 'negative_beds', period: formatPeriod(period), records }]

@@ -11,7 +11,7 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
-import type { Part } from '../query/analytics/options.ts'
+import type { ValueKind } from '../query/analytics/options.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import { totalMark } from '../query/analytics/query-plan.ts'
 
@@ -87,7 +87,7 @@ const rankFormula = ({ query: { order_by } }: AggregatePlan): string =>
   order_by[0] === undefined ? '' : `${order_by[0].field} ${order_by[0].direction}`
 
 function valueColumn(
-  { code: name, metric: { code }, part, decimals }: ShownValue,
+  { code: name, metric: { code }, kind, decimals }: ShownValue,
   plan: AggregatePlan,
   language: Language,
 ): Column {
@@ -101,15 +101,19 @@ function valueColumn(
     type: decimals > 0 ? 'decimal' : 'integer',
     decimals,
     digested: true,
-    label: part === 'value' ? shown : `${shown}: ${TEXTS[language].parts[part]}`,
-    unit: part === 'change_percent' || part === 'share' ? '%' : unit,
-    formula: part === 'value' ? description.en : partFormula(part, code, plan),
+    label: kind === 'value' ? shown : `${shown}: ${TEXTS[language].parts[kind]}`,
+    unit: kind === 'change_percent' || kind === 'share' ? '%' : unit,
+    formula: kind === 'value' ? description.en : partFormula(kind, code, plan),
     source: [...new Set(sources)].join(', '),
   }
 }
 
-function partFormula(part: Exclude<Part, 'value'>, code: string, { query, whole }: AggregatePlan): string {
-  switch (part) {
+function partFormula(
+  kind: Exclude<ValueKind, 'value'>,
+  code: string,
+  { query, shareBase }: AggregatePlan,
+): string {
+  switch (kind) {
     case 'base':
       return `${code} (change.to: ${query.change?.to})`
     case 'change':
@@ -117,7 +121,7 @@ function partFormula(part: Exclude<Part, 'value'>, code: string, { query, whole 
     case 'change_percent':
       return `100 × (${code} − ${code}__base) ÷ ${code}__base`
     case 'share':
-      return `100 × ${code} ÷ ${code} [${whole?.query.group_by.join(', ') ?? ''}]`
+      return `100 × ${code} ÷ ${code} [${shareBase?.query.group_by.join(', ') ?? ''}]`
   }
 }
 

@@ -156,7 +156,7 @@ export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope):
           {
             needs: needsOfList(table, scope.filters),
             states: scope.states,
-            asked: monthsOfList(view, table, scope),
+            requested: monthsOfList(view, table, scope),
           },
         ],
         view,
@@ -170,7 +170,7 @@ export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effec
   const asked = monthsOfList(view, table, scope)
   const needs = needsOfList(table, filters)
   const missing = findMissing(
-    [{ code: effect, needs, states, asked }],
+    [{ code: effect, needs, states, requested: asked }],
     view,
     monthsOfRelease(view, tablesBeside(table)),
   )

@@ -1,4 +1,4 @@
-/** The analytics catalog a key can reach: metrics and dimensions, machine-readable. In: capabilities. Out: JSON. */
+/** Describes the metrics and dimensions that a key may use, as JSON. */
 import type { JsonValue } from '../../engine/types.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { MEANINGS } from '../../model/caveats.ts'
@@ -42,13 +42,13 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
   }
 }
 
-/** Datasets that a metric is read from where its own lack a dimension: all of them have one, or none is read. */
+/** @returns datasets read when the metric's own datasets lack a dimension; none unless every dataset has such a twin */
 function twinsOf(code: MetricCode): FactDataset[] {
   const twins = factDatasetsOf(code).map(twinOf)
   return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
 }
 
-/** w: people of an age group in the standard population. */
+/** The formula as text. w is the number of people of an age group in the standard population. */
 function formulaOf({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
   return standardizedBy === undefined
@@ -56,7 +56,6 @@ function formulaOf({ scale, numerator, less, denominator, standardizedBy }: Rati
     : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
 }
 
-/** The sides of a ratio, by the codes of their metrics. */
 const describeRatio = ({ scale, numerator, less, denominator, standardizedBy }: RatioMetric) => ({
   scale,
   numerator,
@@ -84,7 +83,8 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     decimals: decimalsOfMetric(code),
     tier: metric.tier,
     kind: metric.kind,
-    // A stock adds up over places and kinds, never over months, a flow over them, too; distinct counts and ratios add up over nothing.
+    // Stocks add up over places and kinds but not over months. Flows add up over months too. Distinct counts and ratios never
+    // add up.
     additivity: Object.fromEntries(
       dimensions.map((dimension) => {
         const semi = dimension === 'reference_period' && !isFlowMetric(code) ? 'semi_additive' : 'additive'

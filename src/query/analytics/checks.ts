@@ -1,7 +1,4 @@
-/**
- * Whether a query may be asked: metrics that the key may reach, and dimensions that each metric has. In: a query and capabilities.
- * Out: nothing, or the error that says what goes together. Pure.
- */
+/** Rejects queries that the key may not run, or whose metrics lack a dimension. The error lists the dimensions that fit. Pure. */
 import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { type DimensionCode, dimensionOf, type FactDataset } from '../../model/dimensions.ts'
@@ -15,46 +12,46 @@ import {
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { AnalyticsQuery } from './request.ts'
 
-/** @throws AppError 'forbidden' naming the metric and the capability that lacks */
+/** @throws AppError 'forbidden', naming the metric and the missing capability */
 export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
   for (const code of query.metrics) {
-    const lacking = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
-    if (lacking !== undefined)
+    const missing = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
+    if (missing !== undefined)
       throw new AppError('forbidden', {
         detail: both(
-          `A chave não alcança a métrica ${code}: falta a permissão ${lacking}.`,
-          `The key may not reach the metric ${code}: it lacks the capability ${lacking}.`,
+          `A chave não alcança a métrica ${code}: falta a permissão ${missing}.`,
+          `The key may not reach the metric ${code}: it lacks the capability ${missing}.`,
         ),
-        extra: { capability: lacking, metric: code },
+        extra: { capability: missing, metric: code },
       })
   }
 }
 
 /** @throws AppError 'incompatible_dimension', 'denominator_not_defined' */
 export function checkDimensions(query: AnalyticsQuery): void {
-  const places = [
+  const uses = [
     ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
     ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
   ]
   for (const code of query.metrics) {
     const used = [...new Set(dimensionsUsed(query))]
     const datasets = factDatasetsOf(code, used)
-    const isIn = (dimension: DimensionCode, those: readonly FactDataset[]): boolean =>
-      those.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
+    const isSupportedBy = (dimension: DimensionCode, requiredDatasets: readonly FactDataset[]): boolean =>
+      requiredDatasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
       !isStandardizedOver(code, dimension)
-    for (const { dimension, pointer } of places) {
-      if (isIn(dimension, datasets)) continue
-      const known = allowedDimensions(code)
-      // Admissions are known by hospital or by residence, not by both at once.
-      const isTogether = known.includes(dimension)
+    for (const { dimension, pointer } of uses) {
+      if (isSupportedBy(dimension, datasets)) continue
+      const allowed = allowedDimensions(code)
+      // Admissions have either the hospital's dimensions or those of the residence, not both.
+      const isConflict = allowed.includes(dimension)
       const others = used.filter((other) => other !== dimension)
-      const goes = (other: DimensionCode): boolean => {
+      const isCompatible = (other: DimensionCode): boolean => {
         const all = [other, ...others]
-        const those = factDatasetsOf(code, all)
-        return all.every((own) => isIn(own, those))
+        const compatibleDatasets = factDatasetsOf(code, all)
+        return all.every((required) => isSupportedBy(required, compatibleDatasets))
       }
       throw new AppError('incompatible_dimension', {
-        detail: isTogether
+        detail: isConflict
           ? both(
               `A métrica ${code} não tem juntas as dimensões ${used.join(', ')}.`,
               `The metric ${code} does not have the dimensions ${used.join(', ')} together.`,
@@ -66,13 +63,13 @@ export function checkDimensions(query: AnalyticsQuery): void {
         errors: [
           {
             pointer,
-            message: isTogether
+            message: isConflict
               ? both(
                   `${dimension} não combina com ${others.join(', ')} em ${code}`,
                   `${dimension} does not go with ${others.join(', ')} in ${code}`,
                 )
               : both(`${dimension} não combina com ${code}`, `${dimension} does not go with ${code}`),
-            allowed: isTogether ? known.filter(goes) : known,
+            allowed: isConflict ? allowed.filter(isCompatible) : allowed,
           },
         ],
         extra: { metric: code, dimension },
@@ -96,13 +93,12 @@ export function checkDimensions(query: AnalyticsQuery): void {
   }
 }
 
-/** Dimensions a metric can be grouped and filtered by. */
 export const allowedDimensions = dimensionsOf
 
-/** Values of all filters of a query together: the normalised query, which every answer repeats, stays below a megabyte. */
+/** Largest number of filter values of a query. It keeps the normalised query, which every answer repeats, below a megabyte. */
 const FILTER_VALUES_MAX = 12_000
 
-/** @throws AppError 'invalid_request' where the filters together have more values than a query may name */
+/** @throws AppError 'invalid_request' when the filters have too many values */
 export function checkFilterValues(filters: readonly { readonly value: unknown }[]): void {
   const values = filters.reduce((sum, { value }) => sum + (Array.isArray(value) ? value.length : 1), 0)
   if (values > FILTER_VALUES_MAX)

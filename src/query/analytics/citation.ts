@@ -1,9 +1,8 @@
 /**
- * How an answer is cited: a reference by ABNT NBR 6023 and an entry of BibTeX. Pure.
+ * Writes how to cite an answer: an ABNT NBR 6023 reference and a BibTeX entry. Pure.
  *
- * In: the plan of a query, its release, its fingerprint. Out: two texts that follow from them alone: no clock, no host, no language
- * of the request takes part, so equal questions are cited equally. Where and when somebody read the answer is not in them: whoever
- * cites adds "Disponível em: … Acesso em: …", or url and urldate. Not responsible for: what is true of the numbers (notes).
+ * Both depend only on the query's plan, release and fingerprint, so equal queries are cited equally. The reader adds the
+ * address and date of access. Caveats about the numbers are notes, not part of the citation.
  */
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
@@ -19,7 +18,7 @@ export interface Citation {
 }
 
 interface PublishedSource {
-  /** As the author of a reference by ABNT, and of an entry of BibTeX. */
+  /** Author in the form of an ABNT reference; `person` is the BibTeX form. */
   readonly author: string
   readonly person: string
   readonly name: string
@@ -29,7 +28,7 @@ const MINISTRY = {
   author: 'BRASIL. Ministério da Saúde',
   person: 'Brasil. Ministério da Saúde',
 } as const
-/** By what the datasets of a query are of; in the order in which they are named. */
+/** Sources by component or dataset, in the order of the citation. */
 const SOURCES: Readonly<Record<string, PublishedSource>> = {
   cnes: { ...MINISTRY, name: 'Cadastro Nacional de Estabelecimentos de Saúde (CNES)' },
   sih: { ...MINISTRY, name: 'Sistema de Informações Hospitalares do SUS (SIH/SUS)' },
@@ -43,11 +42,10 @@ const SOURCES: Readonly<Record<string, PublishedSource>> = {
   },
 }
 
-/** Longer lists are cut: the fingerprint says which query it is. */
+/** Number of metrics in a title. The fingerprint identifies the query when the list is cut. */
 const METRICS_SHOWN = 3
 const VALUES_SHOWN = 5
 
-/** @param fingerprint of the query and its rows */
 export function citationOf(plan: AggregatePlan, view: ReleaseView, fingerprint: string): Citation {
   const title = titleOf(plan)
   const sources = sourcesOf(plan)
@@ -55,50 +53,49 @@ export function citationOf(plan: AggregatePlan, view: ReleaseView, fingerprint: 
   const names = sources.map(({ name }) => name).join('; ')
   const authors = [...new Set(sources.map(({ author }) => author))]
   const persons = [...new Set(sources.map(({ person }) => person))]
-  // Invented numbers have no publisher to be blamed for them.
-  const [by, people, kind, from] = view.synthetic
+  // Demonstration data is invented, so it names no publisher.
+  const [abntAuthors, bibtexAuthors, kind, sourceNames] = view.synthetic
     ? [['SUS-DATA'], ['sus-data'], 'dados fictícios de demonstração', 'nenhuma']
     : [authors, persons, 'conjunto de dados', names]
   return {
-    abnt: `${by.join('; ')}. ${title} [${kind}]. Fontes: ${from}. sus-data, catálogo ${CATALOG_VERSION}, ${year}. Versão dos dados: ${view.id}. Impressão digital da consulta: ${fingerprint}.`,
+    abnt: `${abntAuthors.join('; ')}. ${title} [${kind}]. Fontes: ${sourceNames}. sus-data, catálogo ${CATALOG_VERSION}, ${year}. Versão dos dados: ${view.id}. Impressão digital da consulta: ${fingerprint}.`,
     bibtex: [
       `@misc{susdata_${fingerprint.slice(0, 12)},`,
-      `  author = {${people.map((name) => `{${escapeTex(name)}}`).join(' and ')}},`,
+      `  author = {${bibtexAuthors.map((name) => `{${escapeTex(name)}}`).join(' and ')}},`,
       `  title = {{${escapeTex(title)}}},`,
       `  year = {${year}},`,
       `  howpublished = {${escapeTex(`sus-data, catálogo ${CATALOG_VERSION}`)}},`,
       `  version = {${escapeTex(view.id)}},`,
-      `  note = {${escapeTex(`${kind}; fontes: ${from}; impressão digital da consulta: ${fingerprint}`)}},`,
+      `  note = {${escapeTex(`${kind}; fontes: ${sourceNames}; impressão digital da consulta: ${fingerprint}`)}},`,
       '  langid = {brazilian}',
       '}',
     ].join('\n'),
   }
 }
 
-/** Sources of the datasets that the metrics are added up and divided over. */
 function sourcesOf({ query }: AggregatePlan): PublishedSource[] {
   const used = dimensionsUsed(query)
   const datasets = query.metrics.flatMap((code): DatasetName[] => {
     const { denominator } = measuresOf(code, used)
     return [...factDatasetsOf(code, used), ...(denominator === null ? [] : [denominator.dataset])]
   })
-  const found = new Set<string>(datasets.map((name) => (name in SOURCES ? name : datasetOf(name).area)))
-  return Object.entries(SOURCES).flatMap(([name, source]) => (found.has(name) ? [source] : []))
+  const areas = new Set<string>(datasets.map((name) => (name in SOURCES ? name : datasetOf(name).area)))
+  return Object.entries(SOURCES).flatMap(([name, source]) => (areas.has(name) ? [source] : []))
 }
 
-/** What is counted, by what, where, and of when: `Leitos existentes, por Município; Unidade da Federação: AC, RR; 2026-05`. */
+/** The title names metrics, groups, filters and months: `Leitos existentes, por Município; Unidade da Federação: AC, RR; 2026-05`. */
 function titleOf({ query, referencePeriod }: AggregatePlan): string {
   const { metrics, group_by, filters } = query
   const shown = metrics.slice(0, METRICS_SHOWN).map((code) => metricOf(code).label)
   const others = metrics.length - shown.length
-  const named = `${shown.join('; ')}${others > 0 ? ` e mais ${others}` : ''}`
+  const metricNames = `${shown.join('; ')}${others > 0 ? ` e mais ${others}` : ''}`
   const groups = group_by.map(labelOf).join(', ')
-  const places = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const otherFilters = filters.filter(({ dimension }) => dimension !== 'reference_period')
   const periods = referencePeriod?.split(', ') ?? []
   const [first, last] = [periods[0], periods.at(-1)]
   return [
-    groups === '' ? named : `${named}, por ${groups}`,
-    ...places.map(describeFilter),
+    groups === '' ? metricNames : `${metricNames}, por ${groups}`,
+    ...otherFilters.map(describeFilter),
     ...(first === undefined ? [] : [first === last ? first : `${first} a ${last}`]),
   ].join('; ')
 }
@@ -112,7 +109,7 @@ function describeFilter({ dimension, operator, values }: QueryFilter): string {
   return `${labelOf(dimension)}:${not} ${shown}${others > 0 ? ` e mais ${others}` : ''}`
 }
 
-/** Characters that TeX reads as commands. */
+/** TeX commands for the characters that a backslash does not escape. */
 const TEX: Readonly<Record<string, string>> = {
   '\\': '\\textbackslash{}',
   '~': '\\textasciitilde{}',

@@ -1,8 +1,7 @@
-/** Which dimensions a query names at all, and which have one value in each group. In: a query or a plan. Out: codes. Pure. */
+/** Lists which dimensions a query uses, and which have a single value in each group. Pure. */
 import type { DimensionCode } from '../../model/dimensions.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
-/** @returns dimensions that a query is grouped or filtered by */
 export const dimensionsUsed = ({
   group_by,
   filters,
@@ -11,7 +10,7 @@ export const dimensionsUsed = ({
   ...filters.map(({ dimension }) => dimension),
 ]
 
-/** @returns dimensions of which all rows of a group have the same value: those of the groups, and those a filter holds at one */
+/** @returns dimensions with the same value in all rows of a group: grouped dimensions, and those fixed by an EQ filter */
 export const dimensionsOfOneValue = ({
   keys,
   filters,

@@ -1,6 +1,6 @@
 /**
- * What a query reads and how many rows it has, before it is run. In: plans, statements, manifests. Out: rows, exact for what is read and
- * an upper bound for what is answered, and whether a statement is light or heavy.
+ * Estimates the cost of a query before it runs, from plans and manifests: exact rows read, an upper bound of rows answered,
+ * and whether a statement is light or heavy.
  */
 import type { JsonValue, RunOptions } from '../../engine/types.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
@@ -13,12 +13,12 @@ import { readsOf } from './dialect/trino.ts'
 import type { AggregatePlan, DatasetPlan } from './plan.ts'
 
 /**
- * A statement is light up to this many rows read and answered together: some ten milliseconds of a core. Queries of one month that a
- * pre-aggregate answers are light at national size; equipment by municipality and type is not.
+ * Largest number of rows, read and answered together, of a light statement: some ten milliseconds of one core. At national
+ * size, one month read from a pre-aggregate is light; equipment by municipality and type is heavy.
  */
 export const LIGHT_ROWS = 100_000
 
-/** @param answerRows rows of the answer over all pages, where more may be answered than is read */
+/** @param answerRows rows of the answer over all pages; relevant when they may outnumber the rows read */
 export function weightOf(
   statement: Sql,
   view: ReleaseView,
@@ -29,7 +29,7 @@ export function weightOf(
   return rows <= LIGHT_ROWS ? 'light' : 'heavy'
 }
 
-/** Rows of a plan's answer and of its totals over all pages, at most. */
+/** Upper bound of the rows of the answer and its totals, over all pages. */
 export const estimateAnswer = (plan: AggregatePlan, view: ReleaseView): number =>
   [plan, ...plan.totals].reduce((sum, level) => sum + estimateRows(level, view), 0)
 
@@ -63,7 +63,7 @@ const filesOf = (
         periods.some((period) => path.startsWith(`${dataset}/reference_period=${period}/`))),
   )
 
-/** Rows of the answer over all pages, at most: of places and periods all there are, else no more than there are facts. */
+/** Upper bound of the rows of one level: all combinations of places and periods; otherwise at most the number of facts. */
 export function estimateRows(plan: AggregatePlan, view: ReleaseView): number {
   if (plan.spine === 'one') return 1
   const members = plan.query.group_by.map((code) => membersOf(code, plan, view))
@@ -75,16 +75,16 @@ export function estimateRows(plan: AggregatePlan, view: ReleaseView): number {
   return Math.min(combinations, facts)
 }
 
-/** Members of a dimension the filters leave, one more for facts without a code. */
+/** Members of a dimension that the filters leave, plus one for facts without a code. */
 function membersOf(code: DimensionCode, plan: AggregatePlan, view: ReleaseView): number {
   if (code === 'reference_period') return plan.spinePeriods.length
-  const wanted = plan.query.filters
+  const filteredCounts = plan.query.filters
     .filter(({ dimension, operator }) => dimension === code && (operator === 'EQ' || operator === 'IN'))
     .map(({ values }) => values.length)
-  if (code === 'state') return Math.min(STATES.length, ...wanted)
+  if (code === 'state') return Math.min(STATES.length, ...filteredCounts)
   const { member } = dimensionOf(code)
-  if (member === null) return Math.min(10, ...wanted)
+  if (member === null) return Math.min(10, ...filteredCounts)
   const periods = member.dataset === 'facilities' ? [plan.facilityPeriod ?? 0] : null
   const files = componentManifests(view).flatMap((manifest) => filesOf(manifest, member.dataset, periods))
-  return Math.min(files.reduce((sum, { rows }) => sum + rows, 0) + 1, ...wanted)
+  return Math.min(files.reduce((sum, { rows }) => sum + rows, 0) + 1, ...filteredCounts)
 }

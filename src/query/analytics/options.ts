@@ -1,7 +1,6 @@
 /**
- * What a query can ask beside metrics, groups and filters: totals, a change, a share, a rank, conditions on values, and which
- * population rates are divided by. In: the fields of a body. Out: the same in one form, so that equal questions are equal
- * values. Pure. Not here: what the options mean for a plan (query-plan.ts).
+ * Parses and normalises the options of a query: totals, change, share, rank, conditions on values and the population basis.
+ * Equal options become equal values. Pure. How options affect the plan is decided in query-plan.ts.
  */
 import { z } from 'zod'
 import { both } from '../../errors.ts'
@@ -14,29 +13,28 @@ import { componentRef, documentedAs } from '../text-schemas.ts'
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
 
-/** What stands beside the value of a metric, by the suffix of its name; the value itself has none. */
-const PARTS = ['value', 'base', 'change', 'change_percent', 'share'] as const
-export type Part = (typeof PARTS)[number]
-/** @returns name of a metric's value or of what stands beside it */
-export const valueCode = (metric: MetricCode, part: Part): string =>
-  part === 'value' ? metric : `${metric}__${part}`
+/** Values that a row can show for each metric. All but the value itself are suffixes of its name. */
+const VALUE_KINDS = ['value', 'base', 'change', 'change_percent', 'share'] as const
+export type ValueKind = (typeof VALUE_KINDS)[number]
+/** @returns name of a metric's value in a row: `beds`, `beds__change` */
+export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
+  kind === 'value' ? metric : `${metric}__${kind}`
 
-/** A number as a decimal text: exact, and the same however it was written. */
 export interface HavingFilter {
-  /** A metric of the query, or what stands beside it. */
+  /** Name of a value of the row. */
   readonly metric: string
   readonly operator: 'GT' | 'GTE' | 'LT' | 'LTE' | 'EQ' | 'BETWEEN'
-  /** One number, or the two ends of BETWEEN. */
+  /** One number, or the two bounds of BETWEEN. */
   readonly values: readonly number[]
 }
 
 export interface QueryOptions {
-  /** Levels at which every value is computed again: subsets of group_by, the finest first. */
+  /** Levels at which every value is computed again: subsets of group_by, finest first. */
   readonly totals: readonly (readonly DimensionCode[])[]
-  /** What a value is compared with: `previous`, months before (`-12`) or a month (`2025-05`). */
+  /** Comparison month: `previous`, a number of months back (`-12`) or a month (`2025-05`). */
   readonly change: { readonly to: string } | null
   readonly having: readonly HavingFilter[]
-  /** The level whose values are 100 percent. */
+  /** Level whose values are 100 percent. */
   readonly share_of: readonly DimensionCode[] | null
   readonly rank: boolean
   readonly include_ignored: boolean
@@ -46,7 +44,7 @@ export interface QueryOptions {
 const TEXT_MAX = 100
 const HAVING_OPERATORS = ['GT', 'GTE', 'LT', 'LTE', 'EQ', 'BETWEEN'] as const
 const LEVELS_MAX = 16
-/** A DECIMAL of 38 digits holds every number of these, and every value of a metric. */
+/** Largest bound of a condition. DECIMAL(38, 6) holds it, and every value of a metric. */
 const HAVING_MAX = 1e15
 const HAVING_DECIMALS = 6
 const MONTHS_BACK_MAX = 600
@@ -66,7 +64,6 @@ const number = takes(
   `a number of at most ${HAVING_DECIMALS} decimals`,
 )
 
-/** Fields of a body. */
 export const optionFields = {
   totals: takes(
     z.union([z.boolean(), z.array(level).max(LEVELS_MAX)]),
@@ -114,7 +111,7 @@ export const optionFields = {
     .describe('Denominator of rates by inhabitants.'),
 }
 
-/** The fields as they were parsed; a schema that leaves some out leaves them at their defaults. */
+/** Parsed options. Schemas that omit some fields use their defaults. */
 export interface OptionData {
   readonly totals?: boolean | string[][] | undefined
   readonly change?: { to: string | number } | null | undefined
@@ -127,18 +124,18 @@ export interface OptionData {
   readonly population_basis?: PopulationBasis | undefined
 }
 
-interface Asked {
+interface QueryFields {
   readonly metrics: readonly MetricCode[]
   readonly group_by: readonly DimensionCode[]
   readonly over_period: string | null
 }
 
 /** @throws AppError 'invalid_request' */
-export function resolveOptions(data: OptionData, asked: Asked): QueryOptions {
-  const { metrics, group_by } = asked
+export function resolveOptions(data: OptionData, fields: QueryFields): QueryOptions {
+  const { metrics, group_by } = fields
   const change =
     data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to) }
-  const share_of = resolveShare(data.share_of ?? null, asked)
+  const share_of = resolveShare(data.share_of ?? null, fields)
   const codes = valueCodes({ metrics, change, share_of })
   return {
     totals: resolveTotals(data.totals ?? false, group_by),
@@ -146,35 +143,36 @@ export function resolveOptions(data: OptionData, asked: Asked): QueryOptions {
     having: resolveHaving(data.having ?? [], codes),
     share_of,
     rank: data.rank ?? false,
-    // What has no effect is not part of the question.
+    // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
     population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
   }
 }
 
-/** @returns names of all values of a row: metrics, each with what stands beside it */
+/** @returns names of all values of a row */
 export const valueCodes = (query: {
   readonly metrics: readonly MetricCode[]
   readonly change: QueryOptions['change']
   readonly share_of: QueryOptions['share_of']
-}): string[] => query.metrics.flatMap((code) => partsOf(code, query).map((part) => valueCode(code, part)))
+}): string[] =>
+  query.metrics.flatMap((code) => valueKindsOf(code, query).map((kind) => valueCode(code, kind)))
 
-/** @returns what a row shows of a metric, in order */
-export const partsOf = (
+/** @returns kinds of values that a row shows for a metric, in order */
+export const valueKindsOf = (
   code: MetricCode,
   { change, share_of }: Pick<QueryOptions, 'change' | 'share_of'>,
-): Part[] =>
-  PARTS.filter((part) =>
-    part === 'value' ? true : part === 'share' ? share_of !== null && isAdditive(code) : change !== null,
+): ValueKind[] =>
+  VALUE_KINDS.filter((kind) =>
+    kind === 'value' ? true : kind === 'share' ? share_of !== null && isAdditive(code) : change !== null,
   )
 
-/** Do the values of groups add up to that of all of them? */
+/** True when the values of groups add up to the value of their union. */
 export const isAdditive = (code: MetricCode): boolean => {
   const { kind } = metricOf(code)
   return kind === 'sum' || kind === 'count'
 }
 
-/** All levels once, in the order of group_by; the finest first, so that the grand total is last. */
+/** Normalises levels: each once, dimensions in the order of group_by, finest level first and grand total last. */
 function resolveTotals(
   totals: boolean | readonly (readonly string[])[],
   groups: readonly DimensionCode[],
@@ -185,10 +183,11 @@ function resolveTotals(
       : totals === false
         ? []
         : totals.map((names, index) => resolveLevel(names, groups, `/totals/${index}`))
-  const found = new Map(levels.map((own) => [own.join(), own]))
-  const places = (own: readonly DimensionCode[]): string => own.map((code) => groups.indexOf(code)).join()
+  const found = new Map(levels.map((level) => [level.join(), level]))
+  const positionsOf = (level: readonly DimensionCode[]): string =>
+    level.map((code) => groups.indexOf(code)).join()
   return [...found.values()].sort(
-    (left, right) => right.length - left.length || (places(left) < places(right) ? -1 : 1),
+    (left, right) => right.length - left.length || (positionsOf(left) < positionsOf(right) ? -1 : 1),
   )
 }
 
@@ -211,7 +210,7 @@ function resolveLevel(
 
 function resolveShare(
   names: readonly string[] | null,
-  { metrics, group_by, over_period }: Asked,
+  { metrics, group_by, over_period }: QueryFields,
 ): QueryOptions['share_of'] {
   if (names === null) return null
   const level = resolveLevel(names, group_by, '/share_of')
@@ -237,7 +236,7 @@ function resolveShare(
   return level
 }
 
-/** previous, -12 or 2025-05, in one form. */
+/** Normalises a comparison month to one spelling. */
 function resolveMonth(to: string | number): string {
   const text = String(to).trim()
   if (text.toLowerCase() === 'previous' || text === '-1') return 'previous'
@@ -275,13 +274,13 @@ function resolveHaving(
           ? both('deve ser dois números, o menor primeiro', 'must be two numbers, the lower first')
           : both('deve ser um só número', 'must be a single number'),
       )
-    return { metric, operator, values: values.map((own) => own + 0) }
+    return { metric, operator, values: values.map((bound) => bound + 0) }
   })
   const found = new Map(filters.map((filter) => [JSON.stringify(filter), filter]))
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, filter]) => filter)
 }
 
-/** The month a value of a month is compared with. @param to as QueryOptions; months are YYYYMM */
+/** @returns the month that a month is compared with @param to as in QueryOptions @param month YYYYMM */
 export function baseMonth(to: string, month: number): number {
   if (/^\d/.test(to)) return Number(to.replace('-', ''))
   const back = to === 'previous' ? 1 : -Number(to)
@@ -289,7 +288,7 @@ export function baseMonth(to: string, month: number): number {
   return Math.floor(months / 12) * 100 + (months % 12) + 1
 }
 
-/** @returns the options that differ from their defaults: a query without any has the form it always had */
+/** @returns the options that differ from their defaults, so that new options do not change the form of older queries */
 export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.totals.length === 0 ? {} : { totals: options.totals }),
   ...(options.change === null ? {} : { change: { to: options.change.to } }),

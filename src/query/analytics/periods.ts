@@ -1,6 +1,6 @@
 /**
- * The months of a query. In: its filters on reference_period, how several become one value, the states it is about, a
- * release. Out: the months each metric is asked for. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
+ * Resolves the months of a query: from filters on reference_period, over_period, states and release to the months of each
+ * metric. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
  */
 import { AppError, both } from '../../errors.ts'
 import { type Need, type Table, tablesAmong } from '../../model/required-tables.ts'
@@ -9,58 +9,57 @@ import { addMonths, type MonthRange, publishedMonths } from '../../release/publi
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
-/** The months of a query, before its metrics are looked at. */
-export interface AskedPeriods {
-  /** YYYYMM, ascending; null: each metric's own newest (or oldest) month. */
-  readonly asked: readonly number[] | null
-  /** Which month is meant where none is asked for. */
+/** Months of a query before its metrics are considered. */
+export interface RequestedPeriods {
+  /** YYYYMM, ascending; null when each metric uses its own newest (or oldest) month. */
+  readonly requested: readonly number[] | null
+  /** Which month to use when none is requested. */
   readonly end: 'newest' | 'oldest'
-  /** Months in which anything was collected of the states, and which meet the filters. */
-  readonly held: readonly number[]
-  /** Months that flows are added up over; null: their newest (or oldest). */
-  readonly added: readonly number[] | null
+  /** Months that meet the filters and in which some state in scope was collected. */
+  readonly available: readonly number[]
+  /** Months over which flows are summed; null for their newest (or oldest) month. */
+  readonly summed: readonly number[] | null
 }
 
-/** What of its metrics a query's months depend on. */
 export interface PeriodNeeds {
-  /** Tables of the areas that are read. */
+  /** Tables of the components that the query reads. */
   readonly tables: readonly Table[]
-  /** Some of them are stocks: of several months they need to be told how they become one value. */
+  /** Some metrics are stocks, which need over_period when the query selects several months. */
   readonly hasStocks: boolean
 }
 
 /** @throws AppError 'semi_additive' */
-export function askPeriods(
+export function resolvePeriods(
   query: AnalyticsQuery,
   states: ReadonlySet<string>,
   view: ReleaseView,
   { tables, hasStocks }: PeriodNeeds = { tables: TABLES, hasStocks: true },
-): AskedPeriods {
+): RequestedPeriods {
   const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
   const isGrouped = query.group_by.includes('reference_period')
-  const { over_period: over } = query
-  const held = periodsMeeting(filters, monthsOf(view, states, tables))
-  const end = over === 'first' ? 'oldest' : 'newest'
-  const isAnchored = over === null || over === 'last' || over === 'first'
-  const meant = meantPeriods(filters, tables, view)
+  const { over_period: overPeriod } = query
+  const available = periodsMeeting(filters, monthsOf(view, states, tables))
+  const end = overPeriod === 'first' ? 'oldest' : 'newest'
+  const isAnchored = overPeriod === null || overPeriod === 'last' || overPeriod === 'first'
+  const selected = selectedPeriods(filters, tables, view)
   if (isGrouped) {
-    const rows = meant === null ? held : withRows(meant, held, tables, view)
-    return { asked: rows, end, held, added: rows }
+    const rows = selected === null ? available : withRows(selected, available, tables, view)
+    return { requested: rows, end, available, summed: rows }
   }
-  if (filters.length === 0 && isAnchored) return { asked: null, end, held, added: null }
-  const asked = meant ?? held
-  const added = asked
-  if (asked.length <= 1 || !hasStocks) return { asked, end, held, added }
-  if (over === null) throw severalPeriods(asked, null)
-  if (!isAnchored) return { asked, end, held, added }
-  // One anchor for all groups and metrics: a hospital that closed before it does not count.
-  const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) =>
+  if (filters.length === 0 && isAnchored) return { requested: null, end, available, summed: null }
+  const requested = selected ?? available
+  const summed = requested
+  if (requested.length <= 1 || !hasStocks) return { requested, end, available, summed }
+  if (overPeriod === null) throw severalPeriods(requested, null)
+  if (!isAnchored) return { requested, end, available, summed }
+  // All groups and metrics share one month, so a hospital that closed earlier does not count.
+  const anchorMonth = newestFor(end === 'newest' ? available : available.toReversed(), states, (period) =>
     tables.map((table) => statesCollected(view, table, period)),
   )
-  return { asked: anchor === null ? asked : [anchor], end, held, added }
+  return { requested: anchorMonth === null ? requested : [anchorMonth], end, available, summed }
 }
 
-/** @param level the level of totals that leaves the months out; null: the query itself */
+/** @param level level of totals without months; null for the query itself */
 export const severalPeriods = (periods: readonly number[], level: string | null): AppError =>
   new AppError('semi_additive', {
     detail:
@@ -86,25 +85,25 @@ export const severalPeriods = (periods: readonly number[], level: string | null)
     extra: { periods: periods.map(formatPeriod) },
   })
 
-/** @param isAdded the metric is a flow @returns the months a metric is asked for */
+/** @returns the months requested of a metric @param isFlow the metric is a flow, which is summed over months */
 export function periodsOfMetric(
-  { asked, end, held, added }: AskedPeriods,
+  { requested, end, available, summed }: RequestedPeriods,
   needs: readonly Need[],
   states: ReadonlySet<string>,
   view: ReleaseView,
-  isAdded = false,
+  isFlow = false,
 ): readonly number[] {
-  const own = isAdded ? added : asked
-  if (own !== null) return own
-  // What a table's files say changes over time; its newest month does not.
+  const periods = isFlow ? summed : requested
+  if (periods !== null) return periods
+  // Only tables decide the newest month. Columns that appear in some months only do not.
   const tables = tablesAmong(needs)
-  const anchor = newestFor(end === 'newest' ? held : held.toReversed(), states, (period) => [
+  const anchorMonth = newestFor(end === 'newest' ? available : available.toReversed(), states, (period) => [
     statesCollectedOf(view, tables, period),
   ])
-  return anchor === null ? [] : [anchor]
+  return anchorMonth === null ? [] : [anchorMonth]
 }
 
-/** @returns months that filters name one by one and all filters leave; null where none names any */
+/** @returns the months listed by EQ or IN filters that pass all filters; null when no filter lists months */
 export function listedPeriods(filters: readonly QueryFilter[]): number[] | null {
   const listed = filters.find(({ operator }) => operator === 'EQ' || operator === 'IN')
   if (listed === undefined) return null
@@ -115,10 +114,10 @@ export function listedPeriods(filters: readonly QueryFilter[]): number[] | null 
 }
 
 /**
- * @returns months that filters mean, ascending, collected or not: those they name one by one, or all of their range that the
- * publisher has; null where they do neither, so that the months here are meant
+ * @returns the months that filters select, ascending, collected or not: listed months, or published months within a range;
+ * null when the filters do neither
  */
-export const meantPeriods = (
+export const selectedPeriods = (
   filters: readonly QueryFilter[],
   tables: readonly Table[],
   view: ReleaseView,
@@ -133,7 +132,7 @@ function rangedPeriods(
   return range === null ? null : periodsMeeting(filters, publishedMonths(view, tables, range))
 }
 
-/** @returns the ends that filters on months set together; null where none is a range */
+/** @returns the range of months that the filters set together; null without range filters */
 export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
   const ranges = filters.filter(({ operator }) => RANGES.has(operator))
   if (ranges.length === 0) return null
@@ -153,23 +152,22 @@ export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
 }
 const RANGES: ReadonlySet<string> = new Set(['GT', 'GTE', 'LT', 'LTE', 'BETWEEN'])
 
-/** Months that are rows, where the months are groups: those here, and those that the publisher has and nobody collected. */
+/** Months that become rows when months are grouped: the available months, plus published months that were not collected. */
 function withRows(
-  meant: readonly number[],
-  held: readonly number[],
+  selected: readonly number[],
+  available: readonly number[],
   tables: readonly Table[],
   view: ReleaseView,
 ): number[] {
-  const [first = null] = meant
-  const published = publishedMonths(view, tables, { first, last: meant.at(-1) ?? null })
-  return allPeriods([held, meant.filter((period) => published.includes(period))])
+  const [first = null] = selected
+  const published = publishedMonths(view, tables, { first, last: selected.at(-1) ?? null })
+  return allPeriods([available, selected.filter((period) => published.includes(period))])
 }
 
-/** @returns the periods of several lists, each once, ascending */
+/** @returns the distinct periods of several lists, ascending */
 export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
   [...new Set(lists.flat())].sort((left, right) => left - right)
 
-/** @returns the months that pass filters on reference_period */
 export const periodsMeeting = (filters: readonly QueryFilter[], periods: readonly number[]): number[] =>
   periods.filter((period) => filters.every((filter) => meetsPeriod(filter, period)))
 
@@ -195,6 +193,6 @@ function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean
   }
 }
 
-/** @param period YYYYMM @returns days of the month */
+/** @param period YYYYMM */
 export const daysIn = (period: number): number =>
   new Date(Date.UTC(Math.floor(period / 100), period % 100, 0)).getUTCDate()

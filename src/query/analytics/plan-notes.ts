@@ -1,4 +1,4 @@
-/** Notes of a plan on its sources, months and places. In: the parts of a plan. Out: notes. Pure. */
+/** Writes a plan's notes on its sources, months and places. Pure. */
 import { RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
 import type { Note } from '../../model/notes.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
@@ -10,21 +10,21 @@ import { dimensionsUsed } from './dimensions-used.ts'
 import { allPeriods, rangeOf } from './periods.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
-/** Population by age is a source of its own, which the other populations are not to be mixed with. */
+/** Population by age comes from a separate source and must not be mixed with the other populations. */
 export const noteOfAges = (year: number | null): Note =>
   year === null ? { code: 'population_by_age_not_imported' } : { code: 'population_by_age_source', year }
 
-/** Each metric has its own newest month: said where they differ. */
+/** Notes when metrics use different newest months. */
 export function periodNotes(metrics: readonly MetricNeeds[]): Note[] {
   const newest = metrics
     .filter(({ needs }) => needs.length > 0)
-    .map(({ code, asked: [month] }) => [code, month === undefined ? null : formatPeriod(month)] as const)
+    .map(({ code, requested: [month] }) => [code, month === undefined ? null : formatPeriod(month)] as const)
   return new Set(newest.map(([, month]) => month)).size <= 1
     ? []
     : [{ code: 'newest_periods_differ', newest: Object.fromEntries(newest) }]
 }
 
-/** A range is read to the newest month here, and from the publisher's first: said where one of its ends is outside. */
+/** Notes when a range extends beyond the published or imported months. */
 export function rangeNotes(
   filters: readonly QueryFilter[],
   tables: readonly Table[],
@@ -42,37 +42,40 @@ export function rangeNotes(
     : [{ code: 'range_narrowed', first: formatPeriod(first), last: formatPeriod(last) }]
 }
 
-/** Residents are admitted in other states, too: what was not collected there is not in their numbers. */
+/** Notes that residents' admissions in states that were not collected are missing. */
 export function residenceNotes(
   query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
-  metrics: readonly Pick<MetricNeeds, 'asked'>[],
+  metrics: readonly Pick<MetricNeeds, 'requested'>[],
   view: ReleaseView,
 ): Note[] {
   if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
-  const months = allPeriods(metrics.map(({ asked }) => asked))
-  const isWhole = months.every(
+  const months = allPeriods(metrics.map(({ requested }) => requested))
+  const isComplete = months.every(
     (period) => statesCollected(view, 'hospital_admissions_by_residence', period) === ALL_STATES,
   )
-  return isWhole ? [] : [{ code: 'partial_residence' }]
+  return isComplete ? [] : [{ code: 'partial_residence' }]
 }
 
-/** An empty file was published: what it says is 0, which a reader may not expect. */
+/** Notes published but empty files, whose values are 0. */
 export function emptyNotes(
-  metrics: readonly Pick<MetricNeeds, 'needs' | 'asked' | 'states'>[],
+  metrics: readonly Pick<MetricNeeds, 'needs' | 'requested' | 'states'>[],
   view: ReleaseView,
 ): Note[] {
-  const found = new Map<string, { readonly dataset: string; readonly states: string[]; periods: number[] }>()
-  for (const { needs, asked, states } of metrics)
+  const notesByKey = new Map<
+    string,
+    { readonly dataset: string; readonly states: string[]; periods: number[] }
+  >()
+  for (const { needs, requested, states } of metrics)
     for (const table of tablesAmong(needs))
-      for (const period of asked) {
+      for (const period of requested) {
         const empty = statesEmpty(view, table, period)
         const inScope = [...empty].filter((uf) => states.has(uf)).sort()
         if (inScope.length === 0) continue
         const key = `${table} ${inScope.join()}`
-        const periods = allPeriods([found.get(key)?.periods ?? [], [period]])
-        found.set(key, { dataset: table, states: inScope, periods })
+        const periods = allPeriods([notesByKey.get(key)?.periods ?? [], [period]])
+        notesByKey.set(key, { dataset: table, states: inScope, periods })
       }
-  return [...found.values()].map(({ dataset, states, periods }) => ({
+  return [...notesByKey.values()].map(({ dataset, states, periods }) => ({
     code: 'empty_file',
     dataset,
     states,
@@ -80,52 +83,59 @@ export function emptyNotes(
   }))
 }
 
-/** A release of one state answers for it where no place is asked for. */
+/** Notes that a release of one state answers for that state when no place is requested. */
 export function scopeNotes(
   metrics: readonly MetricNeeds[],
   view: ReleaseView,
   tables: readonly Table[],
 ): Note[] {
-  const only = onlyState(view, tables)
-  // Residents are those of the whole country, whatever files of the registry there are.
-  const own = metrics.filter(
-    ({ needs, states }) => needs.length > 0 && only !== null && states.size === 1 && states.has(only),
+  const releaseState = onlyState(view, tables)
+  // Metrics without needs use the population of the whole country.
+  const stateMetrics = metrics.filter(
+    ({ needs, states }) =>
+      needs.length > 0 && releaseState !== null && states.size === 1 && states.has(releaseState),
   )
-  if (own.length === 0 || only === null) return []
-  const isOfAll = own.length === metrics.length
-  return [{ code: 'single_state_release', state: only, metrics: isOfAll ? [] : own.map(({ code }) => code) }]
+  if (stateMetrics.length === 0 || releaseState === null) return []
+  const areAllMetrics = stateMetrics.length === metrics.length
+  return [
+    {
+      code: 'single_state_release',
+      state: releaseState,
+      metrics: areAllMetrics ? [] : stateMetrics.map(({ code }) => code),
+    },
+  ]
 }
 
 const TRANSFERS = 'federal_health_transfers'
 const DECEMBER = 12
 
-/** Transfers are of years, some of them under way, and of places that the published file has. */
+/** Notes on transfers: they are yearly, the current year is incomplete, and some funds are missing from the published file. */
 export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView): Note[] {
-  const own = metrics.filter(({ needs }) => needs.includes(TRANSFERS))
+  const transferMetrics = metrics.filter(({ needs }) => needs.includes(TRANSFERS))
   const manifest = view.components.financing
-  if (own.length === 0 || manifest === null) return []
+  if (transferMetrics.length === 0 || manifest === null) return []
   const years = collectedPeriods(view, TRANSFERS)
-  const asked = allPeriods(own.map((metric) => metric.asked))
-  const states = new Set(own.flatMap((metric) => [...metric.states]))
-  const read = asked.filter((period) => years.includes(period))
-  const lacking = Object.entries(manifest.counts).flatMap(([name, count]) => {
+  const requested = allPeriods(transferMetrics.map((metric) => metric.requested))
+  const states = new Set(transferMetrics.flatMap((metric) => [...metric.states]))
+  const collected = requested.filter((period) => years.includes(period))
+  const missingFunds = Object.entries(manifest.counts).flatMap(([name, count]) => {
     const [, uf = '', period = ''] = /^funds_without_transfers_([A-Z]{2})_(\d{6})$/.exec(name) ?? []
-    return states.has(uf) && read.includes(Number(period)) ? [{ uf, period: Number(period), count }] : []
+    return states.has(uf) && collected.includes(Number(period)) ? [{ uf, period: Number(period), count }] : []
   })
   return [
-    ...(asked.some((period) => !years.includes(period))
+    ...(requested.some((period) => !years.includes(period))
       ? [{ code: 'transfers_by_year', periods: years.map(formatPeriod) } as const]
       : []),
-    ...read
+    ...collected
       .filter((period) => period % 100 !== DECEMBER)
       .map((period): Note => {
         const year = Math.floor(period / 100)
         return { code: 'transfers_year_to_date', period: formatPeriod(period), year }
       }),
-    ...lacking.map(({ uf, period, count }): Note => {
+    ...missingFunds.map(({ uf, period, count }): Note => {
       return { code: 'transfers_missing_funds', period: formatPeriod(period), state: uf, funds: count }
     }),
-    ...read.flatMap((period): Note[] => {
+    ...collected.flatMap((period): Note[] => {
       const municipalities = manifest.counts[`municipalities_without_transfers_${period}`] ?? 0
       return municipalities === 0
         ? []

@@ -1,8 +1,8 @@
 /**
- * A normalised query and a release → a plan. Pure; knows no engine.
+ * Plans a normalised query over a release. Pure; independent of engines.
  *
- * The plan says, for each dataset, which measures to compute over which periods; which groups exist; where each dataset
- * was collected; and how each metric comes from the measures. The dialect prints it. Rules: contract 7.
+ * The plan lists the measures and months of each dataset, the groups of the answer, the months and states collected, and how
+ * metrics are computed from measures. The dialect prints it as SQL. Rules: contract 7.
  */
 import type { Capability } from '../../model/capabilities.ts'
 import {
@@ -42,18 +42,18 @@ import {
   describeMissing,
   type Filler,
   fillersOf,
+  findKnownGroups,
+  findKnownGroupsByCode,
   findMissing,
   isWithinStates,
-  type Known,
-  type KnownByCode,
-  knownOf,
-  knownOfCodes,
+  type KnownGroups,
+  type KnownGroupsByCode,
   type MetricNeeds,
   type Missing,
   readablePeriods,
   scopeOf,
 } from './coverage.ts'
-import { allPeriods, askPeriods, listedPeriods, periodsOfMetric } from './periods.ts'
+import { allPeriods, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
 import {
   emptyNotes,
   noteOfAges,
@@ -71,56 +71,58 @@ import { checkTerritory, territoryNotes } from './territory.ts'
 
 /** One sub-query: measures of one dataset over the same months. */
 export interface DatasetPlan {
-  /** Of the sub-query: the dataset's, with a number where it is read over other months too. */
+  /** Name of the sub-query: the dataset, with a number when it is also read over other months. */
   readonly name: string
   readonly dataset: FactDataset
   readonly measures: readonly Measure[]
-  /** Grouped dimensions the dataset carries. */
+  /** Grouped dimensions that the dataset carries. */
   readonly keys: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
-  /** YYYYMM, ascending; empty: not collected for the requested ones (null, not 0). Population has none. */
+  /** YYYYMM, ascending. Empty when no requested month was collected, so values are null instead of 0. Populations have none. */
   readonly periods: readonly number[]
-  /** Months whose files fill a grouped dimension with one code that says nothing: their rows are of the group without a code. */
+  /** Months whose files fill a grouped dimension with one placeholder code. Their rows belong to the group without a code. */
   readonly fillers: readonly Filler[]
-  /** How several periods become one value; null: one period, or grouped by period. */
+  /** How several months become one value; null for a single month, for flows and when grouped by month. */
   readonly over: 'avg' | 'max' | null
-  /** Pre-aggregate that is read; null: the facts. */
+  /** Pre-aggregate to read; null for the facts. */
   readonly source: PreAggregateName | null
-  /** Years of the population, by type. */
+  /** Years of the populations, by type. */
   readonly years: PopulationYears | null
-  /** Relation of the statement whose groups add up to these exactly; null: the rows are read. */
+  /** Relation whose groups add up to these exactly; null when the dataset is read. */
   readonly addedUpFrom: string | null
-  /** Each group also says its state, by which it is known what was collected of it. */
-  readonly tellsState: boolean
+  /** Adds the state of each group, which decides whether its data was collected. */
+  readonly hasStateColumn: boolean
 }
 
-/** A measure: which of the plan's datasets, and its number there. */
-export interface MeasurePlace {
+/** Indexes of a dataset in the plan and of a measure in that dataset. */
+export interface MeasurePosition {
   readonly plan: number
   readonly measure: number
 }
 
 export interface MetricPlan {
   readonly code: MetricCode
-  readonly numerator: MeasurePlace
-  readonly less: MeasurePlace | null
-  readonly denominator: MeasurePlace | null
-  /** Where the denominator is that of the month's year: each month's; `denominator` is that of the newest. */
-  readonly denominators: readonly { readonly period: number; readonly place: MeasurePlace | null }[] | null
+  readonly numerator: MeasurePosition
+  readonly less: MeasurePosition | null
+  readonly denominator: MeasurePosition | null
+  /** Denominators by month, when they depend on the month's year. `denominator` is then that of the newest month. */
+  readonly denominators:
+    | readonly { readonly period: number; readonly position: MeasurePosition | null }[]
+    | null
   readonly scale: number
-  /** Divides the numerator, too: 100 where cents are shown in reais. */
+  /** Further divisor of the numerator: 100 when cents are shown in reais. */
   readonly unit: number
   readonly decimals: number
-  /** Groups of which all it needs was collected; it is null in the others. */
-  readonly known: Known
-  /** Grouped dimensions that some files lack: groups with a code of it are known in fewer states and months than those without. */
-  readonly knownByCode: readonly KnownByCode[]
+  /** Groups with complete data. The metric is null in the others. */
+  readonly knownGroups: KnownGroups
+  /** Further limits on groups with a code of a dimension that some files lack. */
+  readonly knownGroupsByCode: readonly KnownGroupsByCode[]
 }
-/** Is a metric known in every group of its plan? */
-export const isKnownEverywhere = ({ known, knownByCode }: MetricPlan): boolean =>
-  known === 'all' && knownByCode.length === 0
+/** True when the metric has a value in every group. */
+export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode }: MetricPlan): boolean =>
+  knownGroups === 'all' && knownGroupsByCode.length === 0
 
-/** Facilities that a pre-aggregate of the release names in any of its months, and those with beds in some months. */
+/** Facilities named by a pre-aggregate in any month, and those with beds in `bedPeriods`. */
 export interface FewFacilities {
   readonly source: PreAggregateName
   readonly periods: readonly number[]
@@ -128,43 +130,40 @@ export interface FewFacilities {
 }
 
 export interface AggregatePlan {
-  /** Begins the names of its relations in a statement; '' for the rows of the query itself. */
+  /** Prefix of the plan's relations in a statement; '' for the rows themselves. */
   readonly name: string
   readonly query: AnalyticsQuery
   readonly datasets: readonly DatasetPlan[]
   readonly metrics: readonly MetricPlan[]
-  /** Groups that exist without facts (places, periods), or those of the facts. */
+  /** Source of the groups: a single one, members of places and months, or the facts. */
   readonly spine: 'one' | 'members' | 'facts'
   readonly placeFilters: readonly QueryFilter[]
-  /** States of the geographic scope, by those filters alone. */
+  /** States that the place and facility filters leave. */
   readonly scope: ReadonlySet<string>
-  /** The same, but for a release of one state its one state where filters leave all. */
+  /** Like `scope`, but only the release's state when it has one and the filters leave all. */
   readonly states: ReadonlySet<string>
-  /** Months each metric is asked for. */
-  readonly asked: ReadonlyMap<MetricCode, readonly number[]>
-  /** Months that are groups, or that the query is about, whatever its metrics. */
+  /** Requested months by metric. */
+  readonly requested: ReadonlyMap<MetricCode, readonly number[]>
+  /** Months of the groups, or the months the query is about. */
   readonly spinePeriods: readonly number[]
-  /** Period that names facilities. */
+  /** Month whose registry names facilities. */
   readonly facilityPeriod: number | null
-  /** Those that its groups can be, where they are few; null: any. */
+  /** The only facilities that groups can be, when they are few; null for any facility. */
   readonly fewFacilities: FewFacilities | null
-  /** Months that the release has facilities of: admissions may be of others. */
+  /** Months with facilities in the registry. Admissions may have others. */
   readonly facilityMonths: readonly number[]
   readonly referencePeriod: string | null
-  /** What metrics need and the release does not have. */
   readonly missing: readonly Missing[]
   readonly notes: readonly Note[]
-  /** What is computed beside and under the rows; see query-plan.ts. */
+  /** See query-plan.ts for the next three. */
   readonly totals: readonly AggregatePlan[]
-  /** The same groups in the months they are compared with. */
+  /** The same groups in their comparison months. */
   readonly base: BasePlan | null
-  /** The level whose values are 100 percent. */
-  readonly whole: AggregatePlan | null
+  /** Level whose values are 100 percent. */
+  readonly shareBase: AggregatePlan | null
 }
 
-/**
- * @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive'
- */
+/** @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive' */
 export function planAggregate(
   query: AnalyticsQuery,
   view: ReleaseView,
@@ -177,21 +176,26 @@ export function planAggregate(
   const placeFilters = query.filters.filter(({ dimension }) => isPlace(dimension))
   const needsByMetric = query.metrics.map((code) => needsOf(code, query.filters, query.group_by))
   const tables = tablesOfNeeds(needsByMetric.flat())
-  const scope = scopeOf(placeFilters, context.ofFacilities ?? null, view, tables)
+  const scope = scopeOf(placeFilters, context.facilityStates ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
   const isGrouped = query.group_by.includes('reference_period')
   const isByPlace = query.group_by.some(isPlace)
-  const given = context.months
-  const asked =
-    isOfFacts && given === undefined
-      ? askPeriods(query, scope.states, view, {
+  const contextMonths = context.months
+  const requestedPeriods =
+    isOfFacts && contextMonths === undefined
+      ? resolvePeriods(query, scope.states, view, {
           tables,
           hasStocks: query.metrics.some(
             (code) => !isFlowMetric(code) && factDatasetsOf(code).some((name) => !isPopulation(name)),
           ),
         })
-      : { asked: null, end: 'newest' as const, held: monthsOf(view, scope.states, tables), added: null }
-  const needed = query.metrics.map((code, index): MetricNeeds => {
+      : {
+          requested: null,
+          end: 'newest' as const,
+          available: monthsOf(view, scope.states, tables),
+          summed: null,
+        }
+  const metricNeeds = query.metrics.map((code, index): MetricNeeds => {
     const needs = needsByMetric[index] ?? []
     return {
       code,
@@ -201,60 +205,61 @@ export function planAggregate(
         : isWithinStates(query.group_by) || isOfResidents(code)
           ? scope.territory
           : scope.states,
-      asked:
+      requested:
         needs.length === 0
           ? []
-          : (given?.asked.get(code) ?? periodsOfMetric(asked, needs, scope.states, view, isFlowMetric(code))),
+          : (contextMonths?.requested.get(code) ??
+            periodsOfMetric(requestedPeriods, needs, scope.states, view, isFlowMetric(code))),
     }
   })
   const collector = collectDatasets(query, placeFilters, view)
-  const known = needed.map((own) => knownOf(own, query.group_by, view))
-  const knownByCode = needed.map((metric) => knownOfCodes(metric, query, view))
+  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, query.group_by, view))
+  const knownGroupsByCode = metricNeeds.map((metric) => findKnownGroupsByCode(metric, query, view))
   const basisNotes: Note[] = []
-  const metrics = needed.map((own, index): MetricPlan => {
-    const metric = metricOf(own.code)
-    const sides = sidesOf(own.code, query, own.asked, populationYears(view), context)
+  const metrics = metricNeeds.map((needs, index): MetricPlan => {
+    const metric = metricOf(needs.code)
+    const sides = sidesOf(needs.code, query, needs.requested, populationYears(view), context)
     const { numerator, less, denominator, denominators } = sides
     basisNotes.push(...sides.notes)
-    const periods = readablePeriods(own, view)
+    const periods = readablePeriods(needs, view)
     return {
-      code: own.code,
-      numerator: collector.place(numerator, periods),
-      less: less === null ? null : collector.place(less, periods),
-      denominator: denominator === null ? null : collector.place(denominator, periods),
+      code: needs.code,
+      numerator: collector.add(numerator, periods),
+      less: less === null ? null : collector.add(less, periods),
+      denominator: denominator === null ? null : collector.add(denominator, periods),
       denominators:
         denominators?.map(({ period, measure }) => ({
           period,
-          place: measure === null ? null : collector.place(measure, periods),
+          position: measure === null ? null : collector.add(measure, periods),
         })) ?? null,
       scale: metric.kind === 'ratio' ? metric.scale : 1,
-      unit: unitOf(own.code),
-      decimals: decimalsOfMetric(own.code),
-      known: known[index] ?? 'all',
-      knownByCode: knownByCode[index] ?? [],
+      unit: unitOf(needs.code),
+      decimals: decimalsOfMetric(needs.code),
+      knownGroups: knownGroups[index] ?? 'all',
+      knownGroupsByCode: knownGroupsByCode[index] ?? [],
     }
   })
-  // A group by facility has no place in its key: each dataset says the state of its groups, where it may matter.
-  const tellsState =
+  // Groups by facility have no place in their key, so datasets add the group's state when the release has gaps.
+  const hasStateColumn =
     query.group_by.includes('facility') &&
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
     hasGaps(view, tables)
-  const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, tellsState }))
+  const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
   const listed =
     listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
-  const named = needed.map((own) => ({
-    ...own,
+  const needsWithCodes = metricNeeds.map((needs) => ({
+    ...needs,
     needs: [
       ...new Set([
-        ...own.needs,
-        ...needsOfCodes(own.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
+        ...needs.needs,
+        ...needsOfCodes(needs.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
       ]),
     ],
-    asked: isGrouped ? allPeriods([own.asked, listed]) : own.asked,
+    requested: isGrouped ? allPeriods([needs.requested, listed]) : needs.requested,
   }))
-  const missing = findMissing(named, view, monthsOfRelease(view, tables))
+  const missing = findMissing(needsWithCodes, view, monthsOfRelease(view, tables))
   return {
     name: context.name ?? '',
     query,
@@ -269,11 +274,13 @@ export function planAggregate(
     placeFilters,
     scope: scope.territory,
     states: scope.states,
-    asked: new Map(needed.map((own) => [own.code, own.asked])),
+    requested: new Map(metricNeeds.map((needs) => [needs.code, needs.requested])),
     spinePeriods:
-      given?.spine ??
-      asked.asked?.filter((period) => isGrouped || asked.held.includes(period)) ??
-      newestOfAny(asked.held, scope.states, view, tables),
+      contextMonths?.spine ??
+      requestedPeriods.requested?.filter(
+        (period) => isGrouped || requestedPeriods.available.includes(period),
+      ) ??
+      newestOfAny(requestedPeriods.available, scope.states, view, tables),
     fewFacilities: null,
     facilityPeriod:
       periodsUsed.findLast((period) => facilityMonths.includes(period)) ?? latestPeriod(view, 'facilities'),
@@ -286,50 +293,50 @@ export function planAggregate(
         dataset === 'population_by_age' ? [noteOfAges(years?.POPULATION_BY_AGE ?? null)] : [],
       ),
       ...rangeNotes(query.filters, tables, view),
-      ...periodNotes(asked.asked === null && given === undefined ? needed : []),
+      ...periodNotes(requestedPeriods.requested === null && contextMonths === undefined ? metricNeeds : []),
       ...basisNotes,
       ...describeMissing(missing),
-      ...emptyNotes(needed, view),
-      ...residenceNotes(query, needed, view),
-      ...transferNotes(needed, view),
-      ...(scope.states === scope.territory ? [] : scopeNotes(needed, view, tables)),
+      ...emptyNotes(metricNeeds, view),
+      ...residenceNotes(query, metricNeeds, view),
+      ...transferNotes(metricNeeds, view),
+      ...(scope.states === scope.territory ? [] : scopeNotes(metricNeeds, view, tables)),
     ],
     totals: [],
     base: null,
-    whole: null,
+    shareBase: null,
   }
 }
 
 const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
 
 interface Collector {
-  /** @param periods months that are read for the metric */
-  place(measure: Measure, periods: readonly number[]): MeasurePlace
-  plans(): readonly Omit<DatasetPlan, 'tellsState'>[]
+  /** @param periods months to read for the metric */
+  add(measure: Measure, periods: readonly number[]): MeasurePosition
+  plans(): readonly Omit<DatasetPlan, 'hasStateColumn'>[]
 }
 
-/** Residents have a place, of hospitals' patients as of their own; all other dimensions are those that rows carry. */
+/** Residents have places without carrying the columns. Every other dimension is a column of the rows. */
 const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
   dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
 
-/** Measures of one dataset over the same months share a sub-query; in a release without gaps that is one a dataset. */
+/** Collects the sub-queries. Measures of one dataset over the same months share one. */
 function collectDatasets(
   query: AnalyticsQuery,
   placeFilters: readonly QueryFilter[],
   view: ReleaseView,
 ): Collector {
-  const plans: (Omit<DatasetPlan, 'measures' | 'tellsState'> & { readonly measures: Measure[] })[] = []
-  const grouped = query.group_by.includes('reference_period')
-  // Flows are added up over months, whatever becomes of stocks.
-  const howMonths = (periods: readonly number[], isAdded: boolean): 'avg' | 'max' | null =>
-    isAdded || grouped || periods.length <= 1 ? null : over
-  const over = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const add = (
+  const plans: (Omit<DatasetPlan, 'measures' | 'hasStateColumn'> & { readonly measures: Measure[] })[] = []
+  const isByMonth = query.group_by.includes('reference_period')
+  // Flows are summed over months, whatever over_period says.
+  const combinePeriods = (periods: readonly number[], isFlow: boolean): 'avg' | 'max' | null =>
+    isFlow || isByMonth || periods.length <= 1 ? null : overPeriod
+  const overPeriod = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
+  const addPlan = (
     { dataset, standardizedBy }: Measure,
     periods: readonly number[],
-    isAdded: boolean,
+    isFlow: boolean,
   ): number => {
-    const has = (code: DimensionCode): boolean =>
+    const carriesDimension = (code: DimensionCode): boolean =>
       dataset === 'population' ? isPlace(code) : carries(dataset, code)
     const number = plans.filter((other) => other.dataset === dataset).length + 1
     return (
@@ -337,13 +344,14 @@ function collectDatasets(
         name: number === 1 ? dataset : `${dataset}_${number}`,
         dataset,
         measures: [],
-        keys: query.group_by.filter(has),
+        keys: query.group_by.filter(carriesDimension),
         filters: (dataset === 'population' ? placeFilters : query.filters).filter(
-          ({ dimension }) => dimension !== 'reference_period' && (!isPopulation(dataset) || has(dimension)),
+          ({ dimension }) =>
+            dimension !== 'reference_period' && (!isPopulation(dataset) || carriesDimension(dimension)),
         ),
         periods,
-        fillers: fillersOf(dataset, query.group_by.filter(has), periods, view),
-        over: howMonths(periods, isAdded),
+        fillers: fillersOf(dataset, query.group_by.filter(carriesDimension), periods, view),
+        over: combinePeriods(periods, isFlow),
         source: null,
         addedUpFrom: null,
         years: isPopulation(dataset) || standardizedBy !== undefined ? populationYears(view) : null,
@@ -351,34 +359,34 @@ function collectDatasets(
     )
   }
   return {
-    place(measure, periods) {
+    add(measure, periods) {
       const { dataset } = measure
-      const own = isPopulation(dataset) ? [] : periods
-      const isAdded = isFlowMeasure(measure)
+      const planPeriods = isPopulation(dataset) ? [] : periods
+      const isFlow = isFlowMeasure(measure)
       const found = plans.findIndex(
         (other) =>
           other.dataset === dataset &&
-          other.periods.join() === own.join() &&
-          other.over === howMonths(own, isAdded) &&
+          other.periods.join() === planPeriods.join() &&
+          other.over === combinePeriods(planPeriods, isFlow) &&
           other.measures[0]?.standardizedBy === measure.standardizedBy,
       )
-      const plan = found < 0 ? add(measure, own, isAdded) : found
+      const plan = found < 0 ? addPlan(measure, planPeriods, isFlow) : found
       const measures = plans[plan]?.measures ?? []
-      const at = measures.findIndex((other) => sameMeasure(other, measure))
-      return { plan, measure: at < 0 ? measures.push(measure) - 1 : at }
+      const position = measures.findIndex((other) => sameMeasure(other, measure))
+      return { plan, measure: position < 0 ? measures.push(measure) - 1 : position }
     },
     plans: () => plans,
   }
 }
 
-/** The month a query is about where its metrics do not say: that of any table. */
+/** @returns the newest collected month of any table, for queries whose metrics have no month */
 function newestOfAny(
-  held: readonly number[],
+  available: readonly number[],
   states: ReadonlySet<string>,
   view: ReleaseView,
   tables: readonly Table[],
 ): number[] {
-  const newest = newestFor(held, states, (period) =>
+  const newest = newestFor(available, states, (period) =>
     tables.map((table) => statesCollected(view, table, period)),
   )
   return newest === null ? [] : [newest]

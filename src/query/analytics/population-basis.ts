@@ -1,9 +1,8 @@
 /**
- * The sides of a metric in a query, with the population its rates are divided by. In: a metric, the query, its months and the
- * years of population there are. Out: measures, and notes on the years. Pure.
+ * Selects the measures of a metric's sides, including the population that divides rates. Pure.
  *
- * census: the census of the release. estimate: its newest estimate. estimate_of_period: the estimate of the month's year, or
- * the nearest earlier one.
+ * census: the release's census. estimate: its newest estimate. estimate_of_period: the estimate for the month's year, or the
+ * nearest earlier one. Distant years get a note.
  */
 import { AGE_GROUPS } from '../../model/demography/code-lists.ts'
 import { isPerCapita, type Measure, type MetricCode, measuresOf, type Sides } from '../../model/metrics.ts'
@@ -14,19 +13,19 @@ import type { PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery } from './request.ts'
 import type { PopulationYears } from './resident-relations.ts'
 
-/** Years between a month and its denominator from which on a note says both. */
+/** Number of years between a month and its denominator above which a note names both. */
 const FAR_YEARS = 5
 
 export interface MetricSides {
   readonly numerator: Measure
   readonly less: Measure | null
   readonly denominator: Measure | null
-  /** By month, where the denominator is that of the month's year and months stand side by side; null: none so early. */
+  /** Denominator of each month, when each month uses its year's estimate; null when no estimate is that early. */
   readonly denominators: readonly { readonly period: number; readonly measure: Measure | null }[] | null
   readonly notes: readonly Note[]
 }
 
-/** @param months of the metric, YYYYMM, ascending */
+/** @param months requested months of the metric, YYYYMM, ascending */
 export function sidesOf(
   code: MetricCode,
   query: AnalyticsQuery,
@@ -43,7 +42,7 @@ export function sidesOf(
     const year = years[type]
     return {
       ...sides,
-      denominator: people(type),
+      denominator: populationMeasure(type),
       denominators: null,
       notes: farNotes(
         code,
@@ -52,52 +51,53 @@ export function sidesOf(
       ),
     }
   }
-  const found = months.map((period) => ({ period, year: yearFor(period, estimateYears) }))
-  const newest = found.at(-1)?.year ?? null
+  const yearByMonth = months.map((period) => ({ period, year: yearFor(period, estimateYears) }))
+  const newest = yearByMonth.at(-1)?.year ?? null
   const measureOf = (year: number | null): Measure | null =>
-    year === null ? null : people('ESTIMATED_POPULATION', year)
+    year === null ? null : populationMeasure('ESTIMATED_POPULATION', year)
   const isByMonth = query.group_by.includes('reference_period')
-  const used = isByMonth ? found : found.slice(-1)
+  const notedMonths = isByMonth ? yearByMonth : yearByMonth.slice(-1)
   return {
     ...sides,
-    // A year that no row has: the rate is null.
-    denominator: measureOf(newest) ?? people('ESTIMATED_POPULATION', 0),
-    denominators: isByMonth ? found.map(({ period, year }) => ({ period, measure: measureOf(year) })) : null,
+    // Year 0 has no rows, so the rate is null.
+    denominator: measureOf(newest) ?? populationMeasure('ESTIMATED_POPULATION', 0),
+    denominators: isByMonth
+      ? yearByMonth.map(({ period, year }) => ({ period, measure: measureOf(year) }))
+      : null,
     notes: [
-      ...nearestNotes(code, used),
+      ...nearestNotes(code, notedMonths),
       ...farNotes(
         code,
-        isByMonth ? found : found.map(({ period }) => ({ period, year: newest })),
+        isByMonth ? yearByMonth : yearByMonth.map(({ period }) => ({ period, year: newest })),
         'estimate',
       ),
     ],
   }
 }
 
-const people = (type: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', year?: number): Measure => ({
+const populationMeasure = (type: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION', year?: number): Measure => ({
   dataset: 'population',
   kind: 'sum',
   field: 'population',
   where: [{ populationType: type, ...(year === undefined ? {} : { year }) }],
 })
 
-/** The year of a month, or the nearest earlier one there is. */
 const yearFor = (period: number, years: readonly number[]): number | null =>
   years.filter((year) => year <= Math.floor(period / 100)).at(-1) ?? null
 
-type Divided = readonly { readonly period: number; readonly year: number | null }[]
+type MonthYears = readonly { readonly period: number; readonly year: number | null }[]
 
-function nearestNotes(metric: MetricCode, months: Divided): Note[] {
+function nearestNotes(metric: MetricCode, months: MonthYears): Note[] {
   const years = new Map(months.map(({ period, year }) => [Math.floor(period / 100), year]))
-  return [...years].flatMap(([asked, year]): Note[] => {
-    if (year === asked) return []
+  return [...years].flatMap(([monthYear, year]): Note[] => {
+    if (year === monthYear) return []
     return year === null
-      ? [{ code: 'no_estimate', metric, year: asked }]
-      : [{ code: 'earlier_estimate', metric, year: asked, used: year }]
+      ? [{ code: 'no_estimate', metric, year: monthYear }]
+      : [{ code: 'earlier_estimate', metric, year: monthYear, used: year }]
   })
 }
 
-/** What a standardized rate is standardized to, and how old its residents are. */
+/** Notes the standard population of a standardized rate, and the distance to its residents' year. */
 function standardNotes(
   code: MetricCode,
   { denominator }: Sides,
@@ -117,14 +117,14 @@ function standardNotes(
   ]
 }
 
-/** One note for the months that are divided by one year. */
-function farNotes(metric: MetricCode, months: Divided, basis: 'census' | 'estimate'): Note[] {
+/** Writes one note for all months that share a denominator year. */
+function farNotes(metric: MetricCode, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
   const far = months.filter(
     ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,
   )
   return [...new Set(far.map(({ year }) => year))].flatMap((year): Note[] => {
-    const own = far.filter((month) => month.year === year).map(({ period }) => formatPeriod(period))
-    const [first, last] = [own[0], own.at(-1)]
+    const periods = far.filter((month) => month.year === year).map(({ period }) => formatPeriod(period))
+    const [first, last] = [periods[0], periods.at(-1)]
     return year === null || first === undefined || last === undefined
       ? []
       : [{ code: 'far_denominator', metric, first, last, years: FAR_YEARS, basis, year }]

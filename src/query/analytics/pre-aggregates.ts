@@ -1,8 +1,7 @@
 /**
- * The planner's last step: which pre-aggregate of the release is read for a dataset: the smallest that has all months,
- * dimensions and measures of the plan. In: a plan and a release. Out: the same plan, each dataset with its source. Pure; knows no engine.
+ * Chooses the smallest pre-aggregate that has all months, dimensions and measures of each dataset's plan. Pure.
  *
- * A release without pre-aggregates, and a query that none of them covers, are answered from the facts; the rows are the same.
+ * Datasets without a suitable pre-aggregate are read from the facts. The rows are the same.
  */
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import {
@@ -18,30 +17,32 @@ import type { AggregatePlan, DatasetPlan, FewFacilities } from './plan.ts'
 import { mapPlans } from './query-plan.ts'
 import { listFewFacilities } from './resident-relations.ts'
 
-/** @returns the plan with the smallest source of each dataset */
 export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan =>
-  mapPlans(plan, (own) => ({
-    ...own,
-    datasets: own.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
-    fewFacilities: fewFacilitiesOf(own, view),
+  mapPlans(plan, (level) => ({
+    ...level,
+    datasets: level.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
+    fewFacilities: fewFacilitiesOf(level, view),
   }))
 
-/** Admissions and beds are of some thousands of hospitals: to name those takes less than to look among all facilities of the country. */
+/**
+ * Admissions and beds belong to some thousands of hospitals. Naming only those is faster than searching all facilities of the
+ * country.
+ */
 function fewFacilitiesOf({ datasets, base }: AggregatePlan, view: ReleaseView): FewFacilities | null {
   const grouped = datasets.filter(({ keys }) => keys.includes('facility'))
-  // Groups of the month that is compared with are groups, too.
+  // Groups of the comparison month may include other facilities.
   if (grouped.length === 0 || base !== null) return null
-  const holds = ({ source, periods, bedPeriods }: FewFacilities): boolean =>
-    grouped.every((own) => {
-      const known =
-        own.dataset === preAggregateOf(source).dataset
+  const coversGroups = ({ source, periods, bedPeriods }: FewFacilities): boolean =>
+    grouped.every((dataset) => {
+      const namedPeriods =
+        dataset.dataset === preAggregateOf(source).dataset
           ? periods
-          : own.dataset === 'bed_capacity'
+          : dataset.dataset === 'bed_capacity'
             ? bedPeriods
             : []
-      return own.periods.every((period) => known.includes(period))
+      return dataset.periods.every((period) => namedPeriods.includes(period))
     })
-  return listFewFacilities(view).find(holds) ?? null
+  return listFewFacilities(view).find(coversGroups) ?? null
 }
 
 function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
@@ -53,13 +54,12 @@ function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName 
 
 const rowsOf = (name: PreAggregateName, view: ReleaseView): number => view.analytics.datasets[name]?.rows ?? 0
 
-/** Has the pre-aggregate every month, dimension and measure of the plan? */
 export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseView): boolean {
   const preAggregate = preAggregateOf(name)
   const stored = view.analytics.datasets[name]
   if (stored === undefined || preAggregate.dataset !== plan.dataset) return false
   if (!plan.periods.every((period) => stored.periods.includes(period))) return false
-  // What follows from the state or the municipality is there where that is.
+  // Dimensions derived from the state or municipality are available where that column is.
   const has = (code: DimensionCode): boolean =>
     code === 'reference_period' || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
   if (!plan.keys.every(has) || !plan.filters.every(({ dimension }) => has(dimension))) return false

@@ -1,10 +1,9 @@
 /**
- * A query with all it asks beside its rows → a plan: the plan of the rows, of each level of totals, of the months they are
- * compared with, and of the level whose values are 100 percent. Pure.
+ * Plans a query with its options: the rows, each level of totals, the comparison months and the level that is 100 percent.
+ * Pure.
  *
- * Each of them is a plan of its own (aggregate.ts), so a total is what a query by its level alone would answer, and what is
- * null in a month is null as the base of a change. Here is only which plans there are, and where the groups of one add up to
- * those of another exactly, so that no row is read twice.
+ * Each is a complete plan (plan.ts), so a total equals the answer to a query by its level alone. This file decides which plans
+ * exist, and which can be summed from the groups of another exactly, to avoid reading rows twice.
  */
 import { both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
@@ -26,45 +25,45 @@ import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
   readonly plan: AggregatePlan
-  /** Months of the rows and those they are compared with; of a query that is not grouped by month, the one there is. */
+  /** Months of the rows with their comparison months. */
   readonly months: readonly { readonly period: number; readonly base: number }[]
 }
 
-/** What a plan beside or under another takes from it. */
+/** What a plan inherits from the plan that it accompanies. */
 export interface PlanContext {
   readonly name?: string
-  /** Months, chosen already: those each metric is asked for, and those that are groups. */
+  /** Months that were already resolved: by metric, and those that are groups. */
   readonly months?: {
-    readonly asked: ReadonlyMap<MetricCode, readonly number[]>
+    readonly requested: ReadonlyMap<MetricCode, readonly number[]>
     readonly spine: readonly number[]
   }
-  /** States of the facilities that the query's filters name; null: they name none. */
-  readonly ofFacilities?: ReadonlySet<string> | null
-  /** Years of estimates, ascending; needed where the denominator is that of the month's year. */
+  /** States of the facilities in the filters; null when no filter names facilities. */
+  readonly facilityStates?: ReadonlySet<string> | null
+  /** Years of estimates, ascending; required when denominators depend on the month's year. */
   readonly estimateYears?: readonly number[]
 }
 
-/** Rows of all totals of an answer; a report has as many as its rows may be. */
+/** Largest number of rows in all totals of an answer. A report may have as many as its rows. */
 export const TOTALS_ROWS_MAX = 50_000
 
-/** @throws AppError as planAggregate; 'semi_additive', 'invalid_request' for what the options cannot mean */
+/** @throws AppError as planAggregate does; 'semi_additive', and 'invalid_request' for options that cannot be combined */
 export function planQuery(
   query: AnalyticsQuery,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  context: Pick<PlanContext, 'estimateYears' | 'ofFacilities'> = {},
+  context: Pick<PlanContext, 'estimateYears' | 'facilityStates'> = {},
 ): AggregatePlan {
   const level = (
     group_by: readonly DimensionCode[],
     name: string,
     limit: number,
-    what: string,
+    label: string,
   ): AggregatePlan => {
-    const own = atLevel(query, group_by, limit)
-    const months = monthsAt(group_by, rows, query, `${what}[${group_by.join(', ')}]`)
-    const plan = planAggregate(own, view, capabilities, { name, ...months, ...context })
+    const levelQuery = atLevel(query, group_by, limit)
+    const months = monthsAt(group_by, rows, query, `${label}[${group_by.join(', ')}]`)
+    const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
     return withBase(
-      { ...plan, datasets: plan.datasets.map((dataset) => addUp(dataset, rows)) },
+      { ...plan, datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)) },
       view,
       capabilities,
       context,
@@ -74,31 +73,31 @@ export function planQuery(
   const totals = query.totals.map((group_by, index) =>
     level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
   )
-  const whole = query.share_of === null ? null : wholeOf(query.share_of, rows, totals, level)
+  const shareBase = query.share_of === null ? null : planShareBase(query.share_of, rows, totals, level)
   const notes = [
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...shareNotes(query),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
-  return evenDecimals({
+  return alignDecimals({
     ...rows,
     notes: uniqueNotes(notes),
-    totals: totals.map((total) => withWhole(total, whole)),
-    whole,
+    totals: totals.map((total) => withShareBase(total, shareBase)),
+    shareBase,
   })
 }
 
-/** A share is of the level that contains the row; a level above it has none. */
-function withWhole(total: AggregatePlan, whole: AggregatePlan | null): AggregatePlan {
+/** A share refers to the level that contains the row. Levels above it have no share. */
+function withShareBase(total: AggregatePlan, shareBase: AggregatePlan | null): AggregatePlan {
   const { query } = total
-  if (whole === null || whole.query.group_by.every((code) => query.group_by.includes(code)))
-    return { ...total, whole }
+  if (shareBase === null || shareBase.query.group_by.every((code) => query.group_by.includes(code)))
+    return { ...total, shareBase }
   const order_by = query.order_by.filter(({ field }) => !field.endsWith('__share'))
   return { ...total, query: { ...query, share_of: null, order_by } }
 }
 
-/** The same question by other groups. */
+/** The same query by other groups. */
 const atLevel = (
   query: AnalyticsQuery,
   group_by: readonly DimensionCode[],
@@ -116,9 +115,11 @@ const atLevel = (
   offset: 0,
 })
 
-const monthsOf = ({ asked, spinePeriods }: AggregatePlan) => ({ months: { asked, spine: spinePeriods } })
+const monthsOf = ({ requested, spinePeriods }: AggregatePlan) => ({
+  months: { requested, spine: spinePeriods },
+})
 
-/** Months of a level: those of the rows; where the level leaves them out, those of a query by the level alone. */
+/** Months of a level: those of the rows, unless the level drops the months. It then uses the months of a query by the level alone. */
 function monthsAt(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
@@ -127,7 +128,7 @@ function monthsAt(
 ): Pick<PlanContext, 'months'> {
   const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
   if (!leavesOut) return monthsOf(rows)
-  // Flows of the months of the rows are added up. Of months that a filter names, one that nobody collected has no row, and is needed.
+  // Flows are summed over the months of the rows. Months listed in a filter are included even when they have no row.
   const named = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
   if (query.metrics.every(isFlowMetric)) return named === null ? monthsOf(rows) : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
@@ -135,47 +136,49 @@ function monthsAt(
   return {}
 }
 
-/** Where groups of the rows add up to those of a level, that is how the level is computed. */
-function addUp(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
-  const fine = rows.datasets.find(
-    (own) =>
-      own.dataset === level.dataset && own.periods.join() === level.periods.join() && addsUp(level, own),
+/** Sums a level from the groups of the rows where that is exact. */
+function sumFromRows(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
+  const source = rows.datasets.find(
+    (candidate) =>
+      candidate.dataset === level.dataset &&
+      candidate.periods.join() === level.periods.join() &&
+      canSum(level, candidate),
   )
-  return fine !== undefined && !level.tellsState
-    ? { ...level, addedUpFrom: `${rows.name}${fine.name}` }
+  return source !== undefined && !level.hasStateColumn
+    ? { ...level, addedUpFrom: `${rows.name}${source.name}` }
     : level
 }
 
-function addsUp(level: DatasetPlan, fine: DatasetPlan): boolean {
-  const dropped = fine.keys.filter((code) => !level.keys.includes(code))
+function canSum(level: DatasetPlan, source: DatasetPlan): boolean {
+  const dropped = source.keys.filter((code) => !level.keys.includes(code))
   const isSame = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right)
   return (
-    isSame(level.periods, fine.periods) &&
-    level.over === fine.over &&
+    isSame(level.periods, source.periods) &&
+    level.over === source.over &&
     level.over !== 'max' &&
-    // What is not known of a group may be known of none of its rows; funds of states are in no municipality.
+    // The sum is unknown when a group is unknown, and state funds belong to no municipality.
     !hasUnknowns(level.dataset) &&
     (isPopulation(level.dataset) || level.periods.length > 0) &&
     (level.periods.length <= 1 || !dropped.includes('reference_period')) &&
-    isSame(level.measures, fine.measures) &&
-    level.measures.every((measure) => addsUpOver(measure, dropped, fine))
+    isSame(level.measures, source.measures) &&
+    level.measures.every((measure) => canSumOver(measure, dropped, source))
   )
 }
 
-/** Sums and counts add up over all groups; facilities over those of which each has one; standardized rates over none. */
-const addsUpOver = (measure: Measure, dropped: readonly DimensionCode[], { over }: DatasetPlan): boolean =>
+/** Sums and counts add up over all groups, facilities over dimensions that each has once, standardized rates over none. */
+const canSumOver = (measure: Measure, dropped: readonly DimensionCode[], { over }: DatasetPlan): boolean =>
   (measure.kind !== 'distinct' && measure.standardizedBy === undefined) ||
   dropped.length === 0 ||
   (measure.field === 'cnes_code' &&
     over === null &&
     dropped.every((code) => code === 'reference_period' || isOfTheFacility(code)))
 
-/** @throws AppError 'semi_additive' where values of several months are compared */
+/** @throws AppError 'semi_additive' when several months become one value before the comparison */
 function withBase(
   plan: AggregatePlan,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  context: Pick<PlanContext, 'estimateYears' | 'ofFacilities'>,
+  context: Pick<PlanContext, 'estimateYears' | 'facilityStates'>,
 ): AggregatePlan {
   const { query } = plan
   if (query.change === null) return plan
@@ -191,37 +194,37 @@ function withBase(
         'compares one month with another: group by reference_period, filter one period, or set over_period to last or first',
       ),
     )
-  // Several months may be compared with one: it is read once.
+  // Several months may share one comparison month, which is read once.
   const basesOf = (months: readonly number[]): number[] =>
     allPeriods([months.map((period) => baseMonth(to, period))])
-  const asked = new Map([...plan.asked].map(([code, own]) => [code, basesOf(own)]))
-  const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.asked.values()])
+  const requested = new Map([...plan.requested].map(([code, periods]) => [code, basesOf(periods)]))
+  const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.requested.values()])
   const base = planAggregate({ ...query, change: null, order_by: [] }, view, capabilities, {
     ...context,
     name: `${plan.name}base_`,
-    months: { asked, spine: basesOf(periods) },
+    months: { requested, spine: basesOf(periods) },
   })
-  const lacking = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
-  // What the base lacks is said by month; what the rows have a note of is not repeated.
+  const gapNotes = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
+  // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
   const timeless = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
   return {
     ...plan,
     base: {
-      // Its groups are those of the rows.
+      // The base uses the groups of the rows.
       plan: { ...base, spine: 'one' },
       months: periods.map((period) => ({ period, base: baseMonth(to, period) })),
     },
     notes: [
       ...plan.notes,
-      ...uniqueNotes(lacking),
+      ...uniqueNotes(gapNotes),
       ...others.map((note) => ({ ...note, of_base: true as const })),
       ...timeless.map((metric) => ({ code: 'no_change_without_period', metric }) as const),
     ],
   }
 }
 
-/** What a base lacks, by its month, with the months that are compared with it. */
+/** Notes what the comparison months lack, with the months compared with each. */
 function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): Note[] {
   const { need, states } = missing
   if (tableOfNeed(need) !== need)
@@ -238,12 +241,12 @@ function lackingNotes(missing: Missing, to: string, periods: readonly number[], 
   )
 }
 
-/** @throws AppError 'semi_additive' where the level leaves out months that do not add up */
-function wholeOf(
+/** @throws AppError 'semi_additive' when the level drops months of stocks */
+function planShareBase(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
   totals: readonly AggregatePlan[],
-  level: (group_by: readonly DimensionCode[], name: string, limit: number, what: string) => AggregatePlan,
+  level: (group_by: readonly DimensionCode[], name: string, limit: number, label: string) => AggregatePlan,
 ): AggregatePlan {
   const isByMonth = rows.query.group_by.includes('reference_period')
   const hasStocks = !rows.query.metrics.every(isFlowMetric)
@@ -257,8 +260,8 @@ function wholeOf(
       ),
       ['reference_period'],
     )
-  const same = totals.find((total) => total.query.group_by.join() === group_by.join())
-  return same ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
+  const existing = totals.find((total) => total.query.group_by.join() === group_by.join())
+  return existing ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
 }
 
 const shareNotes = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
@@ -266,45 +269,45 @@ const shareNotes = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
     ? []
     : metrics.filter((code) => !isAdditive(code)).map((metric) => ({ code: 'no_share', metric }))
 
-/** A column has one number of decimals, at every level: an average of whole numbers has two. */
-function evenDecimals(plan: AggregatePlan): AggregatePlan {
+/** Gives each column the same decimals at all levels. An average of integers has two. */
+function alignDecimals(plan: AggregatePlan): AggregatePlan {
   if (plan.totals.length === 0) return plan
-  const even = (own: AggregatePlan): AggregatePlan => ({
-    ...own,
-    metrics: own.metrics.map((metric, index) => ({
+  const align = (level: AggregatePlan): AggregatePlan => ({
+    ...level,
+    metrics: level.metrics.map((metric, index) => ({
       ...metric,
       decimals: Math.max(
-        ...[plan, ...plan.totals].map((each) => {
-          const same = each.metrics[index]
-          return same === undefined ? 0 : decimalsOf(same, each)
+        ...[plan, ...plan.totals].map((other) => {
+          const same = other.metrics[index]
+          return same === undefined ? 0 : decimalsOf(same, other)
         }),
       ),
     })),
   })
-  return { ...even(plan), totals: plan.totals.map(even) }
+  return { ...align(plan), totals: plan.totals.map(align) }
 }
 
-/** Marks the rows of a level of totals in a table: nothing for the rows themselves. @param rows plan of the whole query */
+/** @returns the label of a total in a table; '' for the rows themselves */
 export const totalMark = (plan: AggregatePlan, rows: AggregatePlan): string =>
   plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${plan.query.group_by.join(', ')}`
 
-/** @returns the plan with every plan beside and under it changed alike */
+/** @returns a copy of the plan in which `change` was applied to every contained plan */
 export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => AggregatePlan): AggregatePlan {
-  const own = change(plan)
+  const changed = change(plan)
   return {
-    ...own,
+    ...changed,
     totals: plan.totals.map((total) => mapPlans(total, change)),
     base: plan.base === null ? null : { ...plan.base, plan: mapPlans(plan.base.plan, change) },
-    whole: plan.whole === null ? null : mapPlans(plan.whole, change),
+    shareBase: plan.shareBase === null ? null : mapPlans(plan.shareBase, change),
   }
 }
 
-/** A level or a base as a plan of its own, which reads its rows itself. */
-export const aloneOf = (plan: AggregatePlan): AggregatePlan => ({
+/** @returns a level or base as an independent plan, which reads its own rows */
+export const isolatePlan = (plan: AggregatePlan): AggregatePlan => ({
   ...plan,
   name: '',
   datasets: plan.datasets.map((dataset) => ({ ...dataset, addedUpFrom: null })),
   totals: [],
   base: null,
-  whole: null,
+  shareBase: null,
 })

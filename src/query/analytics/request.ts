@@ -1,8 +1,8 @@
 /**
- * The body of an analytics query → a normalised query. Pure.
+ * Parses the body of an analytics query into a normalised query. Pure.
  *
- * In: any JSON. Out: codes that exist, values of the right kind, everything sorted and deduplicated, so that equal
- * queries are equal values. Every refusal names the place, what is wrong and what is allowed.
+ * In: any JSON. Out: existing codes and valid values, sorted and without duplicates, so that equal queries are equal values.
+ * Every error names the position, the problem and the allowed values.
  */
 import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
@@ -30,7 +30,7 @@ export type FilterValue = string | number
 export interface QueryFilter {
   readonly dimension: DimensionCode
   readonly operator: Operator
-  /** Sorted, without repetition; of BETWEEN the two ends. */
+  /** Sorted, without duplicates. BETWEEN has its two bounds. */
   readonly values: readonly FilterValue[]
 }
 
@@ -39,7 +39,7 @@ export interface AnalyticsQuery extends QueryOptions {
   readonly group_by: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
   readonly order_by: readonly {
-    /** A grouped dimension, or a value of a row. */
+    /** A grouped dimension, or a value of the row. */
     readonly field: string
     readonly direction: 'asc' | 'desc'
   }[]
@@ -49,7 +49,7 @@ export interface AnalyticsQuery extends QueryOptions {
 }
 
 const scalar = z.union([z.string().max(SEARCH_MAX), z.number().int()])
-/** Codes are checked later, with the nearest names in the refusal; the API document lists them. */
+/** Any text passes here. Codes are checked later, so that the error can suggest similar names. The API document lists them. */
 const metricText = componentAs(
   takes(
     z.string().max(SEARCH_MAX).meta({ enum: METRIC_CODES }),
@@ -84,12 +84,11 @@ const filterItem = componentAs(
   'AnalyticsFilter',
 )
 const orderItem = z.strictObject({ field: orderText, direction: z.enum(['asc', 'desc']).default('asc') })
-// A text is read as the field that it names, from the largest value on where - stands before it.
+// A text orders by the field it names; a leading - means descending.
 documentedAs(orderItem, {
   anyOf: [documentOf(orderItem), { type: 'string', minLength: 1, maxLength: SEARCH_MAX }],
 })
 
-/** Body of a query. */
 export const bodySchema = z.strictObject({
   metrics: z.array(metricText).min(1).max(20),
   group_by: z.array(dimensionText).max(6).default([]),
@@ -110,7 +109,7 @@ componentAs(bodySchema, 'AnalyticsQueryRequest')
 
 const filtersSchema = bodySchema.shape.filters
 
-/** @returns filters on their own, as the query has them; @throws AppError as parseQuery */
+/** @returns normalised filters of a list endpoint @throws AppError as parseQuery does */
 export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
   const parsed = filtersSchema.safeParse(withOperators(value))
   if (!parsed.success)
@@ -129,7 +128,7 @@ function resolveFilters(filters: z.infer<typeof filtersSchema>): QueryFilter[] {
   return normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
 }
 
-/** @returns the same filters without repetition and in one order; a list of one is the same query as a single value */
+/** @returns the filters sorted, without duplicates; a list of one value becomes EQ or NEQ */
 export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[] =>
   uniqueBy(
     filters.map(({ dimension, operator, values }): QueryFilter => {
@@ -143,7 +142,7 @@ export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[]
     (filter) => JSON.stringify(filter),
   ).sort((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
 
-/** @returns the pin of a body, before anything else of it is looked at */
+/** @returns expected_release_id, before the rest of the body is validated */
 export function readPin(body: unknown): string | null {
   const pin =
     typeof body === 'object' && body !== null
@@ -155,7 +154,6 @@ export function readPin(body: unknown): string | null {
 /** @throws AppError 'invalid_request', 'unknown_metric', 'unknown_dimension' */
 export const parseQuery = (body: unknown): AnalyticsQuery => resolveQuery(parseBody(bodySchema, body))
 
-/** Body of a report's request. */
 export const reportSchema = bodySchema.omit({ limit: true, offset: true }).extend({
   title: takes(
     z
@@ -172,16 +170,16 @@ export const reportSchema = bodySchema.omit({ limit: true, offset: true }).exten
 
 componentAs(reportSchema, 'AnalyticsReportRequest')
 
-/** Rows a report may have. */
+/** Largest number of rows of a report. */
 export const REPORT_ROWS_MAX = 1_000_000
 
-/** A query of all its rows, and a title. @throws AppError as parseQuery; limit and offset are refused */
+/** @returns a query of all rows, and the title @throws AppError as parseQuery does; limit and offset are rejected */
 export function parseReport(body: unknown): { query: AnalyticsQuery; title: string | null } {
   const { title, ...query } = parseBody(reportSchema, body)
   return { query: resolveQuery({ ...query, limit: REPORT_ROWS_MAX, offset: 0 }), title: title ?? null }
 }
 
-/** @returns a body of a schema made of the query's; @throws AppError 'invalid_request' */
+/** @returns the parsed body @throws AppError 'invalid_request' */
 export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
   const parsed = schema.safeParse(readLeniently(body))
   if (!parsed.success)
@@ -189,7 +187,7 @@ export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknow
   return parsed.data
 }
 
-/** A body as it is meant: operators may be in lower case, an order a text. */
+/** Accepts lower-case operators, and orders given as text. */
 const readLeniently = (body: unknown): unknown =>
   typeof body !== 'object' || body === null || Array.isArray(body)
     ? body
@@ -227,7 +225,7 @@ const withOperators = (filters: unknown): unknown =>
       )
     : filters
 
-/** Fields of a body → a normalised query. @throws AppError as parseQuery */
+/** @throws AppError as parseQuery does */
 export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
@@ -306,21 +304,21 @@ function resolveFilter(
       both(`não combina com ${dimension}`, `does not go with ${dimension}`),
       allowed,
     )
-  const many = takesList(filter.operator)
-  if (many !== Array.isArray(filter.value))
+  const isList = takesList(filter.operator)
+  if (isList !== Array.isArray(filter.value))
     throw refuse(
       'invalid_request',
       `${pointer}/value`,
-      many
+      isList
         ? both(`deve ser uma lista com ${filter.operator}`, `must be a list with ${filter.operator}`)
         : both(
             `deve ser um só valor com ${filter.operator}`,
             `must be a single value with ${filter.operator}`,
           ),
     )
-  const list = Array.isArray(filter.value) ? filter.value : [filter.value]
-  const values = list.map((value, index) =>
-    resolveValue(dimension, value, `${pointer}/value${many ? `/${index}` : ''}`),
+  const rawValues = Array.isArray(filter.value) ? filter.value : [filter.value]
+  const values = rawValues.map((value, index) =>
+    resolveValue(dimension, value, `${pointer}/value${isList ? `/${index}` : ''}`),
   )
   if (filter.operator === 'BETWEEN') {
     const [low, high] = values
@@ -335,7 +333,7 @@ function resolveFilter(
   return { dimension, operator: filter.operator, values }
 }
 
-/** A value in the form its column has: UF, seven-digit integer, YYYYMM, or a code as text. @throws AppError 'invalid_request' */
+/** @returns the value in the form of its column: UF, seven-digit integer, YYYYMM or a text code @throws AppError 'invalid_request' */
 export function resolveValue(dimension: DimensionCode, value: FilterValue, pointer: string): FilterValue {
   const text = String(value)
   if (dimension === 'state' || dimension === 'residence_state') {
@@ -351,7 +349,7 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
         pointer,
         both('deve ser um código do IBGE de 6 ou 7 dígitos', 'must be an IBGE code of 6 or 7 digits'),
       )
-    // A six-digit code becomes seven by the release's list; see widenMunicipalities in result.ts.
+    // widenMunicipalities in query.ts converts six-digit codes with the release's list.
     return Number(text)
   }
   if (dimension === 'reference_period') {
@@ -374,16 +372,15 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
   return value
 }
 
-/** Operators whose value is an array. */
 export const takesList = (operator: Operator): boolean =>
   operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
 
 const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
-/** The first of each key, in the order given. */
+/** Keeps the first item of each key. */
 const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] => {
-  const known = new Set<string>()
+  const seen = new Set<string>()
   return items.filter((item) => {
     const key = keyOf(item)
-    return !known.has(key) && known.add(key)
+    return !seen.has(key) && seen.add(key)
   })
 }

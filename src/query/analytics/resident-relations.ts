@@ -1,9 +1,9 @@
 /**
- * Resident relations: what aggregations read of a release and an engine may hold in memory. These are the names of members
- * in their order, the population by municipality, the pre-aggregates, and of the facts the columns that are grouped, filtered
- * and added up. In: a release. Out: each as a statement over its datasets, the most useful first. Pure.
+ * Defines the relations that an engine may keep in memory: names of members in order, population by municipality, pre-
+ * aggregates, and the fact columns that queries group, filter and sum. Pure.
  *
- * A table in memory may hold a code in a narrower type than text, so statements cast codes where they leave a relation.
+ * In: a release. Out: one statement per relation, most useful first. A table in memory may store codes in a narrower type than
+ * text, so statements cast codes that leave a relation.
  */
 import type { ResidentRelation } from '../../engine/types.ts'
 import { datasetOf } from '../../model/datasets.ts'
@@ -44,7 +44,7 @@ import {
 import { anyDeclaration, unionOf } from './dialect/differences.ts'
 import type { FewFacilities } from './plan.ts'
 
-/** Year of each kind of population that metrics are made of; null where the release has none. */
+/** Year of each population used by metrics; null when the release lacks it. */
 export type PopulationYears = Readonly<
   Record<'CENSUS_POPULATION' | 'ESTIMATED_POPULATION' | 'POPULATION_BY_AGE', number | null>
 >
@@ -54,7 +54,7 @@ export const NO_YEARS: PopulationYears = {
   POPULATION_BY_AGE: null,
 }
 
-/** Column of the population relation that holds a type of it. */
+/** Column of the population relation for each type. */
 export const POPULATION_COLUMNS = {
   CENSUS_POPULATION: 'census_population',
   ESTIMATED_POPULATION: 'estimated_population',
@@ -66,32 +66,30 @@ export const CNES_FACTS = [
   'equipment_inventory',
   'specialized_services',
 ] as const satisfies readonly CnesFacts[]
-/** Tables of facts by month. */
 export type MonthlyFacts = Table
 export const isCnes = (dataset: FactDataset): dataset is CnesFacts =>
   CNES_FACTS.some((table) => table === dataset)
-/** Is a service declared as bought from others? */
+/** True when a service is declared as bought from others. */
 export const IS_OUTSOURCED = anyDeclaration(['2', '3'])
-/** Municipalities, ignored ones included, are fewer. */
+/** Upper bound of the number of municipalities, including ignored ones. */
 const MUNICIPALITIES_MAX = 6000
-const list = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
+const columnList = (columns: readonly string[]): Sql => join(columns.map(ident), ', ')
 
-/** @returns population by municipality: one row each, the years of the release side by side */
+/** @returns population by municipality: one row each, one column per type */
 export const populationOf = (years: PopulationYears): Sql =>
   resident('population', populationDefinition(years))
 
-/** @returns residents of a year by municipality, sex and age group */
 export const populationByAgeOf = (year: number): Sql =>
   resident(`population by age ${year}`, populationByAgeDefinition(year))
 
-/** Population of a municipality that the imported file lacks. A municipality younger than the year has null instead. */
+/** Marks a municipality that is missing from the imported file. A municipality younger than the year has null instead. */
 export const MISSING_POPULATION = -1
 
-/** A municipality's population in one year: the rows of a release hold null where the imported file lacks the municipality. */
+/** A municipality's population in one year. Release rows are null when the imported file lacks the municipality. */
 const populationWhere = (condition: Sql): Sql =>
   sql`CAST(sum(coalesce(population, ${whole(MISSING_POPULATION)})) FILTER (WHERE ${condition}) AS BIGINT)`
 
-/** @returns the estimates of some years by municipality: one row each, a column a year (see estimateColumn) */
+/** @returns estimates by municipality, one row each and one column per year (see estimateColumn) */
 export function estimatesOf(years: readonly number[]): Sql {
   const columns = years.map(
     (year) => sql`${populationWhere(sql`reference_year = ${whole(year)}`)} AS ${ident(estimateColumn(year))}`,
@@ -100,29 +98,29 @@ export function estimatesOf(years: readonly number[]): Sql {
 }
 export const estimateColumn = (year: number): string => `estimated_population_${year}`
 
-/** @returns facts of a month: of active facilities, admissions, or outpatient production */
+/** @returns facts of a month: of active facilities, admissions or outpatient production */
 export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
   resident(`facts ${dataset} ${period}`, factsDefinition(dataset, table(dataset, period)))
 
 /**
- * @param period month of the facilities; other members have none
- * @returns members of a dimension: code, name, and, where they are few and ordered by name, name_rank
+ * @param period month of the facilities; null for other members
+ * @returns members of a dimension: code, name and, for short lists ordered by name, name_rank
  */
 export const membersOf = (code: DimensionCode, period: number | null = null): Sql =>
   resident(membersName(code, period), membersDefinition(code, period))
 const membersName = (code: DimensionCode, period: number | null = null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
 
-/** @returns the same of some facilities alone: name_rank is their order among themselves */
+/** @returns only these facilities; name_rank orders them among themselves */
 export const fewFacilityMembers = (few: FewFacilities, period: number): Sql =>
   resident(fewFacilitiesName(few, period), fewFacilitiesDefinition(few, period))
 const fewFacilitiesName = ({ source }: FewFacilities, period: number): string =>
   `members facility ${period} of ${source}`
 
-/** More than the country has hospitals. */
+/** Larger than the number of hospitals in the country. */
 const FEW_FACILITIES = 20_000
 
-/** @returns pre-aggregates by facility that name few of them: no month has more rows; beds are of hospitals, too */
+/** @returns pre-aggregates whose months all name few facilities, together with the months of beds */
 export const listFewFacilities = (view: ReleaseView): FewFacilities[] =>
   PRE_AGGREGATE_NAMES.filter((name) => {
     const { dataset, keys } = preAggregateOf(name)
@@ -135,38 +133,37 @@ export const listFewFacilities = (view: ReleaseView): FewFacilities[] =>
     return periods.length > 0 && areFew ? [{ source, periods, bedPeriods }] : []
   })
 
-/** @returns health region and macro-region of each municipality: code, and a column each; null where it has none */
+/** @returns health region and macro-region of each municipality; null when it has none */
 export const healthRegionsOfMunicipalities = (): Sql =>
   resident('health regions of municipalities', HEALTH_REGIONS_OF_MUNICIPALITIES)
 
-/** @returns municipalities with an active facility in a month, once each */
+/** @returns municipalities with an active facility in a month */
 export const municipalitiesWithFacilities = (period: number): Sql =>
   resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
 
 /**
- * Months of a pre-aggregate. Those of flows, which are added up over a year as often as in a month, are one relation with all
- * months of the release: DuckDB plans a twelfth of the tables, and groups by codes that all months share.
+ * Reads months of a pre-aggregate. All months of a flow form one relation, because a year is summed as often as a month.
+ * DuckDB then plans a twelfth of the tables, and all months share codes.
  */
 export function preAggregateRows(name: PreAggregateName, periods: readonly number[]): Sql {
   const definitions = periods.map((period) => preAggregateDefinition(name, period))
   return either(
     isAddedUp(preAggregateOf(name).dataset)
       ? residentMonths(name, periods, join(definitions, ALL_OF))
-      : unionOf(definitions.map((own, index) => resident(`${name} ${periods[index]}`, own))),
+      : unionOf(definitions.map((definition, index) => resident(`${name} ${periods[index]}`, definition))),
     preAggregateOfMonths(name, periods),
   )
 }
 const ALL_OF = ' UNION ALL BY NAME '
 
-/** @returns facts of several months, as Trino reads them */
+/** @returns facts of several months for Trino */
 export const factsOfMonths = (dataset: MonthlyFacts, periods: readonly number[]): Sql =>
   sql`(${factsDefinition(dataset, tableOfMonths(dataset, periods))})`
 
-/** As Trino reads them. */
 const preAggregateOfMonths = (name: PreAggregateName, periods: readonly number[]): Sql =>
   sql`(SELECT * FROM ${tableOfMonths(name, periods)})`
 
-/** @returns the same rows from the files: facility codes are text there */
+/** @returns the same rows read from the files, where facility codes are text */
 export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
   sql`(${factsDefinition(dataset, table(dataset, period))})`
 
@@ -186,22 +183,22 @@ const isByResidence = (dataset: MonthlyFacts): boolean => dataset === 'hospital_
 function factsDefinition(dataset: MonthlyFacts, months: Sql): Sql {
   const { quantities, flags } = measuredFields(dataset)
   if (isAddedUp(dataset)) {
-    const own = isByResidence(dataset)
+    const placeColumns = isByResidence(dataset)
       ? ['residence_municipality_code']
       : ['cnes_code', 'municipality_ibge_code']
-    const columns = ['reference_period', ...own, ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${list(columns)} FROM ${months}`
+    const columns = ['reference_period', ...placeColumns, ...codeColumns(dataset), ...quantities]
+    return sql`SELECT ${columnList(columns)} FROM ${months}`
   }
   if (dataset === 'federal_health_transfers') {
     const columns = ['reference_period', 'municipality_ibge_code', ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${list(columns)} FROM ${months}`
+    return sql`SELECT ${columnList(columns)} FROM ${months}`
   }
   const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
-  return sql`SELECT ${list([...columns, ...quantities, ...flags])}${outsourced} FROM ${months} WHERE is_active`
+  return sql`SELECT ${columnList([...columns, ...quantities, ...flags])}${outsourced} FROM ${months} WHERE is_active`
 }
 
-/** Columns of the dimensions whose codes are text and few. */
+/** Columns of the dimensions that have few text codes. */
 const codeColumns = (dataset: MonthlyFacts): string[] =>
   DIMENSION_CODES.flatMap((code) => {
     const { column, datasets, integer, derivedFrom } = dimensionOf(code)
@@ -211,25 +208,25 @@ const codeColumns = (dataset: MonthlyFacts): string[] =>
 
 function fewFacilitiesDefinition({ source, periods, bedPeriods }: FewFacilities, period: number): Sql {
   const tables = [
-    ...periods.map((own) => table(source, own)),
-    ...bedPeriods.map((own) => table('bed_capacity', own)),
+    ...periods.map((period) => table(source, period)),
+    ...bedPeriods.map((period) => table('bed_capacity', period)),
   ]
-  const codes = tables.map((own) => sql`SELECT cnes_code FROM ${own}`)
+  const codes = tables.map((relation) => sql`SELECT cnes_code FROM ${relation}`)
   return sql`SELECT *, CASE WHEN name IS NOT NULL THEN dense_rank() OVER (ORDER BY name COLLATE pt) END AS name_rank FROM (${membersDefinition('facility', period)}) AS named WHERE code IN (${join(codes, ' UNION ALL ')})`
 }
 
 function membersDefinition(code: DimensionCode, period: number | null = null): Sql {
   const { member, order } = dimensionOf(code)
   if (member === null) throw new TypeError(`${code} has a fixed list`)
-  const more = code === 'municipality' ? TEXT(', uf, territorial_type') : EMPTY
-  // Equal names of a Portuguese reader have one rank, so that the code decides among them; members without a name have none.
+  const extraColumns = code === 'municipality' ? TEXT(', uf, territorial_type') : EMPTY
+  // Names that sort equally in Portuguese share a rank, so the code decides. Members without a name have no rank.
   const rank =
     order === 'name' && member.dataset !== 'facilities'
       ? TEXT(
           `, CASE WHEN ${member.name} IS NOT NULL THEN dense_rank() OVER (ORDER BY ${member.name} COLLATE pt) END AS name_rank`,
         )
       : EMPTY
-  return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${more}${rank} FROM ${table(member.dataset, period)}`
+  return sql`SELECT ${ident(member.key)} AS code, ${TEXT(member.name)} AS name${extraColumns}${rank} FROM ${table(member.dataset, period)}`
 }
 
 const HEALTH_REGIONS_OF_MUNICIPALITIES = sql`SELECT ibge_code AS code, health_region_code, health_macroregion_code FROM ${table('municipalities')}`
@@ -240,7 +237,7 @@ const withFacilitiesDefinition = (period: number): Sql =>
 const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
   sql`SELECT * FROM ${table(name, period)}`
 
-/** @returns relations worth holding in memory, the most useful first: small ones, then months from the newest on */
+/** @returns relations worth keeping in memory, most useful first: small ones, then months from the newest on */
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
   const { cnes, demography, financing } = view.components
   const relations: ResidentRelation[] = []
@@ -249,15 +246,16 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     rows: number | null | undefined,
     definition: Sql,
     codes: readonly string[] = [],
-    number: string | null = null,
+    numberColumn: string | null = null,
   ): void => {
-    if (rows !== null && rows !== undefined) relations.push({ name, rows, definition, codes, number })
+    if (rows !== null && rows !== undefined)
+      relations.push({ name, rows, definition, codes, number: numberColumn })
   }
   for (const code of DIMENSION_CODES) {
     const { member } = dimensionOf(code)
     if (member === null || member.dataset === 'facilities') continue
-    const stored = componentManifests(view).flatMap(({ datasets }) => datasets[member.dataset]?.rows ?? [])
-    add(membersName(code), stored.length === 0 ? null : Math.max(...stored), membersDefinition(code))
+    const rowCounts = componentManifests(view).flatMap(({ datasets }) => datasets[member.dataset]?.rows ?? [])
+    add(membersName(code), rowCounts.length === 0 ? null : Math.max(...rowCounts), membersDefinition(code))
   }
   if (demography?.datasets.health_regions !== undefined)
     add(
@@ -310,7 +308,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       add(`facts ${dataset} ${period}`, rows, definition, codeColumns(dataset), 'cnes_code')
     }
   }
-  // Most queries are about the newest month; of older ones the small tables come first.
+  // Most queries use the newest month. Small tables of older months come first.
   const [newest, ...older] = [...collected].sort((left, right) => right - left)
   if (newest !== undefined) {
     addSmall(newest)
@@ -334,7 +332,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       add(fewFacilitiesName(few, newest), FEW_FACILITIES, fewFacilitiesDefinition(few, newest))
   for (const name of (flows ?? []).toSorted((left, right) => sizeOf(left) - sizeOf(right))) addMonths(name)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
-  // A few thousand rows a year.
+  // Transfers have a few thousand rows a year.
   for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
     add(
       `facts federal_health_transfers ${period}`,
@@ -345,7 +343,7 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   for (const period of older) addSmall(period)
   for (const period of older) addFacts(period)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 1)
-  // A month of production is larger than a year of all others.
+  // A month of production has more rows than a year of all others.
   for (const dataset of OUTPATIENT_TABLES) addFlows(dataset, 0)
   return relations
 }
@@ -355,11 +353,11 @@ const codeKeys = (name: PreAggregateName): string[] =>
     dimensionOf(code).integer === true ? [] : [dimensionOf(code).column],
   )
 
-/** @returns rows of a month of a dataset; null where there is none */
+/** @returns rows of a month of a dataset; null when it was not collected */
 export const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
   manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
 
-/** Years of the population that metrics are made of. */
+/** @returns years of the populations used by metrics */
 export function populationYears(view: ReleaseView): PopulationYears {
   const { demography } = view.components
   return {

@@ -1,7 +1,4 @@
-/**
- * What a release knows of health regions: whether it has them, of which edition, and what is said where it has not. In: a
- * release and what is asked of it. Pure.
- */
+/** Checks whether a release has a dimension's codes, mainly health regions, and notes their edition. Pure. */
 import { AppError, both } from '../../errors.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
@@ -13,38 +10,38 @@ const NOT_LOADED = both('não está carregada nesta versão de dados', 'is not l
 const editionOf = (view: ReleaseView): string | null => view.components.demography?.territory_edition ?? null
 
 /**
- * @param place where the request names the dimension; null: its address does
- * @throws AppError 'dimension_not_loaded' where the release was made without the files that a dimension needs
+ * @param position where the request names the dimension; null when its path does
+ * @throws AppError 'dimension_not_loaded' when the release was made without the files of the dimension
  */
 export function requireDimension(
   code: DimensionCode,
   view: ReleaseView,
-  place: { readonly pointer: string } | { readonly parameter: string } | null,
+  position: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   const { member, derivedFrom } = dimensionOf(code)
   if (member === null) return
   if (['sih', 'sia'].includes(datasetOf(member.dataset).area)) {
-    requireCodes(code, member.dataset, view, place)
+    requireCodes(code, member.dataset, view, position)
     return
   }
   if (derivedFrom !== 'municipality' && derivedFrom !== 'residence_municipality') return
   if (view.components.demography?.datasets[member.dataset] !== undefined) return
   const edition = editionOf(view)
-  const lacks =
+  const reason =
     edition === null
       ? both('foi feita sem uma base territorial', 'it was made without a territorial base')
       : both(`a edição ${edition} não a traz`, `its edition ${edition} does not have it`)
   throw new AppError('dimension_not_loaded', {
     detail: both(
-      `A versão de dados não tem a dimensão ${code}: ${lacks.pt}. Importe base_territorial_*.zip do DATASUS junto com os arquivos do IBGE.`,
-      `The release has no dimension ${code}: ${lacks.en}. Import base_territorial_*.zip of DATASUS together with the files of IBGE.`,
+      `A versão de dados não tem a dimensão ${code}: ${reason.pt}. Importe base_territorial_*.zip do DATASUS junto com os arquivos do IBGE.`,
+      `The release has no dimension ${code}: ${reason.en}. Import base_territorial_*.zip of DATASUS together with the files of IBGE.`,
     ),
     errors:
-      place === null
+      position === null
         ? []
         : [
             {
-              ...place,
+              ...position,
               message: NOT_LOADED,
             },
           ],
@@ -52,17 +49,17 @@ export function requireDimension(
   })
 }
 
-/** @throws AppError 'dimension_not_loaded' where the release joins nothing that has codes of the dimension */
+/** @throws AppError 'dimension_not_loaded' when no component of the release has codes of the dimension */
 function requireCodes(
   code: DimensionCode,
   dataset: DatasetName,
   view: ReleaseView,
-  place: { readonly pointer: string } | { readonly parameter: string } | null,
+  position: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   if (componentManifests(view).some(({ datasets }) => datasets[dataset] !== undefined)) return
   const isOfAdmissions = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sih')
   const isOfProduction = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sia')
-  const lacks = [
+  const missingComponents = [
     ...(isOfAdmissions ? [both('internações', 'hospital admissions')] : []),
     ...(isOfProduction ? [both('produção ambulatorial', 'outpatient production')] : []),
   ]
@@ -70,7 +67,7 @@ function requireCodes(
     ...(isOfAdmissions ? [both('RDUFAAMM.dbc do SIHSUS', 'RDUFAAMM.dbc files of SIHSUS')] : []),
     ...(isOfProduction ? [both('PAUFAAMM.dbc do SIASUS', 'PAUFAAMM.dbc files of SIASUS')] : []),
   ]
-  // An earlier version of the importer did not write every list of codes.
+  // Earlier versions of the importer did not write every code list.
   const isEarlier =
     (isOfAdmissions && view.components.sih !== null) || (isOfProduction && view.components.sia !== null)
   throw new AppError('dimension_not_loaded', {
@@ -80,22 +77,21 @@ function requireCodes(
           `The release has no dimension ${code}: it was imported before there was one. Import the ${files.map(({ en }) => en).join(' or ')} again.`,
         )
       : both(
-          `A versão de dados não tem a dimensão ${code}: não reúne ${lacks.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
-          `The release has no dimension ${code}: it joins no ${lacks.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
+          `A versão de dados não tem a dimensão ${code}: não reúne ${missingComponents.map(({ pt }) => pt).join(' nem ')}. Importe arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
+          `The release has no dimension ${code}: it joins no ${missingComponents.map(({ en }) => en).join(' and no ')}. Import ${files.map(({ en }) => en).join(' or ')}.`,
         ),
-    errors: place === null ? [] : [{ ...place, message: NOT_LOADED }],
+    errors: position === null ? [] : [{ ...position, message: NOT_LOADED }],
     extra: { dimension: code },
   })
 }
 
-/** @throws AppError 'dimension_not_loaded' for a group or filter by health regions that the release has not */
+/** @throws AppError 'dimension_not_loaded' for a group or filter that the release lacks */
 export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
   for (const [index, code] of query.group_by.entries())
     requireDimension(code, view, { pointer: `/group_by/${index}` })
   for (const { dimension } of query.filters) requireDimension(dimension, view, { pointer: '/filters' })
 }
 
-/** Which edition the health regions of an answer are of. */
 export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): Note[] {
   const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
   const dimensions = [...DERIVED_DIMENSIONS].filter(

@@ -5,14 +5,14 @@
  */
 import { EMPTY, either, join, type Sql, sql, TEXT } from '../../../sql.ts'
 
-/** Whole numbers of 38 digits. */
+/** Integers of 38 digits. */
 export const HUGE = either(TEXT('HUGEINT'), TEXT('DECIMAL(38, 0)'))
 
-/** The quotient of two whole numbers above zero without its remainder: Trino rounds decimals when it divides them. */
+/** Integer quotient of two positive numbers. Trino would round instead. */
 export const wholeQuotient = (top: Sql, bottom: Sql): Sql =>
   either(sql`(${top}) // (${bottom})`, sql`((${top}) - (${top}) % (${bottom})) / (${bottom})`)
 
-/** What stands in the parentheses of IN, for values that a request chooses. */
+/** @returns the operand of IN for values from a request */
 export const listOf = (values: readonly (string | number)[]): Sql =>
   either(
     sql`SELECT unnest(${values as string[] | number[]})`,
@@ -23,25 +23,25 @@ export const listOf = (values: readonly (string | number)[]): Sql =>
   )
 
 /**
- * Are two columns equal, or both null? Trino 476 loses rows with null keys where a join has several such conditions
- * (trinodb/trino #26257), so there texts that are never null are compared.
+ * True when two columns are equal or both null. Trino 476 loses rows with null keys when a join has several such conditions
+ * (trinodb/trino #26257), so it compares texts that are never null.
  */
 export const sameKey = (left: Sql, right: Sql): Sql =>
   either(sql`${left} IS NOT DISTINCT FROM ${right}`, sql`${neverNull(left)} = ${neverNull(right)}`)
 const neverNull = (column: Sql): Sql => sql`coalesce('=' || CAST(${column} AS VARCHAR), '')`
 
-/** Does a declaration of a service have one of some characteristics? @param codes ours, digits only */
+/** True when a declaration has one of the characteristics. @param codes digits from the model, never from a request */
 export function anyDeclaration(codes: readonly string[]): Sql {
-  const isOne = TEXT(`d.characteristic_code IN (${codes.map((code) => `'${code}'`).join(', ')})`)
+  const isListed = TEXT(`d.characteristic_code IN (${codes.map((code) => `'${code}'`).join(', ')})`)
   return either(
-    sql`len(list_filter(declarations, lambda d: ${isOne})) > 0`,
-    sql`cardinality(filter(declarations, d -> ${isOne})) > 0`,
+    sql`len(list_filter(declarations, lambda d: ${isListed})) > 0`,
+    sql`cardinality(filter(declarations, d -> ${isListed})) > 0`,
   )
 }
 
 /**
- * The rows of a dataset in some months.
- * @param of one month, as DuckDB reads it @param ofAll all of them, as Trino reads them: a month each would be a stage each
+ * Reads rows of a dataset in some months.
+ * @param of one month for DuckDB @param ofAll all months for Trino, which would run each month as a separate stage
  */
 export const overMonths = (
   periods: readonly number[],

@@ -1,28 +1,27 @@
 /**
- * A plan's SELECTs over facts, printed for Trino: the same values that print (sql.ts) prints for DuckDB, in the other form of
- * differences.ts. In: a gathered relation. Out: a statement whose rows are its columns, sums as decimal text.
+ * Prints SELECTs over facts for Trino, in the second form of differences.ts.
  *
- * What is done with those rows, from the joins of numerators and denominators to order and digest, is DuckDB's on either engine:
- * docs/decisions/0018-facts-on-trino.md. Trino has no parameters on the wire, so values are literals, and there is one way to
- * write each kind of them.
+ * In: a gathered relation. Out: a statement with its columns, sums as decimal text. DuckDB does the rest on either engine,
+ * from joins to order and digest: docs/decisions/0018-facts-on-trino.md. Trino's protocol has no parameters, so values become
+ * literals.
  */
 import type { GatheredPart, Sql, SqlValue } from '../../../sql.ts'
 
 /**
- * @param relation a dataset, or some months of it, as quoted SQL; null: all of it
- * @throws TypeError for what no statement over facts has
+ * @param relation quoted SQL for a dataset or for some of its months; null means all months
+ * @throws TypeError for anything that statements over facts do not contain
  */
 export function printForTrino(
   { columns, definition }: GatheredPart,
   relation: (dataset: string, periods: readonly number[] | null) => string,
 ): string {
-  const shown = columns.map(({ name, type }) =>
+  const columnsSql = columns.map(({ name, type }) =>
     type === 'HUGEINT' ? `CAST("${name}" AS VARCHAR) AS "${name}"` : `"${name}"`,
   )
-  return `SELECT ${shown.join(', ')} FROM (\n${printParts(definition, relation)}\n) AS gathered`
+  return `SELECT ${columnsSql.join(', ')} FROM (\n${printParts(definition, relation)}\n) AS gathered`
 }
 
-/** @returns datasets that a relation reads, with the months of each */
+/** @returns datasets that a statement reads, with their months */
 export function readsOf(
   statement: Sql,
 ): { readonly dataset: string; readonly periods: readonly number[] | null }[] {
@@ -60,7 +59,7 @@ function printParts(
   return statement.parts.map(printPart).join('')
 }
 
-/** A value as text: in Trino nothing but a quote ends a text, and two of them are one. */
+/** In Trino only a quote ends a string, and a doubled quote is a literal one. */
 function literal(value: SqlValue): string {
   if (value === null) return 'NULL'
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`
@@ -70,10 +69,10 @@ function literal(value: SqlValue): string {
 }
 
 /**
- * What facts are joined to is small (municipalities, months, residents by age): each worker gets all of it, and facts stay where
- * they are read. Trino knows no sizes of tables that nobody analysed, and would send every row of facts to the worker of its key.
+ * Relations that join facts are small (municipalities, months, residents by age), so every worker gets a copy. Without table
+ * statistics, Trino would instead send every row of facts to the worker of its key.
  */
 const SESSION = { join_distribution_type: 'BROADCAST' } as const
 
-/** For an engine, which knows no plans. */
+/** The interface that engines use, because they know no plans. */
 export const TRINO_DIALECT = { print: printForTrino, readsOf, session: SESSION } as const

@@ -1,6 +1,6 @@
 /**
- * The facts of a plan: what is read, filtered, grouped and added up of one dataset. In: a dataset's plan. Out: one CTE, one
- * row a group the dataset has. Not here: which groups an answer has (groups.ts), what a page shows of them (page.ts).
+ * Prints the facts of one dataset: what is read, filtered, grouped and summed. Out: one CTE with a row per group of the
+ * dataset. groups.ts decides the answer's groups; page.ts decides what is shown.
  */
 import {
   type DimensionCode,
@@ -54,7 +54,7 @@ import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
 export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 export const keyList = (codes: readonly DimensionCode[]): Sql => join(codes.map(key), ', ')
 
-/** The state of a group that names none: of a facility. */
+/** State of a group that is keyed by facility, not by place. */
 export const GROUP_STATE = ident('group_state')
 
 export function hasRows(plan: DatasetPlan): boolean {
@@ -76,15 +76,15 @@ const addedUpCte = ({ keys, measures, addedUpFrom }: DatasetPlan): Sql =>
   FROM ${ident(addedUpFrom ?? '')}${keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(keys)}`}`
 
 /**
- * The measures of one dataset over its own rows, grouped by the dimensions it carries. Either engine may run it.
- * @param name of the relation in its statement
+ * Sums measures of one dataset by the dimensions it carries. Either engine may run it.
+ * @param name name of the relation in the statement
  */
 export const datasetCte = (plan: DatasetPlan, name: string): Sql =>
   plan.addedUpFrom !== null ? addedUpCte(plan) : gathered(name, columnsOf(plan), measuresCte(plan))
 
-const columnsOf = ({ keys, measures, tellsState }: DatasetPlan): GatheredPart['columns'] => {
+const columnsOf = ({ keys, measures, hasStateColumn }: DatasetPlan): GatheredPart['columns'] => {
   const sums = measures.map((_, index) => ({ name: `measure_${index}`, type: 'HUGEINT' as const }))
-  const state = tellsState ? [{ name: 'group_state', type: 'VARCHAR' as const }] : []
+  const state = hasStateColumn ? [{ name: 'group_state', type: 'VARCHAR' as const }] : []
   return [
     ...keys.map((code) => {
       const { column, integer } = dimensionOf(code)
@@ -96,7 +96,7 @@ const columnsOf = ({ keys, measures, tellsState }: DatasetPlan): GatheredPart['c
 }
 
 function measuresCte(plan: DatasetPlan): Sql {
-  if (isStandardized(plan)) return byStandard(plan)
+  if (isStandardized(plan)) return standardizedSql(plan)
   const whereSql = whereOf(plan)
   const isUnique = hasUniqueKeys(plan)
   const measures = plan.measures.map(
@@ -105,7 +105,7 @@ function measuresCte(plan: DatasetPlan): Sql {
   const keys = plan.keys.map((code) =>
     dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code, plan)} AS ${key(code)}`,
   )
-  if (plan.tellsState) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
+  if (plan.hasStateColumn) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
   const grouping = (codes: readonly DimensionCode[]): Sql =>
     codes.length === 0 || isUnique
       ? EMPTY
@@ -116,12 +116,12 @@ function measuresCte(plan: DatasetPlan): Sql {
   if (plan.over === null)
     return sql`  SELECT ${join([...keys, ...measures], ', ')}
   FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
-  const how = plan.over === 'max' ? TEXT('max') : TEXT('sum')
+  const aggregate = plan.over === 'max' ? TEXT('max') : TEXT('sum')
   const outer = plan.measures.map(
     (_, index) =>
-      sql`${unlessUnknown(plan.dataset, ident(`measure_${index}`), sql`${how}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
+      sql`${unlessUnknown(plan.dataset, ident(`measure_${index}`), sql`${aggregate}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
   )
-  if (plan.tellsState) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
+  if (plan.hasStateColumn) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
   FROM (
     SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}
@@ -129,14 +129,14 @@ function measuresCte(plan: DatasetPlan): Sql {
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
 }
 
-/** A total of rows of which one has no amount is unknown. */
+/** The total of a group is unknown when one of its rows has no amount. */
 const unlessUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
   hasUnknowns(dataset) || dataset === 'population_by_age'
     ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END`
     : total
 
-/** Funds of states lie in no municipality: where municipalities are told apart, only their own funds count. */
-export const ofMunicipalitiesAlone = ({
+/** Funds of states belong to no municipality, so queries by municipality count only municipal funds. */
+export const excludesStateFunds = ({
   dataset,
   keys,
   filters,
@@ -151,8 +151,8 @@ function whereOf({ filters }: DatasetPlan): Sql {
   return where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
 }
 
-/** A standardized rate's events over the residents of their groups, or these residents. */
-function byStandard(plan: DatasetPlan): Sql {
+/** A standardized rate's events over their residents, or these residents. */
+function standardizedSql(plan: DatasetPlan): Sql {
   if (isPopulation(plan.dataset)) return standardCte(plan, countedByAge(plan))
   const hasResidents = (code: DimensionCode): boolean =>
     isPlace(code) || dimensionOf(code).datasets.includes('population_by_age')
@@ -168,7 +168,7 @@ function byStandard(plan: DatasetPlan): Sql {
   return standardizedCte(plan, countedByAge(plan), countedByAge(residents), shared)
 }
 
-/** Rows: keys, age_group, counted_0 … , one a group and age. */
+/** One row per group and age: keys, age_group, counted_0 … */
 function countedByAge(plan: DatasetPlan): Sql {
   const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
   const keys = plan.keys.map((code) => sql`${codeSql(code, plan)} AS ${key(code)}`)
@@ -183,14 +183,14 @@ function countedByAge(plan: DatasetPlan): Sql {
 }
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
-/** What rows are grouped by: the code, or none in months whose files fill the column. */
+/** The code to group by; null in months with a placeholder code. */
 const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql =>
   unlessFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
-/** A code as text: a table in memory may hold it as an ENUM. */
+/** Casts a code to text, because tables in memory may hold an ENUM. */
 const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
   dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
 
-/** The code of a row, or null in months whose files fill the column of the dimension with one code that says nothing. */
+/** Replaces the placeholder codes of some months with null. */
 export function unlessFiller(
   code: DimensionCode,
   column: Sql,
@@ -203,11 +203,9 @@ export function unlessFiller(
     : sql`CASE WHEN ${month} NOT IN (${join(filler.periods.map(whole), ', ')}) THEN ${column} END`
 }
 
-/** The facts of active facilities that a plan adds up, or what was added up of them before. */
 const factsSource = (plan: DatasetPlan): Sql =>
   withPlaces(carriedFacts(plan), derivedDimensions(plan.keys, plan.filters))
 
-/** With the columns that facts carry themselves. */
 function carriedFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
   if (dataset === 'population') return byResidence(plan, populationSource(plan))
@@ -220,29 +218,29 @@ function carriedFacts(plan: DatasetPlan): Sql {
     (period) => (isByFacility ? factsAsStored : factsOf)(dataset, period),
     (periods) => factsOfMonths(dataset, periods),
   )
-  return ofMunicipalitiesAlone(plan)
+  return excludesStateFunds(plan)
     ? sql`(SELECT * FROM ${facts} AS funds WHERE municipality_ibge_code IS NOT NULL)`
     : facts
 }
 
-/** The population of the places that residents are grouped or filtered by, under the names that facts have. */
+/** Adds the column names of residence that facts use. */
 const byResidence = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? sql`(SELECT *, uf AS residence_uf, municipality_ibge_code AS residence_municipality_code FROM ${population} AS residents)`
     : population
 
 function populationSource({ years, measures }: DatasetPlan): Sql {
-  const usual = populationOf(years ?? NO_YEARS)
-  const asked = measures.flatMap(({ where = [] }) =>
+  const population = populationOf(years ?? NO_YEARS)
+  const estimateYears = measures.flatMap(({ where = [] }) =>
     where.flatMap((condition) =>
       'populationType' in condition && condition.year !== undefined ? [condition.year] : [],
     ),
   )
-  if (asked.length === 0) return usual
-  return sql`(SELECT * FROM ${usual} AS years FULL JOIN ${estimatesOf(asked)} AS estimates USING (municipality_ibge_code, uf))`
+  if (estimateYears.length === 0) return population
+  return sql`(SELECT * FROM ${population} AS years FULL JOIN ${estimatesOf(estimateYears)} AS estimates USING (municipality_ibge_code, uf))`
 }
 
-/** Is each group one row of what is read, so that nothing is left to add up? */
+/** True when each group is one row, so nothing needs summing. */
 function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan): boolean {
   if (dataset === 'population')
     return keys.includes('municipality') || keys.includes('residence_municipality')
@@ -254,7 +252,7 @@ function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan)
   )
 }
 
-/** Column of a dimension in the rows of a dataset as they are stored. */
+/** Column of a dimension in the stored rows of a dataset. */
 export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
   dimension === 'municipality' && isPopulation(dataset)
     ? TEXT('CAST(municipality_code AS INTEGER)')
@@ -263,8 +261,8 @@ export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sq
 const LIST_TEXT_MAX = 50
 
 /**
- * The values of a filter as SQL. Numbers and the codes of states are ours, checked against the model: they are text, because
- * DuckDB binds and plans a statement with parameters twice (a third of the time of a small query). All others are parameters.
+ * Prints a filter's values. Integers and state codes come from closed lists and are inlined, because DuckDB plans statements
+ * with parameters twice (a third of the time of a small query). All others are parameters.
  */
 function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql; readonly list: Sql } {
   const toText = (value: string | number): Sql | null =>
@@ -276,7 +274,7 @@ function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql
     : { first: sql`${values[0] ?? null}`, list: listOf(values) }
 }
 
-/** Members without a code are outside EQ and IN, inside NEQ and NOT_IN. */
+/** Members without a code fail EQ and IN, and pass NEQ and NOT_IN. */
 export function filterCondition(column: Sql, filter: QueryFilter): Sql {
   const { first, list } = filterValues(filter)
   const { operator } = filter
@@ -294,7 +292,7 @@ export function filterCondition(column: Sql, filter: QueryFilter): Sql {
   }
 }
 
-/** Facts that count, by member: those of active facilities in some months under filters. Rows: code, facts. */
+/** Counts facts by member: of active facilities, in some months, under filters. Rows: code, facts. */
 export function printMemberCounts(
   dimension: DimensionCode,
   codes: readonly (string | number)[],
@@ -305,7 +303,7 @@ export function printMemberCounts(
   const isByFacility = [dimension, ...filters.map((filter) => filter.dimension)].includes('facility')
   const facts = unionOf(periods.map((period) => (isByFacility ? factsAsStored : factsOf)(dataset, period)))
   const where = [
-    // A fund that the published file has no row of has one here without an amount.
+    // Funds that are missing from the published file are rows without an amount.
     ...(hasUnknowns(dataset) ? [TEXT('facts.transferred_cents IS NOT NULL')] : []),
     filterCondition(key(dimension), { dimension, operator: 'IN', values: codes }),
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
@@ -317,7 +315,7 @@ GROUP BY ${factKey(dimension)}
 ORDER BY code`
 }
 
-/** @param isUnique a group is one row: its value stands there */
+/** @param isUnique each group is one row, so its value needs no sum */
 function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql {
   if (plan.source !== null) return storedSql(measure, plan.source, isUnique)
   if (plan.dataset === 'population') {
@@ -326,7 +324,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
       throw new TypeError('a population is of a census or an estimate')
     const { year, populationType } = condition
     const column = sql`facts.${ident(year === undefined ? POPULATION_COLUMNS[populationType] : estimateColumn(year))}`
-    // A sum over a municipality that the imported file lacks is unknown.
+    // A sum is unknown when the imported file lacks one of its municipalities.
     return sql`CASE WHEN ${isUnique ? column : sql`min(${column})`} <> ${whole(MISSING_POPULATION)} THEN ${isUnique ? column : sql`sum(${column})`} END`
   }
   const conditions = (measure.where ?? []).map((condition) =>
@@ -336,16 +334,16 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   if (measure.kind === 'count') return sql`count(*)${filter}`
   const field = sql`facts.${ident(measure.field ?? '')}`
   if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
-  // The sum of INTEGER is HUGEINT: it cannot overflow.
+  // sum(INTEGER) is HUGEINT and cannot overflow.
   const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
   if (measure.minus === undefined) return unlessUnknown(plan.dataset, field, total)
   return sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
 
 /**
- * How many values the field has in a group. DuckDB holds all values of all groups to tell them apart; where the key of the
- * records says that none comes twice, rows are counted instead: equipment by municipality and type, with six measures (the
- * benchmark `heavy`), is added up in 86 ms instead of 438.
+ * Counts distinct values of a field. DuckDB keeps all values in memory for that, so rows are counted instead when the key
+ * shows that no value repeats. Equipment by municipality and type with six measures (benchmark `heavy`) then takes 86 ms
+ * instead of 438.
  */
 function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: DatasetPlan): Sql {
   const fixed = dimensionsOfOneValue(plan)
@@ -357,7 +355,7 @@ function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: Da
     : sql`count(DISTINCT ${field})${filter}`
 }
 
-/** Days of a month. @param periods those that are read */
+/** @param periods months that are read */
 export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
   sql`CASE ${month} ${join(
     periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),
@@ -369,26 +367,28 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   if (source === null) throw new TypeError(`${name} lacks a measure`)
   const stored = (column: string): Sql => sql`facts.${ident(column)}`
   const conditions = source.where.map(conditionSql)
-  const own = stored(source.stored.column)
-  const value = source.minus === null ? own : sql`${own} - ${stored(source.minus.column)}`
+  const storedValue = stored(source.stored.column)
+  const value = source.minus === null ? storedValue : sql`${storedValue} - ${stored(source.minus.column)}`
   if (source.distinctKey === null) {
     if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
-    const met = join(conditions, ' AND ')
-    return isUnique ? sql`CASE WHEN ${met} THEN ${value} END` : sql`sum(${value}) FILTER (WHERE ${met})`
+    const condition = join(conditions, ' AND ')
+    return isUnique
+      ? sql`CASE WHEN ${condition} THEN ${value} END`
+      : sql`sum(${value}) FILTER (WHERE ${condition})`
   }
-  const met = join([...conditions, sql`${own} > 0`], ' AND ')
+  const condition = join([...conditions, sql`${storedValue} > 0`], ' AND ')
   return isUnique
-    ? sql`CASE WHEN ${met} THEN 1 ELSE 0 END`
-    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (WHERE ${met})`
+    ? sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
+    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (WHERE ${condition})`
 }
 
-/** A code of the model as text: it is part of what the metric is, not of a request. */
+/** Inlines a code of the model. Codes from requests must not pass here. */
 export function codeText(code: string): Sql {
   if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
   return TEXT(`'${code}'`)
 }
 
-/** A condition of a measure on a row, where one column decides it. */
+/** A measure's condition on a row that one column decides. */
 export function conditionSql(condition: Condition): Sql {
   if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
   if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`

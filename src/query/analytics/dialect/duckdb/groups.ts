@@ -1,6 +1,6 @@
 /**
- * The groups of an answer and the numbers of each. In: a plan. Out: the spine, which are the groups that exist, with or
- * without facts, and the join of each metric's numerator and denominator to it. Not here: the sums themselves (facts.ts).
+ * Prints the groups of an answer (the spine, with or without facts) and joins each metric's numerator and denominator to them.
+ * The sums are in facts.ts.
  */
 
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../../../model/dimensions.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import type { AggregatePlan, DatasetPlan, MeasurePlace, MetricPlan } from '../../plan.ts'
+import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../../plan.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
@@ -28,20 +28,17 @@ import {
 } from '../../resident-relations.ts'
 import { overMonths } from '../differences.ts'
 import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
-import { knownSql } from './known.ts'
+import { knownGroupSql } from './known.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
 
-/** Are facts flows of facilities, which lie in a municipality? */
+/** True for flows that carry the facility's municipality. */
 const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
   isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
 
-const wholes = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
+const integerList = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
-/**
- * Columns the spine has of its members beside their key, where it is made of members: they need no second join; `from` is
- * the column of the members' relation.
- */
+/** Columns that the spine takes from its members, to avoid joining them again. `from` is the column in the members' relation. */
 export function carriedOf(
   plan: AggregatePlan,
 ): readonly { readonly column: string; readonly from: string }[] {
@@ -53,24 +50,24 @@ export function carriedOf(
   ]
 }
 
-/** The dimension whose members the spine is made of. */
+/** @returns the dimension whose members form the spine */
 export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
   if (spine !== 'members') return null
   if (group_by.includes('municipality')) return 'municipality'
-  // With a place that follows from the municipality, groups are pairs that municipalities have.
+  // Together with a derived place, the groups are pairs that municipalities have.
   if (group_by.some((code) => DERIVED_DIMENSIONS.has(code))) return null
   return group_by.includes('state') ? 'state' : null
 }
 
-/** Name of the sub-query whose groups are all there are, where it is one. */
+/** @returns the only sub-query with groups; it then replaces the spine */
 export function onlyFacts(plan: AggregatePlan): string | null {
-  // A group that is compared with another month has a row where only that month has facts of it.
+  // With a comparison month, a group may have facts only in that month.
   if (plan.spine !== 'facts' || plan.base !== null || isByResidence(plan.query.group_by)) return null
   const [only = null, ...others] = factsWithRows(plan)
   return only === null || others.length > 0 ? null : only.name
 }
 
-/** Residents that something is divided by have rows without facts: they are no groups. */
+/** Populations that only divide others add no groups. */
 const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
   datasets.filter(
     (dataset) =>
@@ -79,23 +76,24 @@ const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
       !(isPopulation(dataset.dataset) && isStandardized(dataset)),
   )
 
-/** A relation of the statement that belongs to a plan. */
-export const relation = ({ name }: AggregatePlan, own: string): Sql => ident(`${name}${own}`)
-/** The same under the name it has within the plan. */
-export const relationAs = (plan: AggregatePlan, own: string): Sql =>
-  plan.name === '' ? ident(own) : sql`${relation(plan, own)} AS ${ident(own)}`
+/** A relation's name in the statement: the plan's prefix and its name. */
+export const relation = ({ name }: AggregatePlan, relationName: string): Sql =>
+  ident(`${name}${relationName}`)
+/** The same relation under its unprefixed name. */
+export const relationAs = (plan: AggregatePlan, relationName: string): Sql =>
+  plan.name === '' ? ident(relationName) : sql`${relation(plan, relationName)} AS ${ident(relationName)}`
 
-/** Name of the relation that has the measures of a sub-query. */
+/** Name of the relation with a sub-query's measures. */
 const aliasOf = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
   ident(name === onlyFacts(plan) ? 'spine' : name)
 
-/** The groups that exist: members of places and periods, or the keys that have facts. */
+/** @returns the groups: members of places and months, or the keys that have facts */
 export function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
   if (plan.spine === 'facts') {
     const withRows = factsWithRows(plan)
-    const stateColumn = withRows.some(({ tellsState }) => tellsState) ? sql`, ${GROUP_STATE}` : EMPTY
+    const stateColumn = withRows.some(({ hasStateColumn }) => hasStateColumn) ? sql`, ${GROUP_STATE}` : EMPTY
     const keys = [
       ...withRows.map(
         ({ name }) => sql`  SELECT ${keyList(groups)}${stateColumn} FROM ${relation(plan, name)}`,
@@ -127,16 +125,15 @@ ${join(keys, '\n  UNION ALL\n')}
   const inScope = plan.placeFilters.map(place)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
-    // The ignored municipality of a state is a row where it has an active facility, whatever the metrics are, so that a
-    // metric alone has the same rows as beside others. It lies in no health region: what stands there is in the group
-    // without a code, and no fact is lost.
+    // The ignored municipality of a state is a row when it has an active facility, whatever the metrics. A metric thus has the
+    // same rows alone and with others. It lies in no health region, so its facts go to the group without a code.
     const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
     const ofFacilities = months.filter((period) => plan.facilityMonths.includes(period))
     const withFacilities = ofFacilities.map(
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
     )
-    // Where facilities whose municipality is not known have admissions or production, these are a row, too.
+    // Facilities in an unknown municipality may have admissions or production, which also need that row.
     const withFlows = plan.datasets
       .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
       .map(({ name, dataset, periods, source }) => {
@@ -160,7 +157,7 @@ ${join(keys, '\n  UNION ALL\n')}
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
-    // A municipality is a group; of larger places each pair that municipalities have is one.
+    // Each municipality is a group. Larger places form one group per pair that municipalities have.
     const each = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
     return sql`  SELECT ${each}${join([...columns, ...carried], ', ')}
   FROM ${members(groups)} AS members${across}
@@ -175,16 +172,16 @@ ${join(keys, '\n  UNION ALL\n')}
   FROM ${membersOf('state')} AS members${across}${scope}`
 }
 
-/** Rows: the months that are groups; null where months are none. */
+/** @returns the months that are groups; null when months are not grouped */
 function periodsOf({ query: { group_by }, spinePeriods }: AggregatePlan): Sql | null {
   if (!group_by.includes('reference_period')) return null
-  // Where nothing was collected of the places in any month asked for, there is no month, so there are no groups.
+  // Without any collected month there are no groups.
   return spinePeriods.length === 0
     ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
-    : sql`(SELECT CAST(unnest(${wholes(spinePeriods)}) AS INTEGER) AS reference_period)`
+    : sql`(SELECT CAST(unnest(${integerList(spinePeriods)}) AS INTEGER) AS reference_period)`
 }
 
-/** Places that people live in, with facts or without. Facts add the groups of residents whose place is not known. */
+/** Places of residence, with or without facts. Facts add the group of residents without a known place. */
 function residenceKeys(plan: AggregatePlan): Sql {
   const { query, placeFilters } = plan
   const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
@@ -196,55 +193,55 @@ function residenceKeys(plan: AggregatePlan): Sql {
   return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${across}${where}`
 }
 
-/** Groups that have facts in the months that are compared with, as groups of the months that are. */
+/** Groups that have facts in comparison months, under the months they are compared with. */
 function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
   if (base === null) return []
-  const own = group_by.map((code) =>
+  const keyColumns = group_by.map((code) =>
     code === 'reference_period' ? TEXT('months.reference_period') : sql`facts.${key(code)}`,
   )
   const months = group_by.includes('reference_period')
     ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
     : EMPTY
-  return factsWithRows(base.plan).map(({ name, tellsState }) => {
-    const columns = tellsState ? [...own, sql`facts.${GROUP_STATE}`] : own
+  return factsWithRows(base.plan).map(({ name, hasStateColumn }) => {
+    const columns = hasStateColumn ? [...keyColumns, sql`facts.${GROUP_STATE}`] : keyColumns
     return sql`  SELECT ${join(columns, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
   })
 }
 
-/** Rows: a month, and the one it is compared with. */
+/** One row per month, with its comparison month. */
 const monthsOf = ({ months }: BasePlan): Sql =>
-  sql`(SELECT CAST(unnest(${wholes(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${wholes(months.map(({ base }) => base))}) AS INTEGER) AS base)`
+  sql`(SELECT CAST(unnest(${integerList(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${integerList(months.map(({ base }) => base))}) AS INTEGER) AS base)`
 
-/** The same groups in the months they are compared with; compared_period is the month of the row. */
+/** The same groups in their comparison months. compared_period is the month of the row. */
 export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
   const groups = plan.query.group_by
   if (groups.length === 0) return TEXT('  SELECT 1 AS whole_scope')
   const isByMonth = groups.includes('reference_period')
-  const own = groups.map((code) =>
+  const columns = groups.map((code) =>
     code === 'reference_period'
       ? TEXT('months.base AS reference_period, months.reference_period AS compared_period')
       : sql`groups.${key(code)}`,
   )
-  if (plan.spine === 'facts' && base.plan.datasets.some(({ tellsState }) => tellsState))
-    own.push(sql`groups.${GROUP_STATE}`)
+  if (plan.spine === 'facts' && base.plan.datasets.some(({ hasStateColumn }) => hasStateColumn))
+    columns.push(sql`groups.${GROUP_STATE}`)
   const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
-  return sql`  SELECT ${join(own, ', ')}
+  return sql`  SELECT ${join(columns, ', ')}
   FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
 }
 
-/** Is it the grand total of other rows? Each dataset has one row then, so that there is no spine to join them to. */
+/** True for a grand total. Each dataset has one row then, so no spine is needed. */
 export const isOneRow = ({ name, query, base }: AggregatePlan): boolean =>
   name !== '' && query.group_by.length === 0 && base === null
 
-/** The one row of each sub-query side by side: a dataset that is read over several spans of months has several. */
+/** A dataset that is read over several spans of months has several sub-queries. */
 function oneRowSql(plan: AggregatePlan): Sql {
   const rows = plan.datasets.filter(hasRows).map(({ name }) => relationAs(plan, name))
   return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : join(rows, ', ')
 }
 
 /**
- * Numerators and denominators side by side, one row a group; joins are on full keys, so no row is repeated.
- * @param more columns of the spine that stay beside its keys
+ * Joins numerators and denominators, one row per group. Joins use full keys, so no row repeats.
+ * @param more further columns of the spine to keep
  */
 export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sql {
   const columns = plan.metrics.flatMap((metric, index) => [
@@ -254,46 +251,48 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   if (isOneRow(plan))
     return sql`  SELECT ${join(columns, ',\n    ')}
   FROM ${oneRowSql(plan)}`
-  const only = onlyFacts(plan)
-  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.name !== only)
+  const onlyDataset = onlyFacts(plan)
+  const joined = plan.datasets.filter((dataset) => hasRows(dataset) && dataset.name !== onlyDataset)
   const joins = joined.map(({ name, keys }) => {
-    const same = keys.map((code) => sql`${ident(name)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`)
-    return sql`\n  LEFT JOIN ${relationAs(plan, name)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
+    const conditions = keys.map(
+      (code) => sql`${ident(name)}.${key(code)} IS NOT DISTINCT FROM spine.${key(code)}`,
+    )
+    return sql`\n  LEFT JOIN ${relationAs(plan, name)} ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
   })
   const keys = plan.query.group_by.map((code) => sql`spine.${key(code)}`)
   const carried = [...carriedOf(plan).map(({ column }) => column), ...more].map(
     (column) => sql`spine.${ident(column)}`,
   )
-  const from = only === null ? relationAs(plan, 'spine') : sql`${relation(plan, only)} AS spine`
+  const from = onlyDataset === null ? relationAs(plan, 'spine') : sql`${relation(plan, onlyDataset)} AS spine`
   return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
   FROM ${from}${join(joins, '')}`
 }
 
-const planOf = (plan: AggregatePlan, { plan: index }: MeasurePlace): DatasetPlan => {
+const planOf = (plan: AggregatePlan, { plan: index }: MeasurePosition): DatasetPlan => {
   const found = plan.datasets[index]
   if (found === undefined) throw new TypeError('the plan lacks a dataset of its own')
   return found
 }
 
-/** Months an average divides by. */
+/** Number of months that an average divides by. */
 const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
 
-function measureValue(plan: AggregatePlan, place: MeasurePlace): Sql {
-  const dataset = planOf(plan, place)
+function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
+  const dataset = planOf(plan, position)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
-  const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${place.measure}`)} AS HUGEINT)`
-  // No population is unknown, and so is a place that a published file says nothing of; no facts is none, where facts were collected.
+  const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${position.measure}`)} AS HUGEINT)`
+  // A missing population or an unpublished place is null. A collected month without facts is 0.
   return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
 }
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  if (metric.known === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const value = measureValue(plan, metric.numerator)
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
   const factor = metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator))
   const scaled = factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
-  const known = knownSql(metric, plan)
-  return known === null ? scaled : sql`CASE WHEN ${known} THEN ${scaled} END`
+  const knownGroup = knownGroupSql(metric, plan)
+  return knownGroup === null ? scaled : sql`CASE WHEN ${knownGroup} THEN ${scaled} END`
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
@@ -306,16 +305,16 @@ function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   return months === 1 ? value : sql`${value} * ${whole(months)}`
 }
 
-/** The denominator of each month's own year. */
+/** The denominator of each month's year. */
 function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {
-  const cases = denominators.flatMap(({ period, place }) =>
-    place === null
+  const cases = denominators.flatMap(({ period, position }) =>
+    position === null
       ? []
-      : [sql`WHEN spine."reference_period" = ${whole(period)} THEN ${measureValue(plan, place)}`],
+      : [sql`WHEN spine."reference_period" = ${whole(period)} THEN ${measureValue(plan, position)}`],
   )
   return cases.length === 0 ? TEXT('CAST(NULL AS HUGEINT)') : sql`CASE ${join(cases, ' ')} END`
 }
 
-/** Decimals a metric is shown with; an average of whole numbers has two. */
+/** @returns decimals of a metric; averages of integers have two */
 export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
   metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator)) > 1 ? 2 : 0

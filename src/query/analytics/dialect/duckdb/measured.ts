@@ -1,68 +1,67 @@
 /**
- * What a row shows beside the value of a metric: its base, its change, its share. In: a plan. Out: the CTE measured, which
- * puts the numerators and denominators of all of them side by side, and each as an exact expression over it. Quotients are
- * of whole numbers, so that division is the last step of a change, too.
+ * Prints the CTE measured and its values: base, change and share of each metric. Numerators and denominators are integers, so
+ * that division comes last for these too.
  */
 import { isPopulation } from '../../../../model/dimensions.ts'
 import { factDatasetsOf } from '../../../../model/metrics.ts'
 import { ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
-import { type Part, partsOf, valueCode } from '../../options.ts'
+import { type ValueKind, valueCode, valueKindsOf } from '../../options.ts'
 import type { AggregatePlan, MetricPlan } from '../../plan.ts'
 import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
 
-/** One number that a row shows. */
+/** A number that a row shows. */
 export interface ShownValue {
-  /** Its name in an answer: beds, beds__change. */
+  /** Its name in an answer: `beds`, `beds__change`. */
   readonly code: string
   readonly metric: MetricPlan
-  readonly part: Part
+  readonly kind: ValueKind
   /** Column of the statement's result. */
   readonly column: string
   readonly decimals: number
 }
 
-/** By plan: rows of an answer are written one by one, and each asks. */
+/** Cache by plan, because writers ask for every row. */
 const SHOWN = new WeakMap<AggregatePlan, readonly ShownValue[]>()
 
-/** @returns the numbers of a row in order: each metric with what stands beside it */
+/** @returns the numbers of a row in order */
 export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
-  const known = SHOWN.get(plan)
-  if (known !== undefined) return known
+  const cached = SHOWN.get(plan)
+  if (cached !== undefined) return cached
   const shown = plan.metrics.flatMap((metric, index) =>
-    partsOf(metric.code, plan.query).map((part) => ({
-      code: valueCode(metric.code, part),
+    valueKindsOf(metric.code, plan.query).map((kind) => ({
+      code: valueCode(metric.code, kind),
       metric,
-      part,
-      column: `${part}_${index}`,
-      decimals: part === 'change_percent' || part === 'share' ? 2 : decimalsOf(metric, plan),
+      kind,
+      column: `${kind}_${index}`,
+      decimals: kind === 'change_percent' || kind === 'share' ? 2 : decimalsOf(metric, plan),
     })),
   )
   SHOWN.set(plan, shown)
   return shown
 }
 
-/** Is there anything beside the values themselves? */
-export const isMeasured = ({ base, whole }: AggregatePlan): boolean => base !== null || whole !== null
+/** True when rows show more than plain values. */
+export const isMeasured = ({ base, shareBase }: AggregatePlan): boolean => base !== null || shareBase !== null
 
-/** Numerators and denominators of a row, of its base and of its whole; joins are on full keys, so no row is repeated. */
+/** Joins the numerators and denominators of a row, its base and its share base. Joins use full keys, so no row repeats. */
 export function measuredCte(plan: AggregatePlan): Sql {
-  const { base, whole } = plan
+  const { base, shareBase } = plan
   const groups = plan.query.group_by
   const columns: Sql[] = []
   const joins: Sql[] = []
-  const joinOn = (name: string, from: Sql, same: readonly Sql[]): Sql =>
-    sql`\n  LEFT JOIN ${from} AS ${ident(name)} ON ${same.length === 0 ? TEXT('true') : join(same, ' AND ')}`
+  const joinOn = (name: string, from: Sql, conditions: readonly Sql[]): Sql =>
+    sql`\n  LEFT JOIN ${from} AS ${ident(name)} ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
   if (base !== null) {
-    const same = groups.map((code) =>
+    const conditions = groups.map((code) =>
       code === 'reference_period'
         ? TEXT('based.compared_period = joined.reference_period')
         : sql`based.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`,
     )
-    joins.push(joinOn('based', relation(base.plan, 'joined'), same))
+    joins.push(joinOn('based', relation(base.plan, 'joined'), conditions))
     plan.metrics.forEach(({ code }, index) => {
-      // The population has no months: what it was in another one is not known.
+      // The population has no months, so its earlier value is unknown.
       const isTimeless = factDatasetsOf(code).some(isPopulation)
       for (const side of ['numerator', 'denominator'])
         columns.push(
@@ -70,11 +69,11 @@ export function measuredCte(plan: AggregatePlan): Sql {
         )
     })
   }
-  if (whole !== null) {
-    const same = whole.query.group_by.map(
+  if (shareBase !== null) {
+    const conditions = shareBase.query.group_by.map(
       (code) => sql`total.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`,
     )
-    joins.push(joinOn('total', relation(whole, 'joined'), same))
+    joins.push(joinOn('total', relation(shareBase, 'joined'), conditions))
     plan.metrics.forEach((_, index) => {
       columns.push(sql`total.${ident(`numerator_${index}`)} AS ${ident(`whole_${index}`)}`)
     })
@@ -83,8 +82,8 @@ export function measuredCte(plan: AggregatePlan): Sql {
     const index = indexOf(plan, shown)
     const { top, bottom } = derivedFraction(shown, index) ?? { top: null, bottom: null }
     return [
-      ...(top === null ? [] : [sql`${top} AS ${ident(`top_${shown.part}_${index}`)}`]),
-      ...(bottom === null ? [] : [sql`${bottom} AS ${ident(`bottom_${shown.part}_${index}`)}`]),
+      ...(top === null ? [] : [sql`${top} AS ${ident(`top_${shown.kind}_${index}`)}`]),
+      ...(bottom === null ? [] : [sql`${bottom} AS ${ident(`bottom_${shown.kind}_${index}`)}`]),
     ]
   })
   return sql`  SELECT ${join([TEXT('*'), ...fractions], ',\n    ')}
@@ -94,54 +93,57 @@ export function measuredCte(plan: AggregatePlan): Sql {
   ) AS sides`
 }
 
-/** A quotient: both sides whole numbers; nothing where the divisor is not above 0. */
+/** A quotient of integers; null unless the divisor is above 0. */
 interface Fraction {
   readonly top: Sql
   readonly bottom: Sql | null
 }
 
-/** What is beside a value and its base, from the sides of both; null for those, which are sides themselves. */
-function derivedFraction({ part, decimals }: ShownValue, index: number): Fraction | null {
+/** @returns the fraction of a change or share; null for values and bases, which are columns already */
+function derivedFraction({ kind, decimals }: ShownValue, index: number): Fraction | null {
   const column = (name: string): Sql => ident(`${name}_${index}`)
-  const [n, d, was, of] = [
+  const [n, d, baseNumerator, baseDenominator] = [
     column('numerator'),
     column('denominator'),
     column('base_numerator'),
     column('base_denominator'),
   ]
-  switch (part) {
+  switch (kind) {
     case 'value':
     case 'base':
       return null
     case 'change':
       return decimals === 0
-        ? { top: sql`(${n} - ${was})`, bottom: null }
-        : { top: crossDifference(n, d, was, of), bottom: sql`${positive(d)} * ${positive(of)}` }
+        ? { top: sql`(${n} - ${baseNumerator})`, bottom: null }
+        : {
+            top: crossDifference(n, d, baseNumerator, baseDenominator),
+            bottom: sql`${positive(d)} * ${positive(baseDenominator)}`,
+          }
     case 'change_percent':
       return {
-        top: sql`sign(${was}) * 100 * ${crossDifference(n, d, was, of)}`,
-        bottom: sql`abs(${was}) * ${positive(d)}`,
+        top: sql`sign(${baseNumerator}) * 100 * ${crossDifference(n, d, baseNumerator, baseDenominator)}`,
+        bottom: sql`abs(${baseNumerator}) * ${positive(d)}`,
       }
     case 'share': {
-      const all = column('whole')
-      return { top: sql`sign(${all}) * 100 * ${n}`, bottom: sql`abs(${all})` }
+      const shareBase = column('whole')
+      return { top: sql`sign(${shareBase}) * 100 * ${n}`, bottom: sql`abs(${shareBase})` }
     }
   }
 }
 
-/** The number as a fraction over the columns of measured (or joined); of whole numbers without a divisor. */
-function fractionOf({ part, decimals }: ShownValue, index: number): Fraction {
+/** @returns a value as a fraction of columns; integers have no divisor */
+function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
   const isWhole = decimals === 0
-  if (part === 'value' || part === 'base') {
-    const side = part === 'value' ? '' : 'base_'
+  if (kind === 'value' || kind === 'base') {
+    const side = kind === 'value' ? '' : 'base_'
     return {
       top: ident(`${side}numerator_${index}`),
       bottom: isWhole ? null : ident(`${side}denominator_${index}`),
     }
   }
   return {
-    top: ident(`top_${part}_${index}`),
-    bottom: isWhole ? null : ident(`bottom_${part}_${index}`),
+    top: ident(`top_${kind}_${index}`),
+    bottom: isWhole ? null : ident(`bottom_${kind}_${index}`),
   }
 }
 
@@ -164,7 +166,7 @@ export function valueSql(shown: ShownValue, index: number): Sql {
 export function orderSql(shown: ShownValue, index: number): Sql {
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
-  const rank = shown.part === 'value' || shown.part === 'share' ? rankSql : longRankSql
+  const rank = shown.kind === 'value' || shown.kind === 'share' ? rankSql : longRankSql
   return sql`CASE WHEN ${bottom} > 0 THEN ${rank(top, bottom)} END`
 }
 

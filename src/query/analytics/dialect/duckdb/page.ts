@@ -1,6 +1,6 @@
 /**
- * What an answer shows: the value of each metric, the order of the groups, the page that is cut from them, and the names of
- * its members. In: a plan. Out: the CTEs valued, chosen and page. Division is here, and is the last arithmetic there is.
+ * Prints what an answer shows: the CTEs valued, chosen and page, with values, order, the page's rows and member names.
+ * Division happens here, after all other arithmetic.
  */
 import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
@@ -10,16 +10,16 @@ import { key } from './facts.ts'
 import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
 import { indexOf, isMeasured, keptConditions, orderSql, shownValues, valueSql } from './measured.ts'
 
-/** The member of each grouped dimension that a cell belongs to; null is the member without a code. */
+/** Codes of a cell's group. null is the member without a code. */
 export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>
 
-/** value_i: what is shown, exact; order_of_…: what is ordered by, not rounded; rows that conditions leave out are gone. */
+/** Columns: value_i is exact; order_of_… is not rounded. Rows that fail a condition on values are dropped. */
 export function valuedCte(plan: AggregatePlan): Sql {
   const shown = shownValues(plan)
-  const values = shown.map((own) => sql`${valueSql(own, indexOf(plan, own))} AS ${ident(own.column)}`)
+  const values = shown.map((value) => sql`${valueSql(value, indexOf(plan, value))} AS ${ident(value.column)}`)
   const orders = shown
     .filter(({ code }) => plan.query.order_by.some(({ field }) => field === code))
-    .map((own) => sql`${orderSql(own, indexOf(plan, own))} AS ${ident(`order_of_${own.column}`)}`)
+    .map((value) => sql`${orderSql(value, indexOf(plan, value))} AS ${ident(`order_of_${value.column}`)}`)
   const carried = carriedOf(plan).map(({ column }) => ident(column))
   const numerators = plan.metrics.map((_, index) => ident(`numerator_${index}`))
   const computed = sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...values, ...orders, ...numerators], ',\n    ')}
@@ -33,7 +33,7 @@ ${computed}
   ) AS computed${where}`
 }
 
-/** Equal values have one place, and the next one is as many places further. */
+/** Equal values share a rank, and the following ranks are skipped. */
 function rankColumn(plan: AggregatePlan): Sql {
   const [first] = plan.query.order_by
   const shown = shownValues(plan).find(({ code }) => code === first?.field)
@@ -51,8 +51,8 @@ function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan)
 }
 
 /**
- * Groups of the page in order, and what they are ordered by; ties are broken by the whole key.
- * @param isCut false: of a level, all rows of which are shown: there is nothing to order before that
+ * Selects the groups of the page in order. The full key breaks ties.
+ * @param isCut false for levels of totals, which show all rows and need no order here
  */
 export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = true): Sql {
   const groups = plan.query.group_by
@@ -61,11 +61,11 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
   const byName = groups.filter((code) => isOrderedByName(code) && code !== carrier)
   const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
-  const isWanted =
+  const keyConditions =
     only === null
       ? []
       : groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`)
-  const wanted = isWanted.length === 0 ? EMPTY : sql`\n  WHERE ${join(isWanted, ' AND ')}`
+  const where = keyConditions.length === 0 ? EMPTY : sql`\n  WHERE ${join(keyConditions, ' AND ')}`
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),
     ...byName.map((code) => sql`${ident(`named_${code}`)}.name AS ${ident(`name_of_${code}`)}`),
@@ -77,11 +77,11 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
     ...order.map(({ value }, index) => sql`${value} AS ${ident(`order_${index}`)}`),
   ]
   return sql`  SELECT ${join(columns, ', ')}
-  FROM ${relationAs(plan, 'valued')}${join(joins, '')}${wanted}${isCut ? orderBy(order) : EMPTY}
+  FROM ${relationAs(plan, 'valued')}${join(joins, '')}${where}${isCut ? orderBy(order) : EMPTY}
   LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
-/** The page with the names of its groups, and what it is ordered by. */
+/** The page with the names of its groups. */
 export function pageCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const joined = groups.filter((code) => !isOrderedByName(code))
@@ -97,24 +97,22 @@ export function pageCte(plan: AggregatePlan): Sql {
   FROM ${relationAs(plan, 'chosen')}${join(joins, '')}`
 }
 
-/** Columns of a row's numbers. */
 export const shownColumns = (plan: AggregatePlan): Sql[] => [
   ...shownValues(plan).map(({ column }) => ident(column)),
   ...(plan.query.rank ? [ident('rank')] : []),
 ]
 
-/** Metrics whose rows also say whether what they need was collected: unknown_i. */
+/** Metrics that also need unknown_i, which is true when their data was not collected. */
 const unknownColumns = ({ metrics }: AggregatePlan): number[] =>
   metrics.flatMap((metric, index) => (isKnownEverywhere(metric) ? [] : [index]))
 
 interface OrderTerm {
   readonly value: Sql
   readonly way: 'ASC' | 'DESC'
-  /** Ordered as text of a Portuguese reader. */
+  /** Uses Portuguese collation. */
   readonly isText: boolean
 }
 
-/** @param prefix of the columns that hold what is ordered by */
 export const orderTerms = (order: readonly OrderTerm[], prefix = 'order_'): Sql[] =>
   order.map(({ way, isText }, index) =>
     TEXT(`"${prefix}${index}"${isText ? ' COLLATE pt' : ''} ${way} NULLS LAST`),
@@ -125,7 +123,7 @@ export function orderBy(order: readonly OrderTerm[]): Sql {
   return terms.length === 0 ? EMPTY : sql`\n  ORDER BY ${join(terms, ', ')}`
 }
 
-/** The requested order, then the dimensions' own order, so that it is total. */
+/** The requested order, then the default order of the dimensions, so that the order is total. */
 export function orderOf(plan: AggregatePlan): OrderTerm[] {
   const requested = plan.query.order_by.flatMap(({ field, direction }): OrderTerm[] => {
     const way = direction === 'desc' ? 'DESC' : 'ASC'
@@ -136,7 +134,7 @@ export function orderOf(plan: AggregatePlan): OrderTerm[] {
   return [...requested, ...plan.query.group_by.flatMap((code) => memberOrder(code, 'ASC', plan))]
 }
 
-/** Places and facilities as a Portuguese reader sorts names; codes by their bytes; members without a code last. */
+/** Places and facilities sort by name in Portuguese, others by code. Members without a code come last. */
 function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC', plan: AggregatePlan): OrderTerm[] {
   const byCode: OrderTerm = { value: sql`valued.${key(code)}`, way, isText: false }
   if (!isOrderedByName(code)) return [byCode]
@@ -148,7 +146,7 @@ function memberOrder(code: DimensionCode, way: 'ASC' | 'DESC', plan: AggregatePl
   return [{ value, way, isText }, byCode]
 }
 
-/** Names that decide the order are joined before the page is cut, the others to the page alone. */
+/** Names that decide the order are joined before the page is cut; other names only to the page. */
 const isOrderedByName = (code: DimensionCode): boolean => dimensionOf(code).order === 'name'
 
 function memberName(code: DimensionCode): Sql {
@@ -164,7 +162,7 @@ function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'ch
   return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
 }
 
-/** Names of facilities; a release of admissions alone has none. */
+/** Names of facilities. A release of admissions alone has none. */
 function facilityMembers({ facilityPeriod, fewFacilities }: AggregatePlan): Sql {
   if (facilityPeriod === null)
     return TEXT(

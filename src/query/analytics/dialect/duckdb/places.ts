@@ -1,10 +1,8 @@
 /**
- * Places that follow from a state or a municipality: the major region, the health region, the health macro-region. In: a
- * relation with a state and a municipality, and the dimensions that are grouped or filtered. Out: the relation with their
- * columns beside its own.
+ * Adds derived places to a relation: major region, health region and macro-region.
  *
- * Facts carry none of these columns, whatever release they are of: the list of municipalities of the same view gives them, so
- * that all periods of an answer are told apart by one edition of the territory.
+ * In: a relation with a state and a municipality, and the dimensions used. Out: the relation with their columns. They come
+ * from the view's list of municipalities, never from the facts, so all periods of an answer use one edition of the territory.
  */
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { STATES } from '../../../../model/territory/states.ts'
@@ -12,7 +10,7 @@ import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.
 import type { QueryFilter } from '../../request.ts'
 import { healthRegionsOfMunicipalities } from '../../resident-relations.ts'
 
-/** @returns the dimensions of groups and filters that no fact carries, each once, in a fixed order */
+/** @returns the derived dimensions in groups and filters, in a fixed order */
 export function derivedDimensions(
   groups: readonly DimensionCode[],
   filters: readonly QueryFilter[],
@@ -21,7 +19,7 @@ export function derivedDimensions(
   return [...DERIVED_DIMENSIONS].filter((code) => used.has(code))
 }
 
-/** @param state column of its abbreviation; members of the first digit of its IBGE code */
+/** @param state column with the state's abbreviation */
 function regionSql(state: Sql): Sql {
   const regions = [...new Set(STATES.map(({ region_code }) => region_code))]
   const cases = regions.map((region) => {
@@ -32,8 +30,8 @@ function regionSql(state: Sql): Sql {
 }
 
 /**
- * @param relation has a column uf where the region is wanted, and a municipality where another place is
- * @param municipality its column with the IBGE code of 7 digits as a number; the relation is called own
+ * @param relation has column uf when the region is needed, and a municipality for other places
+ * @param municipality numeric column with the IBGE code of 7 digits; the relation's alias is own
  */
 export function withPlaces(
   relation: Sql,

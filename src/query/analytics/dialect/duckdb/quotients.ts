@@ -1,31 +1,31 @@
-/** Exact quotients in SQL: whole numbers in, whole numbers out, in 64 bits wherever they fit. Pure. */
+/** Prints exact quotients: integers in, integers out, in 64 bits where they fit. Pure. */
 import { type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 
-/** Unrounded order of quotients: two fractions with denominators to 2×10^8 differ by more than this resolves. */
+/** Scale of unrounded order: fractions with denominators up to 2×10^8 differ by more than 10^-18. */
 const RANK_SCALE = 10n ** 18n
-/** Twice a numerator × 100, and a remainder × 10^9, stay below 2^63. */
+/** Bounds that keep 2 × numerator × 100, and remainder × 10^9, below 2^63. */
 const NARROW_NUMERATOR = 10 ** 15
 const NARROW_DENOMINATOR = 4 * 10 ** 9
 
-/** A value as text; what fits 64 bits, which all but absurd ones do, is printed many times faster from them. */
+/** A value as text. Values that fit 64 bits, practically all, print many times faster that way. */
 export function valueText(value: Sql, decimals: number): Sql {
   const narrow = decimals === 0 ? TEXT('BIGINT') : TEXT(`DECIMAL(18, ${decimals})`)
   return sql`coalesce(CAST(TRY_CAST(${value} AS ${narrow}) AS VARCHAR), CAST(${value} AS VARCHAR), '')`
 }
 
-/** Do the numbers leave room for their products in 64 bits? Division of HUGEINT is many times slower. */
+/** True when products fit 64 bits. HUGEINT division is many times slower. */
 const isNarrow = (numerator: Sql, denominator: Sql): Sql =>
   sql`${numerator} BETWEEN ${whole(-NARROW_NUMERATOR)} AND ${whole(NARROW_NUMERATOR)} AND ${denominator} <= ${whole(NARROW_DENOMINATOR)}`
 const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
 
-/** numerator × 10^decimals ÷ denominator, rounded half away from zero, in integers. */
+/** numerator × 10^decimals ÷ denominator, rounded half away from zero. */
 export function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
   const rounded = (n: Sql, d: Sql): Sql =>
     sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
   return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
 }
 
-/** numerator × 10^18 ÷ denominator: of narrow numbers by long division, nine digits at a time. */
+/** numerator × 10^18 ÷ denominator. Narrow numbers use long division, nine digits at a time. */
 export function rankSql(numerator: Sql, denominator: Sql): Sql {
   const [n, d, digits] = [narrow(numerator), narrow(denominator), whole(10 ** 9)]
   const first = sql`(${n} % ${d}) * ${digits}`
@@ -34,7 +34,7 @@ export function rankSql(numerator: Sql, denominator: Sql): Sql {
   return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
 
-/** As rankSql, of numbers as large as products of two: nine digits at a time, so that no product leaves 128 bits. */
+/** Like rankSql, for numbers as large as products. Nine digits at a time keep products within 128 bits. */
 export function longRankSql(numerator: Sql, denominator: Sql): Sql {
   const digits = sql`CAST(${whole(10 ** 9)} AS HUGEINT)`
   const first = sql`(${numerator} % ${denominator}) * ${digits}`

@@ -1,9 +1,8 @@
 /**
- * The records behind a measure, one row each with what it contributes. In: a dataset's plan and one of its measures. Out:
- * statements that lineage pages and compare joins.
+ * Prints statements over the records behind a measure, for lineage and comparisons.
  *
- * A record contributes to a sum its value and to a count 1; to a distinct count the first record of each counted value
- * contributes 1 and the others 0, so that contributions always add up to the cell.
+ * Each record is one row with its contribution: its value to a sum, 1 to a count. In a distinct count the first record of each
+ * value contributes 1 and the others 0. Contributions thus add up to the cell.
  */
 import { datasetOf } from '../../../../model/datasets.ts'
 import {
@@ -24,21 +23,21 @@ import {
   codeText,
   conditionSql,
   daysOfMonth,
+  excludesStateFunds,
   filterColumn,
   filterCondition,
-  ofMunicipalitiesAlone,
   unlessFiller,
 } from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
-/** Columns that tell a record from the others of its dataset and month. */
+/** Columns that identify a record within its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
 
 const isPeriodic = ({ dataset }: DatasetPlan): boolean => !isPopulation(dataset)
 const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', ')
 
-/** The rows a plan reads, with a month each: the population has none. */
+/** The rows that a plan reads. The population has a null month. */
 const rowsSql = (plan: DatasetPlan): Sql => {
   const derived = derivedDimensions(plan.keys, plan.filters)
   return isPeriodic(plan)
@@ -50,13 +49,13 @@ const rowsSql = (plan: DatasetPlan): Sql => {
       )
 }
 
-/** Residents under the names that admissions of residents have. */
+/** Adds the column names that admissions use for residents. */
 const asResidences = ({ keys, filters }: DatasetPlan): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? TEXT(', uf AS residence_uf, CAST(municipality_code AS INTEGER) AS residence_municipality_code')
     : EMPTY
 
-/** Of the population by age the rows of the year of the metric; the other population's year is part of its measures. */
+/** Limits population by age to the metric's year. Other populations have the year in their measures. */
 const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
   dataset === 'population_by_age'
     ? sql` WHERE reference_year = ${whole(years?.POPULATION_BY_AGE ?? 0)}`
@@ -64,31 +63,29 @@ const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
 
 const allOf = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
 
-const scopeSql = (plan: DatasetPlan, more: readonly Sql[] = []): Sql => {
-  const own = plan.filters.map((filter) =>
+const scopeSql = (plan: DatasetPlan, extraConditions: readonly Sql[] = []): Sql => {
+  const filterConditions = plan.filters.map((filter) =>
     filterCondition(filterColumn(filter.dimension, plan.dataset), filter),
   )
-  // Only the registry has facilities that are closed.
-  const counts = isCnes(plan.dataset)
+  // Only the registry contains closed facilities.
+  const baseCondition = isCnes(plan.dataset)
     ? 'is_active'
-    : ofMunicipalitiesAlone(plan)
+    : excludesStateFunds(plan)
       ? 'municipality_ibge_code IS NOT NULL'
       : 'true'
-  return allOf([TEXT(counts), ...own, ...more])
+  return allOf([TEXT(baseCondition), ...filterConditions, ...extraConditions])
 }
 
-/** What a record is grouped by. */
 const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
   unlessFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
 
 function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
   const conditions = where.map((condition) => recordCondition(condition, plan))
-  // Of unknown age nothing is standardized.
+  // Rates leave out records without an age group.
   if (standardizedBy !== undefined) conditions.push(TEXT('age_group IS NOT NULL'))
   return conditions.length === 0 ? TEXT('true') : allOf(conditions)
 }
 
-/** A condition on a record as it is stored. */
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
   if ('outsourced' in condition) return IS_OUTSOURCED
   if ('populationType' in condition)
@@ -104,9 +101,9 @@ function valueSql(measure: Measure, periods: readonly number[]): Sql {
 }
 
 /**
- * One page of the records behind a cell, in the order of their keys. Rows: key, reference_period, contribution; each with
- * total_rows and total over all pages; a page beyond the end is one row without a position. Where the largest of several
- * months counts, the records are those of that month, the earliest of equals.
+ * Reads a page of the records behind a cell, ordered by key. Rows: key, reference_period, contribution, and total_rows and
+ * total over all pages. A page beyond the end is one row without a position. For the maximum of several months, the records
+ * are those of the largest month, the earliest among equals.
  */
 export function printContributions(
   plan: DatasetPlan,
@@ -115,7 +112,7 @@ export function printContributions(
   page: { readonly limit: number; readonly offset: number },
 ): Sql {
   const columns = columnList(recordKeyOf(plan))
-  // Flows were added up: each row names the published file that it is of, and counts its rows.
+  // Records of flows are aggregated from published rows, so each names its file and number of rows.
   const batch = isAddedUp(plan.dataset) ? sql`, source_file, ${ident(countField(plan.dataset))}` : EMPTY
   const inCell = plan.keys.map((dimension) => {
     const column = groupColumn(dimension, plan)
@@ -154,7 +151,7 @@ LEFT JOIN page ON true
 ORDER BY position`
 }
 
-/** The published rows of some records of one month: key, source_file, source_row and the published cells. */
+/** Published rows of some records of one month: key, source_file, source_row and the published cells. */
 export function printSources(
   dataset: DatasetPlan['dataset'],
   period: number | null,
@@ -183,27 +180,27 @@ export const CAUSES = ['added', 'removed', 'revised', 'reclassified'] as const
 export type Cause = (typeof CAUSES)[number]
 
 /**
- * Why a measure differs between two releases. Rows: the grouped keys, cause, records, delta.
+ * Finds why a measure differs between two releases. Rows: the grouped keys, cause, records, delta.
  *
- * revised: the record is in the group in both, with another value. reclassified: it is in both releases, but in another
- * group or scope (moved, closed, opened again). added, removed: it is in one release only.
+ * revised: in the same group in both releases, with another value. reclassified: in both releases, but in another group or
+ * scope (moved, closed, opened again). added, removed: in one release only.
  */
 export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
   const record = recordColumns(after, measure)
   const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
   const side = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
-  // What is counted once is not a record where it is a code (a type that is present): it comes and goes.
+  // Counted codes, such as types present, are no records: they are added or removed, never reclassified.
   const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
   const existing = (plan: DatasetPlan): Sql =>
     isRecord
       ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
       : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
   const names = [...new Set([...record, ...groups])].map(ident)
-  const same = names.map((name) => sql`before.${name} IS NOT DISTINCT FROM after.${name}`)
-  const either = names.map(
+  const conditions = names.map((name) => sql`before.${name} IS NOT DISTINCT FROM after.${name}`)
+  const coalescedNames = names.map(
     (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
   )
-  // Only flows have keys that may be null.
+  // Only flows have nullable keys.
   const equal = TEXT(isAddedUp(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
   const isPresent = (where: string): Sql =>
     sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
@@ -221,9 +218,9 @@ present_after AS (
   ${existing(after)}
 ),
 changes AS (
-  SELECT ${join(either, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
+  SELECT ${join(coalescedNames, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
     coalesce(after.contribution, 0) - coalesce(before.contribution, 0) AS delta
-  FROM before FULL JOIN after ON ${allOf(same)}
+  FROM before FULL JOIN after ON ${allOf(conditions)}
 ),
 caused AS (
   SELECT *, CASE
@@ -240,15 +237,15 @@ GROUP BY ${listed}cause
 ORDER BY ${listed}cause`
 }
 
-/** Columns of what is compared: the record, or the value that is counted once. */
+/** Columns that identify what is compared: the record, or the value that is counted. */
 const recordColumns = (plan: DatasetPlan, measure: Measure): readonly string[] => {
   if (measure.kind === 'distinct') return [measure.field ?? '']
-  // Two years of the population are not two records: the newest estimate replaces the one before.
+  // The newest estimate replaces the earlier one, so the year is not part of the identity.
   if (plan.dataset === 'population') return ['municipality_code']
   return plan.dataset === 'population_by_age' ? ['municipality_code', 'sex', 'age_group'] : recordKeyOf(plan)
 }
 
-/** Contribution of each record to each group, 0 where it is in scope without counting. */
+/** Contribution of each record to each group; 0 when it is in scope but does not count. */
 function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: readonly string[]): Sql {
   const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
   const named = groups.map((code) => sql`${groupColumn(code, plan)} AS ${ident(dimensionOf(code).column)}`)

@@ -1,14 +1,13 @@
 /**
- * A plan → one DuckDB statement, as a careful analyst would write it.
+ * Prints a plan as one DuckDB statement.
  *
- * One CTE a dataset (facts.ts), a spine of the groups that exist with left joins on the full keys (groups.ts), division last
- * (page.ts). Sums are HUGEINT and quotients are rounded half away from zero in integers: no DOUBLE takes part. Out: one row
- * a group of the page, in order, each with the totals over all groups; where the page is empty, one row in which in_page is
- * null.
+ * It has one CTE per dataset (facts.ts), a spine of groups with left joins on full keys (groups.ts), and division last
+ * (page.ts). Sums are HUGEINT and quotients are rounded half away from zero in integers, never in DOUBLE. Out: one row per
+ * group of the page, in order, each with totals over all groups. An empty page is one row whose in_page is null.
  */
 import { type DimensionCode, isPopulation } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import type { AggregatePlan, MeasurePlace } from '../../plan.ts'
+import type { AggregatePlan, MeasurePosition } from '../../plan.ts'
 import { totalMark } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
 import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
@@ -16,19 +15,19 @@ import { isMeasured, measuredCte, shownValues } from './measured.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, orderTerms, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
 
-/** Columns of a result that say something of all its rows, and are the same in each. */
+/** Columns with the same value in every row of a result. */
 export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
   new Set(['total_rows', 'table_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
 
-/** @param only key of the one group that is wanted; all of them without it */
+/** @param only key of the single wanted group; null for all groups */
 export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null): Sql {
   const { totals } = plan
   const ctes = [
     ...groupCtes(plan),
     sql`summary AS (\n${summaryCte(plan)}\n)`,
-    ...[plan, ...totals].flatMap((own) => [
-      named(own, 'chosen', chosenCte(own, own === plan ? only : null, own === plan)),
-      named(own, 'page', pageCte(own)),
+    ...[plan, ...totals].flatMap((level) => [
+      named(level, 'chosen', chosenCte(level, level === plan ? only : null, level === plan)),
+      named(level, 'page', pageCte(level)),
     ]),
   ]
   const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
@@ -41,20 +40,20 @@ FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
 ${rows}`
 }
 
-/** Rows of the page, then those of each level of totals, each in its own order. */
+/** Rows of the page, then of each level of totals, each in its order. */
 function levelsOf(plan: AggregatePlan): Sql {
   const levels = [plan, ...plan.totals]
   const orders: Sql[] = []
   const terms: Sql[] = [TEXT('level')]
-  const selects = levels.map((own, level) => {
-    const order = orderOf(own)
+  const selects = levels.map((levelPlan, level) => {
+    const order = orderOf(levelPlan)
     const renamed = order.map((_, index) => ident(`order_${level}_${index}`))
     orders.push(...renamed)
     terms.push(...orderTerms(order, `order_${level}_`))
     const columns = order.map((_, index) => sql`, ${ident(`order_${index}`)} AS ${renamed[index] ?? EMPTY}`)
     const names = order.map((_, index) => ident(`order_${index}`))
     return sql`  SELECT ${whole(level)} AS level, *${without(names)}${join(columns, '')}
-  FROM ${relation(own, 'page')}`
+  FROM ${relation(levelPlan, 'page')}`
   })
   return sql`SELECT summary.*, rows.*${without(orders)}
 FROM summary LEFT JOIN (
@@ -66,34 +65,34 @@ ${join(selects, '\n  UNION ALL BY NAME\n')}
 const without = (columns: readonly Sql[]): Sql =>
   columns.length === 0 ? EMPTY : sql` EXCLUDE (${join(columns, ', ')})`
 
-const named = (plan: AggregatePlan, own: string, cte: Sql): Sql =>
-  plan.name === '' ? sql`${TEXT(own)} AS (\n${cte}\n)` : sql`${relation(plan, own)} AS (\n${cte}\n)`
+const named = (plan: AggregatePlan, name: string, cte: Sql): Sql =>
+  plan.name === '' ? sql`${TEXT(name)} AS (\n${cte}\n)` : sql`${relation(plan, name)} AS (\n${cte}\n)`
 
-/** From what is read to the values of every group: of the rows, of what is beside them, and of the totals under them. */
+/** CTEs from the facts to the values of every group of the rows, bases and totals. */
 function groupCtes(plan: AggregatePlan): Sql[] {
-  const { totals, whole: all } = plan
-  const isOwn = all !== null && !totals.some(({ name }) => name === all.name)
-  const under = [...totals, ...(isOwn ? [all] : [])]
+  const { totals, shareBase } = plan
+  const isSeparate = shareBase !== null && !totals.some(({ name }) => name === shareBase.name)
+  const under = [...totals, ...(isSeparate ? [shareBase] : [])]
   const shared = new Set(under.flatMap(({ datasets }) => datasets.map(({ addedUpFrom }) => addedUpFrom)))
   return [
     ...joinedCtes(plan, shared),
-    ...(isOwn ? joinedCtes(all) : []),
+    ...(isSeparate ? joinedCtes(shareBase) : []),
     ...totals.flatMap((total) => joinedCtes(total)),
-    ...[plan, ...totals].flatMap((own) => [
-      ...(isMeasured(own) ? [named(own, 'measured', measuredCte(own))] : []),
-      named(own, 'valued', valuedCte(own)),
+    ...[plan, ...totals].flatMap((level) => [
+      ...(isMeasured(level) ? [named(level, 'measured', measuredCte(level))] : []),
+      named(level, 'valued', valuedCte(level)),
     ]),
   ]
 }
 
-/** @param shared relations that others are added up from */
+/** @param shared relations that others are summed from */
 function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = new Set()): Sql[] {
   const { base } = plan
-  const sums = (own: AggregatePlan): Sql[] =>
-    own.datasets.filter(hasRows).map((dataset) => {
-      const name = relation(own, dataset.name)
-      const isShared = shared.has(`${own.name}${dataset.name}`)
-      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset, `${own.name}${dataset.name}`)}\n)`
+  const sums = (level: AggregatePlan): Sql[] =>
+    level.datasets.filter(hasRows).map((dataset) => {
+      const name = relation(level, dataset.name)
+      const isShared = shared.has(`${level.name}${dataset.name}`)
+      return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset, `${level.name}${dataset.name}`)}\n)`
     })
   return [
     ...sums(plan),
@@ -113,11 +112,11 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
   ]
 }
 
-/** What is true of all rows: how many, their digest, and how many have no denominator. */
+/** Facts about all rows: their number, their digest and how many lack a denominator. */
 function summaryCte(plan: AggregatePlan): Sql {
   const isMissing = (index: number): Sql => {
     const metric = plan.metrics[index]
-    // A rate without its denominator, a population without its place; no facts of a month is said by the plan's notes.
+    // A rate without its denominator, or a population without its place. The plan's notes report months without facts.
     return metric?.denominator === null && readsPopulation(plan, metric.numerator)
       ? sql`${ident(`value_${index}`)} IS NULL`
       : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
@@ -133,11 +132,11 @@ function summaryCte(plan: AggregatePlan): Sql {
   if (plan.totals.length === 0)
     return sql`  SELECT count(*) AS total_rows, count(*) AS table_rows, ${digest}, ${missing(isMissing)}
   FROM (SELECT *, ${lineSql(plan, plan)} AS line FROM valued)`
-  const levels = [plan, ...plan.totals].map((own, level) => {
+  const levels = [plan, ...plan.totals].map((levelPlan, level) => {
     const flags = plan.metrics.map(
       (_, index) => sql`${level === 0 ? isMissing(index) : TEXT('false')} AS ${ident(`missing_${index}`)}`,
     )
-    return sql`    SELECT ${whole(level)} AS level, ${lineSql(own, plan)} AS line, ${join(flags, ', ')} FROM ${relation(own, 'valued')}`
+    return sql`    SELECT ${whole(level)} AS level, ${lineSql(levelPlan, plan)} AS line, ${join(flags, ', ')} FROM ${relation(levelPlan, 'valued')}`
   })
   return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
   FROM (
@@ -145,13 +144,12 @@ ${join(levels, '\n    UNION ALL\n')}
   )`
 }
 
-/** Is it a population, and does the release hold it? */
-const readsPopulation = ({ datasets }: AggregatePlan, place: MeasurePlace): boolean => {
-  const plan = datasets[place.plan]
+const readsPopulation = ({ datasets }: AggregatePlan, position: MeasurePosition): boolean => {
+  const plan = datasets[position.plan]
   return plan !== undefined && isPopulation(plan.dataset) && hasRows(plan)
 }
 
-/** A row as a line of rows_sha256. @param plan of the row; @param rows of the whole query, which says the columns */
+/** A row as a line of rows_sha256. @param plan plan of the row @param rows plan of the query, which decides the columns */
 function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const cells = [
@@ -160,15 +158,15 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
       groups.includes(code) ? sql`coalesce(${shownCode(code)}, '')` : TEXT("''"),
     ),
     ...shownValues(rows).map(({ code, decimals }) => {
-      const own = shownValues(plan).find((candidate) => candidate.code === code)
-      return own === undefined ? TEXT("''") : valueText(ident(own.column), decimals)
+      const shown = shownValues(plan).find((candidate) => candidate.code === code)
+      return shown === undefined ? TEXT("''") : valueText(ident(shown.column), decimals)
     }),
     ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
   ]
   return sql`concat_ws(chr(9), ${join(cells, ', ')})`
 }
 
-/** How many rows the whole answer has, without computing any of them: one row, total_rows. */
+/** Counts the rows of an answer without computing their values. One row: total_rows. */
 export function printRowCount(plan: AggregatePlan): Sql {
   const keysOnly: AggregatePlan = {
     ...plan,
