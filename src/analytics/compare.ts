@@ -109,7 +109,6 @@ const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => 
   reference_period: plan.referencePeriod,
 })
 
-/** Rows of the query, or of one level of its totals. */
 interface LevelRows {
   readonly plan: AggregatePlan
   readonly rows: readonly Row[]

@@ -24,7 +24,6 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
   return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
 }
 
-/** @returns code and name of the row's member of a grouped dimension */
 export function describeMember(
   code: DimensionCode,
   row: Row,

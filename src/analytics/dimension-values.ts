@@ -45,7 +45,6 @@ import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { statesOfFilters } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
 
-/** Tables whose records are counted for members. */
 const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
 const isOfRegistry = (dataset: Table): boolean => CNES_FACTS.some((facts) => facts === dataset)
 
@@ -55,7 +54,6 @@ export interface DimensionValue {
   readonly parent?: { readonly dimension: DimensionCode; readonly code: string | number | null }
 }
 
-/** Column in a member's dataset that names its parent. */
 const PARENTS: Partial<
   Record<DimensionCode, { readonly dimension: DimensionCode; readonly column: string }>
 > = {
@@ -99,10 +97,7 @@ export function listFixedValues(
     .filter(matches)
 }
 
-/**
- * Plans a page of members. Rows: code, name, parent, total over all pages. A page beyond the end has one row without
- * a code.
- */
+/** Rows: code, name, parent, total over all pages. A page beyond the end has one row without a code. */
 export function planDimensionValues(
   code: DimensionCode,
   view: ReleaseView,
@@ -245,10 +240,7 @@ function statesOfMember(
   return new Set([...memberStates].filter((uf) => states.has(uf)))
 }
 
-/**
- * @param releaseTables tables of the same component @returns requested months, or else the newest month collected
- * for the states
- */
+/** @returns requested months, or else the newest month collected for the states */
 function periodsOf(
   code: DimensionCode,
   needs: readonly Need[],

@@ -52,10 +52,7 @@ export async function explainQuery(
   }
 }
 
-/**
- * Lists what the rows, totals, share bases and comparison months read, each dataset once. Levels summed from others
- * read nothing.
- */
+/** Lists each dataset read once. Levels that are summed from others read nothing. */
 function readsOf(plan: AggregatePlan, view: ReleaseView): Read[] {
   const plans = [plan, ...plan.totals, ...(plan.shareBase === null ? [] : [plan.shareBase])]
   const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))

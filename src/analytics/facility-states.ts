@@ -14,7 +14,6 @@ import { hasGaps, tablesBeside } from '../release/coverage.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 
-/** Datasets whose rows name a facility and its state. The registry comes first. */
 const DATASETS_WITH_FACILITY = [
   'facilities',
   'hospital_admissions',

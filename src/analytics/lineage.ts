@@ -42,13 +42,11 @@ import { componentAs } from '../query/text-schemas.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
 import { type AnswerParts, componentsOf, describePage, type PagedAnswer, prepareQuery, run } from './query.ts'
 
-/** Published columns of transferred amounts. */
 const PUBLISHED_AMOUNTS: Readonly<Record<string, string>> = { transferred_cents: 'VL_BRUTO' }
 
 const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
-/** Body of a lineage request. */
 export const lineageSchema = componentAs(
   bodySchema.omit({ order_by: true, rank: true }).extend({
     key: z
@@ -164,7 +162,6 @@ function readCode(name: string | undefined): readonly [string | undefined, strin
   return [code, kind]
 }
 
-/** Moves the key of a group to its comparison month. */
 function baseKey({ months }: BasePlan, key: GroupKey): GroupKey {
   const month = months.find(({ period }) => period === key.reference_period)
   return month === undefined ? key : { ...key, reference_period: month.base }
@@ -191,10 +188,7 @@ function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan
   )
 }
 
-/**
- * Converts codes from the answer's form to the datasets' form. The key must have all grouped dimensions and no
- * others.
- */
+/** Converts codes from the answer's form to the datasets' form. All grouped dimensions, and no others, must be present. */
 function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | number | null>>): GroupKey {
   const groups = plan.query.group_by
   const unknownName = Object.keys(key).find((name) => !groups.some((code) => code === name))
@@ -216,7 +210,6 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
   )
 }
 
-/** Limits the plan to the partition of the group's month. */
 function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
   const month = key.reference_period
   if (month === undefined || isPopulation(plan.dataset)) return plan

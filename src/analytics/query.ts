@@ -45,7 +45,6 @@ export interface AnswerParts {
 
 export interface PagedAnswer {
   readonly data: readonly JsonValue[]
-  /** Present when the query requests totals. */
   readonly totals?: readonly JsonValue[]
   readonly pagination: JsonValue
   readonly meta: Readonly<Record<string, JsonValue>>
@@ -75,7 +74,6 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
-/** @returns years with population estimates in the release, ascending */
 async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
   if (parts.view.components.demography === null) return []
   const rows = await run(
@@ -134,11 +132,9 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   }
 }
 
-/** A page whose rows have been read, ready to be written in any format. */
 export interface PageAnswer<Slice> {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
-  /** Rows of the page, in slices. */
   readonly rows: readonly Slice[]
   /** Rows of each level of totals, in the plan's order, in slices. */
   readonly totals: readonly (readonly Slice[])[]
@@ -193,7 +189,6 @@ export async function answerPage<Slice>(
   }
 }
 
-/** @throws AppError 'too_many_rows' */
 function checkTotals(summary: AnswerSummary): AnswerSummary {
   const totalRows = summary.tableRows - summary.total
   if (totalRows > TOTALS_ROWS_MAX)
@@ -207,7 +202,6 @@ function checkTotals(summary: AnswerSummary): AnswerSummary {
   return summary
 }
 
-/** @returns the pagination and meta of an answer */
 const describeAnswer = (
   { prepared, summary, shown }: Omit<PageAnswer<unknown>, 'rows' | 'totals'>,
   { view, language }: AnswerParts,
@@ -310,10 +304,7 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
 
-/**
- * Widens six-digit municipality codes to seven digits. The release's list supplies the check digit; it is never
- * computed.
- */
+/** Widens six-digit municipality codes to seven digits with the release's list. The check digit is never computed. */
 export async function widenMunicipalities(
   filters: readonly QueryFilter[],
   engine: Engine,
@@ -357,10 +348,7 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
   return usesSus && (spansBothSources || families.size > 1) ? [{ code: 'mixed_sus_quantities' }] : []
 }
 
-/**
- * Warns about records with negative beds outside SUS, as the publisher registers them. Counts cover the release,
- * whatever the filters.
- */
+/** Warns about records with negative beds outside SUS, as published. Counts cover the release, whatever the filters. */
 function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
   const beds = datasets.filter(
     ({ dataset, measures }) =>

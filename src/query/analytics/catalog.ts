@@ -83,8 +83,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     decimals: decimalsOfMetric(code),
     tier: metric.tier,
     kind: metric.kind,
-    // Stocks add up over places and kinds but not over months. Flows add up over months too. Distinct counts and ratios never
-    // add up.
+    // Stocks add up over places and kinds, flows over months too. Distinct counts and ratios never add up.
     additivity: Object.fromEntries(
       dimensions.map((dimension) => {
         const semi = dimension === 'reference_period' && !isFlowMetric(code) ? 'semi_additive' : 'additive'

@@ -28,7 +28,6 @@ const MINISTRY = {
   author: 'BRASIL. Ministério da Saúde',
   person: 'Brasil. Ministério da Saúde',
 } as const
-/** Sources by component or dataset, in the order of the citation. */
 const SOURCES: Readonly<Record<string, PublishedSource>> = {
   cnes: { ...MINISTRY, name: 'Cadastro Nacional de Estabelecimentos de Saúde (CNES)' },
   sih: { ...MINISTRY, name: 'Sistema de Informações Hospitalares do SUS (SIH/SUS)' },

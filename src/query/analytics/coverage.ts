@@ -1,8 +1,6 @@
 /**
  * Decides which numbers a release can answer: the states in scope, where each metric's data was collected, and notes on gaps.
- * Pure.
- *
- * A number is null when data of any of its states is missing; it is never the sum of the others. Rules: contract 12.
+ * A number is null when data of any of its states is missing; it is never the sum of the others. Pure. Rules: contract 12.
  */
 import { type DimensionCode, type FactDataset, isPlace } from '../../model/dimensions.ts'
 import type { MetricCode } from '../../model/metrics.ts'
@@ -96,11 +94,9 @@ export type KnownGroups =
 export const isWithinStates = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => code === 'facility' || isPlace(code))
 
-/** What a metric, or another part of an answer, requires. */
 export interface MetricNeeds<Code extends string = MetricCode> {
   readonly code: Code
   readonly needs: readonly Need[]
-  /** States that the metric covers. */
   readonly states: ReadonlySet<string>
   /** YYYYMM */
   readonly requested: readonly number[]
@@ -135,7 +131,7 @@ export function findKnownGroups(
   return collectedStates.length === 0 ? 'none' : { states: collectedStates }
 }
 
-/** Groups with a code of a dimension that some files lack. */
+/** Value groups of a code, where some files lack the dimension. */
 export interface KnownGroupsByCode {
   readonly dimension: DimensionCode
   readonly knownGroups: KnownGroups

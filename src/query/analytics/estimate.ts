@@ -50,7 +50,6 @@ export function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseVie
   }
 }
 
-/** @param periods null: all */
 const filesOf = (
   manifest: Manifest | null,
   dataset: DatasetName,

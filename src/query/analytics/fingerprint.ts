@@ -8,7 +8,6 @@ import type { JsonValue } from '../../engine/types.ts'
 import { CATALOG_VERSION } from '../../model/metrics.ts'
 import { digestJson } from '../../release/digest.ts'
 
-/** Canonical form of a query, as `meta.query` shows it. */
 export type NormalisedQuery = { readonly [name: string]: JsonValue }
 
 /** Version of the fingerprint's content. Change it together with the digested fields. */

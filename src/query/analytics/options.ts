@@ -21,10 +21,8 @@ export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
   kind === 'value' ? metric : `${metric}__${kind}`
 
 export interface HavingFilter {
-  /** Name of a value of the row. */
   readonly metric: string
   readonly operator: 'GT' | 'GTE' | 'LT' | 'LTE' | 'EQ' | 'BETWEEN'
-  /** One number, or the two bounds of BETWEEN. */
   readonly values: readonly number[]
 }
 
@@ -149,7 +147,6 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
   }
 }
 
-/** @returns names of all values of a row */
 export const valueCodes = (query: {
   readonly metrics: readonly MetricCode[]
   readonly change: QueryOptions['change']
@@ -157,7 +154,6 @@ export const valueCodes = (query: {
 }): string[] =>
   query.metrics.flatMap((code) => valueKindsOf(code, query).map((kind) => valueCode(code, kind)))
 
-/** @returns kinds of values that a row shows for a metric, in order */
 export const valueKindsOf = (
   code: MetricCode,
   { change, share_of }: Pick<QueryOptions, 'change' | 'share_of'>,
@@ -166,7 +162,6 @@ export const valueKindsOf = (
     kind === 'value' ? true : kind === 'share' ? share_of !== null && isAdditive(code) : change !== null,
   )
 
-/** True when the values of groups add up to the value of their union. */
 export const isAdditive = (code: MetricCode): boolean => {
   const { kind } = metricOf(code)
   return kind === 'sum' || kind === 'count'
@@ -236,7 +231,6 @@ function resolveShare(
   return level
 }
 
-/** Normalises a comparison month to one spelling. */
 function resolveMonth(to: string | number): string {
   const text = String(to).trim()
   if (text.toLowerCase() === 'previous' || text === '-1') return 'previous'

@@ -9,7 +9,6 @@ import { addMonths, type MonthRange, publishedMonths } from '../../release/publi
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
-/** Months of a query before its metrics are considered. */
 export interface RequestedPeriods {
   /** YYYYMM, ascending; null when each metric uses its own newest (or oldest) month. */
   readonly requested: readonly number[] | null
@@ -22,7 +21,6 @@ export interface RequestedPeriods {
 }
 
 export interface PeriodNeeds {
-  /** Tables of the components that the query reads. */
   readonly tables: readonly Table[]
   /** Some metrics are stocks, which need over_period when the query selects several months. */
   readonly hasStocks: boolean
@@ -152,7 +150,7 @@ export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
 }
 const RANGES: ReadonlySet<string> = new Set(['GT', 'GTE', 'LT', 'LTE', 'BETWEEN'])
 
-/** Months that become rows when months are grouped: the available months, plus published months that were not collected. */
+/** Months that become rows when months are grouped: available months, plus published months that were not collected. */
 function withRows(
   selected: readonly number[],
   available: readonly number[],
@@ -164,7 +162,6 @@ function withRows(
   return allPeriods([available, selected.filter((period) => published.includes(period))])
 }
 
-/** @returns the distinct periods of several lists, ascending */
 export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
   [...new Set(lists.flat())].sort((left, right) => left - right)
 

@@ -75,7 +75,6 @@ export interface DatasetPlan {
   readonly name: string
   readonly dataset: FactDataset
   readonly measures: readonly Measure[]
-  /** Grouped dimensions that the dataset carries. */
   readonly keys: readonly DimensionCode[]
   readonly filters: readonly QueryFilter[]
   /** YYYYMM, ascending. Empty when no requested month was collected, so values are null instead of 0. Populations have none. */
@@ -86,7 +85,6 @@ export interface DatasetPlan {
   readonly over: 'avg' | 'max' | null
   /** Pre-aggregate to read; null for the facts. */
   readonly source: PreAggregateName | null
-  /** Years of the populations, by type. */
   readonly years: PopulationYears | null
   /** Relation whose groups add up to these exactly; null when the dataset is read. */
   readonly addedUpFrom: string | null
@@ -142,7 +140,6 @@ export interface AggregatePlan {
   readonly scope: ReadonlySet<string>
   /** Like `scope`, but only the release's state when it has one and the filters leave all. */
   readonly states: ReadonlySet<string>
-  /** Requested months by metric. */
   readonly requested: ReadonlyMap<MetricCode, readonly number[]>
   /** Months of the groups, or the months the query is about. */
   readonly spinePeriods: readonly number[]
@@ -157,7 +154,6 @@ export interface AggregatePlan {
   readonly notes: readonly Note[]
   /** See query-plan.ts for the next three. */
   readonly totals: readonly AggregatePlan[]
-  /** The same groups in their comparison months. */
   readonly base: BasePlan | null
   /** Level whose values are 100 percent. */
   readonly shareBase: AggregatePlan | null

@@ -25,7 +25,6 @@ export interface MetricSides {
   readonly notes: readonly Note[]
 }
 
-/** @param months requested months of the metric, YYYYMM, ascending */
 export function sidesOf(
   code: MetricCode,
   query: AnalyticsQuery,
@@ -117,7 +116,6 @@ function standardNotes(
   ]
 }
 
-/** Writes one note for all months that share a denominator year. */
 function farNotes(metric: MetricCode, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
   const far = months.filter(
     ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,

@@ -24,10 +24,7 @@ export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): Agg
     fewFacilities: fewFacilitiesOf(level, view),
   }))
 
-/**
- * Admissions and beds belong to some thousands of hospitals. Naming only those is faster than searching all facilities of the
- * country.
- */
+/** Naming only the thousands of hospitals with admissions or beds is faster than searching all facilities of the country. */
 function fewFacilitiesOf({ datasets, base }: AggregatePlan, view: ReleaseView): FewFacilities | null {
   const grouped = datasets.filter(({ keys }) => keys.includes('facility'))
   // Groups of the comparison month may include other facilities.

@@ -1,9 +1,7 @@
 /**
  * Plans a query with its options: the rows, each level of totals, the comparison months and the level that is 100 percent.
- * Pure.
- *
  * Each is a complete plan (plan.ts), so a total equals the answer to a query by its level alone. This file decides which plans
- * exist, and which can be summed from the groups of another exactly, to avoid reading rows twice.
+ * exist. It also decides which ones can be summed exactly from the groups of another, to avoid reading rows twice. Pure.
  */
 import { both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
@@ -25,7 +23,6 @@ import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
   readonly plan: AggregatePlan
-  /** Months of the rows with their comparison months. */
   readonly months: readonly { readonly period: number; readonly base: number }[]
 }
 
@@ -97,7 +94,6 @@ function withShareBase(total: AggregatePlan, shareBase: AggregatePlan | null): A
   return { ...total, query: { ...query, share_of: null, order_by } }
 }
 
-/** The same query by other groups. */
 const atLevel = (
   query: AnalyticsQuery,
   group_by: readonly DimensionCode[],
@@ -119,7 +115,7 @@ const monthsOf = ({ requested, spinePeriods }: AggregatePlan) => ({
   months: { requested, spine: spinePeriods },
 })
 
-/** Months of a level: those of the rows, unless the level drops the months. It then uses the months of a query by the level alone. */
+/** Months of the rows. A level without months uses the months of a query by that level alone. */
 function monthsAt(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
@@ -165,7 +161,7 @@ function canSum(level: DatasetPlan, source: DatasetPlan): boolean {
   )
 }
 
-/** Sums and counts add up over all groups, facilities over dimensions that each has once, standardized rates over none. */
+/** Sums and counts add up over all groups. Facilities add up over dimensions that each has once, standardized rates over none. */
 const canSumOver = (measure: Measure, dropped: readonly DimensionCode[], { over }: DatasetPlan): boolean =>
   (measure.kind !== 'distinct' && measure.standardizedBy === undefined) ||
   dropped.length === 0 ||
@@ -291,7 +287,6 @@ function alignDecimals(plan: AggregatePlan): AggregatePlan {
 export const totalMark = (plan: AggregatePlan, rows: AggregatePlan): string =>
   plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${plan.query.group_by.join(', ')}`
 
-/** @returns a copy of the plan in which `change` was applied to every contained plan */
 export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => AggregatePlan): AggregatePlan {
   const changed = change(plan)
   return {

@@ -109,7 +109,7 @@ componentAs(bodySchema, 'AnalyticsQueryRequest')
 
 const filtersSchema = bodySchema.shape.filters
 
-/** @returns normalised filters of a list endpoint @throws AppError as parseQuery does */
+/** @throws AppError as parseQuery does */
 export function parseFilters(value: unknown, parameter: string): QueryFilter[] {
   const parsed = filtersSchema.safeParse(withOperators(value))
   if (!parsed.success)
@@ -170,7 +170,6 @@ export const reportSchema = bodySchema.omit({ limit: true, offset: true }).exten
 
 componentAs(reportSchema, 'AnalyticsReportRequest')
 
-/** Largest number of rows of a report. */
 export const REPORT_ROWS_MAX = 1_000_000
 
 /** @returns a query of all rows, and the title @throws AppError as parseQuery does; limit and offset are rejected */
@@ -179,7 +178,7 @@ export function parseReport(body: unknown): { query: AnalyticsQuery; title: stri
   return { query: resolveQuery({ ...query, limit: REPORT_ROWS_MAX, offset: 0 }), title: title ?? null }
 }
 
-/** @returns the parsed body @throws AppError 'invalid_request' */
+/** @throws AppError 'invalid_request' */
 export function parseBody<Shape extends z.ZodObject>(schema: Shape, body: unknown): z.infer<Shape> {
   const parsed = schema.safeParse(readLeniently(body))
   if (!parsed.success)
@@ -376,7 +375,6 @@ export const takesList = (operator: Operator): boolean =>
   operator === 'IN' || operator === 'NOT_IN' || operator === 'BETWEEN'
 
 const unique = <Item>(items: readonly Item[]): Item[] => [...new Set(items)]
-/** Keeps the first item of each key. */
 const uniqueBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] => {
   const seen = new Set<string>()
   return items.filter((item) => {

@@ -54,7 +54,6 @@ export const NO_YEARS: PopulationYears = {
   POPULATION_BY_AGE: null,
 }
 
-/** Column of the population relation for each type. */
 export const POPULATION_COLUMNS = {
   CENSUS_POPULATION: 'census_population',
   ESTIMATED_POPULATION: 'estimated_population',
@@ -98,7 +97,6 @@ export function estimatesOf(years: readonly number[]): Sql {
 }
 export const estimateColumn = (year: number): string => `estimated_population_${year}`
 
-/** @returns facts of a month: of active facilities, admissions or outpatient production */
 export const factsOf = (dataset: MonthlyFacts, period: number): Sql =>
   resident(`facts ${dataset} ${period}`, factsDefinition(dataset, table(dataset, period)))
 
@@ -137,7 +135,6 @@ export const listFewFacilities = (view: ReleaseView): FewFacilities[] =>
 export const healthRegionsOfMunicipalities = (): Sql =>
   resident('health regions of municipalities', HEALTH_REGIONS_OF_MUNICIPALITIES)
 
-/** @returns municipalities with an active facility in a month */
 export const municipalitiesWithFacilities = (period: number): Sql =>
   resident(`municipalities with facilities ${period}`, withFacilitiesDefinition(period))
 
@@ -156,7 +153,6 @@ export function preAggregateRows(name: PreAggregateName, periods: readonly numbe
 }
 const ALL_OF = ' UNION ALL BY NAME '
 
-/** @returns facts of several months for Trino */
 export const factsOfMonths = (dataset: MonthlyFacts, periods: readonly number[]): Sql =>
   sql`(${factsDefinition(dataset, tableOfMonths(dataset, periods))})`
 
@@ -357,7 +353,6 @@ const codeKeys = (name: PreAggregateName): string[] =>
 export const rowsOf = (manifest: Manifest | null, dataset: string, period: number): number | null =>
   manifest?.files.find(({ path }) => path.startsWith(`${dataset}/reference_period=${period}/`))?.rows ?? null
 
-/** @returns years of the populations used by metrics */
 export function populationYears(view: ReleaseView): PopulationYears {
   const { demography } = view.components
   return {

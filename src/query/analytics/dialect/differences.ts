@@ -1,7 +1,6 @@
 /**
- * What DuckDB and Trino say differently, in the parts of a statement that either of them runs: those that add up facts. In:
- * values of a plan. Out: both forms as one, of which the printer takes its own (print in sql.ts, trino.ts). Everything else in
- * those parts is SQL that both understand and mean alike.
+ * Holds the SQL that DuckDB and Trino write differently, in statements over facts, which either may run. Each value carries
+ * both forms; the printer takes one (print in sql.ts, printForTrino in trino.ts).
  */
 import { EMPTY, either, join, type Sql, sql, TEXT } from '../../../sql.ts'
 

@@ -21,7 +21,6 @@ export function printForTrino(
   return `SELECT ${columnsSql.join(', ')} FROM (\n${printParts(definition, relation)}\n) AS gathered`
 }
 
-/** @returns datasets that a statement reads, with their months */
 export function readsOf(
   statement: Sql,
 ): { readonly dataset: string; readonly periods: readonly number[] | null }[] {

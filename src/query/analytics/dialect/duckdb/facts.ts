@@ -252,7 +252,6 @@ function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan)
   )
 }
 
-/** Column of a dimension in the stored rows of a dataset. */
 export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sql =>
   dimension === 'municipality' && isPopulation(dataset)
     ? TEXT('CAST(municipality_code AS INTEGER)')
@@ -355,7 +354,6 @@ function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: Da
     : sql`count(DISTINCT ${field})${filter}`
 }
 
-/** @param periods months that are read */
 export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
   sql`CASE ${month} ${join(
     periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),

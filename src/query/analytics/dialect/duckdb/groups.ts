@@ -32,7 +32,6 @@ import { knownGroupSql } from './known.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
 
-/** True for flows that carry the facility's municipality. */
 const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
   isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
 
@@ -50,7 +49,6 @@ export function carriedOf(
   ]
 }
 
-/** @returns the dimension whose members form the spine */
 export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'municipality' | 'state' | null {
   if (spine !== 'members') return null
   if (group_by.includes('municipality')) return 'municipality'
@@ -76,18 +74,14 @@ const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
       !(isPopulation(dataset.dataset) && isStandardized(dataset)),
   )
 
-/** A relation's name in the statement: the plan's prefix and its name. */
 export const relation = ({ name }: AggregatePlan, relationName: string): Sql =>
   ident(`${name}${relationName}`)
-/** The same relation under its unprefixed name. */
 export const relationAs = (plan: AggregatePlan, relationName: string): Sql =>
   plan.name === '' ? ident(relationName) : sql`${relation(plan, relationName)} AS ${ident(relationName)}`
 
-/** Name of the relation with a sub-query's measures. */
 const aliasOf = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
   ident(name === onlyFacts(plan) ? 'spine' : name)
 
-/** @returns the groups: members of places and months, or the keys that have facts */
 export function spineCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
@@ -208,7 +202,6 @@ function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
   })
 }
 
-/** One row per month, with its comparison month. */
 const monthsOf = ({ months }: BasePlan): Sql =>
   sql`(SELECT CAST(unnest(${integerList(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${integerList(months.map(({ base }) => base))}) AS INTEGER) AS base)`
 
@@ -274,7 +267,6 @@ const planOf = (plan: AggregatePlan, { plan: index }: MeasurePosition): DatasetP
   return found
 }
 
-/** Number of months that an average divides by. */
 const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
 
 function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
@@ -305,7 +297,6 @@ function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   return months === 1 ? value : sql`${value} * ${whole(months)}`
 }
 
-/** The denominator of each month's year. */
 function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {
   const cases = denominators.flatMap(({ period, position }) =>
     position === null

@@ -11,13 +11,11 @@ import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
 
-/** A number that a row shows. */
 export interface ShownValue {
-  /** Its name in an answer: `beds`, `beds__change`. */
+  /** Name in an answer: `beds`, `beds__change`. */
   readonly code: string
   readonly metric: MetricPlan
   readonly kind: ValueKind
-  /** Column of the statement's result. */
   readonly column: string
   readonly decimals: number
 }
@@ -25,7 +23,6 @@ export interface ShownValue {
 /** Cache by plan, because writers ask for every row. */
 const SHOWN = new WeakMap<AggregatePlan, readonly ShownValue[]>()
 
-/** @returns the numbers of a row in order */
 export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
   const cached = SHOWN.get(plan)
   if (cached !== undefined) return cached
@@ -148,10 +145,9 @@ function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
 }
 
 const positive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
-/** Numerator of the difference of two quotients. */
 const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * ${of} - ${was} * ${d})`
 
-/** The number as it is shown, exact. @param index of its metric */
+/** @returns the exact number that is shown @param index index of its metric */
 export function valueSql(shown: ShownValue, index: number): Sql {
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
@@ -162,7 +158,7 @@ export function valueSql(shown: ShownValue, index: number): Sql {
   return sql`CASE WHEN ${bottom} > 0 THEN CAST(${quotientSql(top, bottom, decimals)} AS DECIMAL(30, 0)) * ${unit} END`
 }
 
-/** The number as rows are ordered by it: not rounded. @param index of its metric */
+/** @returns the unrounded number that rows are ordered by @param index index of its metric */
 export function orderSql(shown: ShownValue, index: number): Sql {
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
@@ -170,10 +166,10 @@ export function orderSql(shown: ShownValue, index: number): Sql {
   return sql`CASE WHEN ${bottom} > 0 THEN ${rank(top, bottom)} END`
 }
 
-/** Place of a metric in the plan, which the names of its columns end with. */
+/** @returns the index of a metric in the plan, which ends the names of its columns */
 export const indexOf = (plan: AggregatePlan, { metric }: ShownValue): number => plan.metrics.indexOf(metric)
 
-/** Rows that conditions on values leave, and that are asked for. */
+/** Conditions of `having`. */
 export function keptConditions(plan: AggregatePlan): Sql[] {
   const shown = shownValues(plan)
   return plan.query.having.map(({ metric, operator, values }) => {
@@ -188,5 +184,4 @@ export function keptConditions(plan: AggregatePlan): Sql[] {
   })
 }
 
-/** A number of a request, exact. */
 const exactNumber = (value: number): Sql => sql`CAST(${value.toFixed(6)} AS DECIMAL(38, 6))`

@@ -81,7 +81,6 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
   LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
 }
 
-/** The page with the names of its groups. */
 export function pageCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const joined = groups.filter((code) => !isOrderedByName(code))
@@ -162,7 +161,7 @@ function memberJoin(code: DimensionCode, plan: AggregatePlan, to: 'valued' | 'ch
   return sql`\n  LEFT JOIN ${members} AS ${alias} ON ${alias}.code = ${ident(to)}.${ident(column)}`
 }
 
-/** Names of facilities. A release of admissions alone has none. */
+/** A release of admissions alone has no names of facilities. */
 function facilityMembers({ facilityPeriod, fewFacilities }: AggregatePlan): Sql {
   if (facilityPeriod === null)
     return TEXT(

@@ -81,7 +81,7 @@ const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
 
 function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
   const conditions = where.map((condition) => recordCondition(condition, plan))
-  // Rates leave out records without an age group.
+  // Standardized rates leave out records without an age group.
   if (standardizedBy !== undefined) conditions.push(TEXT('age_group IS NOT NULL'))
   return conditions.length === 0 ? TEXT('true') : allOf(conditions)
 }

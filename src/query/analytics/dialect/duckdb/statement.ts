@@ -116,7 +116,7 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
 function summaryCte(plan: AggregatePlan): Sql {
   const isMissing = (index: number): Sql => {
     const metric = plan.metrics[index]
-    // A rate without its denominator, or a population without its place. The plan's notes report months without facts.
+    // Counts rates without a denominator and populations without a place. The plan's notes report months without facts.
     return metric?.denominator === null && readsPopulation(plan, metric.numerator)
       ? sql`${ident(`value_${index}`)} IS NULL`
       : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
@@ -182,7 +182,6 @@ export function printRowCount(plan: AggregatePlan): Sql {
 SELECT count(*) AS total_rows FROM spine`
 }
 
-/** A code as an answer shows it. */
 const shownCode = (code: DimensionCode): Sql =>
   code === 'reference_period'
     ? TEXT("strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m')")
