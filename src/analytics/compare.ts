@@ -125,10 +125,10 @@ async function compareLevels(
   parts: CompareParts,
 ): Promise<ComparedRow[][]> {
   const compared: ComparedRow[][] = []
-  for (const [index, fresh] of after.levels.entries()) {
-    const old = before.levels[index] ?? { plan: fresh.plan, rows: [] }
-    const causes = await findCauses(old.plan, fresh.plan, parts)
-    compared.push(mergeRows(old, fresh, causes, parts.language))
+  for (const [index, newer] of after.levels.entries()) {
+    const older = before.levels[index] ?? { plan: newer.plan, rows: [] }
+    const causes = await findCauses(older.plan, newer.plan, parts)
+    compared.push(mergeRows(older, newer, causes, parts.language))
   }
   return compared
 }
@@ -236,11 +236,11 @@ function mergeRows(
 ): ComparedRow[] {
   const { plan } = after
   const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
-  const old = new Map(before.rows.map((row) => [keyOf(row), row]))
-  const fresh = new Map(after.rows.map((row) => [keyOf(row), row]))
-  const keys = [...new Set([...fresh.keys(), ...old.keys()])]
+  const oldRows = new Map(before.rows.map((row) => [keyOf(row), row]))
+  const newRows = new Map(after.rows.map((row) => [keyOf(row), row]))
+  const keys = [...new Set([...newRows.keys(), ...oldRows.keys()])]
   return keys.map((key) => {
-    const [oldRow, newRow] = [old.get(key), fresh.get(key)]
+    const [oldRow, newRow] = [oldRows.get(key), newRows.get(key)]
     const described = describeRow(newRow ?? oldRow ?? {}, newRow === undefined ? before.plan : plan, language)
     const metrics: Record<string, JsonValue> = {}
     let changed = false

@@ -80,9 +80,9 @@ export function listFixedValues(
   language: 'pt' | 'en',
   search: string | null,
 ): DimensionValue[] | null {
-  const fold = search === null ? '' : foldText(search)
+  const folded = search === null ? '' : foldText(search)
   const matches = ({ code: value, name }: DimensionValue): boolean =>
-    fold === '' || String(value).toLowerCase().startsWith(fold) || foldText(name ?? '').includes(fold)
+    folded === '' || String(value).toLowerCase().startsWith(folded) || foldText(name ?? '').includes(folded)
   if (code === 'reference_period') {
     const periods = allPeriods(COUNTED.map((dataset) => collectedPeriods(view, dataset)))
     return periods
@@ -159,12 +159,12 @@ export async function countFacts(
   { engine, view, capabilities, options }: CountParts,
 ): Promise<MemberCounts> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
-  const carrying = COUNTED.filter(
+  const datasets = COUNTED.filter(
     (dataset) =>
       (isOfRegistry(dataset) || view.components[datasetOf(dataset).area] !== null) &&
       dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
-  if (carrying.length === 0)
+  if (datasets.length === 0)
     throw new AppError('incompatible_dimension', {
       detail: both(
         `Nenhum conjunto de dados tem juntas as dimensões ${[...new Set(dimensions)].join(', ')}.`,
@@ -182,15 +182,15 @@ export async function countFacts(
         },
       ],
     })
-  const readable = carrying.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
-  const inRows = filters.filter(({ dimension }) => dimension !== 'reference_period')
-  const ofFacilities = await statesOfFilters(filters, engine, view, options)
+  const readable = datasets.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
+  const rowFilters = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const facilityStates = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
   const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
   const notes: Note[] = []
   for (const dataset of readable) {
     const tables = tablesBeside(dataset)
-    const scope = scopeOf(placeFilters, ofFacilities, view, tables)
+    const scope = scopeOf(placeFilters, facilityStates, view, tables)
     const needs: readonly Need[] = [dataset, ...needsOfFilters(dataset, filters)]
     const needsOfMembers: readonly Need[] = [...needs, ...needsOfDimensions(dataset, [code])]
     const periods = periodsOf(code, needs, tables, filters, scope.states, view)
@@ -215,7 +215,7 @@ export async function countFacts(
     if (storedPeriods.length === 0 || members.length === 0) continue
     const codes = code === 'reference_period' ? storedPeriods : members.map((member) => member.code)
     const rows = await engine.run(
-      printMemberCounts(code, codes, dataset, storedPeriods, inRows),
+      printMemberCounts(code, codes, dataset, storedPeriods, rowFilters),
       view,
       options,
     )

@@ -9,7 +9,7 @@ import type { EngineChoice, JsonValue } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import { printAggregate } from '../query/analytics/dialect/duckdb/statement.ts'
-import { describeRead, estimateAnswer, type Read } from '../query/analytics/estimate.ts'
+import { type DatasetRead, describeRead, estimateAnswer } from '../query/analytics/estimate.ts'
 import { allPeriods } from '../query/analytics/periods.ts'
 import type { AggregatePlan, DatasetPlan } from '../query/analytics/plan.ts'
 import { parseQuery } from '../query/analytics/request.ts'
@@ -53,7 +53,7 @@ export async function explainQuery(
 }
 
 /** Lists each dataset read once. Levels that are summed from others read nothing. */
-function readsOf(plan: AggregatePlan, view: ReleaseView): Read[] {
+function readsOf(plan: AggregatePlan, view: ReleaseView): DatasetRead[] {
   const plans = [plan, ...plan.totals, ...(plan.shareBase === null ? [] : [plan.shareBase])]
   const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))
   const datasetsRead = new Map<string, DatasetPlan>()

@@ -151,9 +151,9 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
 
 /** Selects the level with the key's dimensions: the rows, or a level of totals. */
 function chooseLevel(plan: AggregatePlan, key: Readonly<Record<string, unknown>>): AggregatePlan {
-  const isOf = ({ query: { group_by } }: AggregatePlan): boolean =>
+  const matchesKey = ({ query: { group_by } }: AggregatePlan): boolean =>
     group_by.length === Object.keys(key).length && group_by.every((code) => Object.hasOwn(key, code))
-  return isOf(plan) ? plan : (plan.totals.find(isOf) ?? plan)
+  return matchesKey(plan) ? plan : (plan.totals.find(matchesKey) ?? plan)
 }
 
 /** Splits a value's code: `beds__base` becomes `beds` and `base`. */
@@ -174,9 +174,9 @@ function sideOf(metric: MetricPlan, side: Side, key: GroupKey): MeasurePosition 
 }
 
 function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan {
-  const [only, ...others] = plan.metrics
+  const [first, ...others] = plan.metrics
   const found =
-    code === undefined && others.length === 0 ? only : plan.metrics.find((metric) => metric.code === code)
+    code === undefined && others.length === 0 ? first : plan.metrics.find((metric) => metric.code === code)
   if (found !== undefined) return found
   throw refuse(
     'invalid_request',

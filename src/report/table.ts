@@ -13,7 +13,7 @@ import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
 import type { ValueKind } from '../query/analytics/options.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
-import { totalMark } from '../query/analytics/query-plan.ts'
+import { totalLabel } from '../query/analytics/query-plan.ts'
 
 export type Language = 'pt' | 'en'
 
@@ -173,7 +173,7 @@ export function cellsOf(
     const own = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
     return more === undefined ? own : [...own, textOf(member[more.part])]
   })
-  const mark = totalMark(plan, rows)
+  const mark = totalLabel(plan, rows)
   return [
     ...(rows.totals.length === 0 ? [] : [mark === '' ? null : mark]),
     ...(groups.length === 0 ? [TOTAL_LABEL] : groups),

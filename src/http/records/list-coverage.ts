@@ -18,7 +18,7 @@ import {
 } from '../../model/required-tables.ts'
 import { NO_FACILITY } from '../../model/sih/code-lists.ts'
 import { STATES } from '../../model/territory/states.ts'
-import { findMissing, noteOf, scopeOf } from '../../query/analytics/coverage.ts'
+import { describeGap, findMissing, scopeOf } from '../../query/analytics/coverage.ts'
 import { emptyNotes } from '../../query/analytics/plan-notes.ts'
 import { codesIn, placesIn } from '../../query/lists/filters.ts'
 import type { PeriodChoice } from '../../query/lists/list.ts'
@@ -174,7 +174,7 @@ export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effec
     view,
     monthsOfRelease(view, tablesBeside(table)),
   )
-  return missing.map((gap) => noteOf(gap, effect))
+  return missing.map((gap) => describeGap(gap, effect))
 }
 
 /** Codes of facilities that are looked up for their states; with more of them, a list is about all states. */

@@ -200,7 +200,7 @@ export function findMissing<Code extends string>(
         const collected = statesCollected(view, need, period)
         if (includesAll(collected, states)) continue
         // Report a missing table once, not also the columns of its files.
-        if (needs.some((other) => other !== need && isMissedFirst(other, need, period, states, view)))
+        if (needs.some((other) => other !== need && isTableMissing(other, need, period, states, view)))
           continue
         const missingStates = [...states].filter((uf) => !collected.has(uf)).sort()
         const key = `${need} ${period} ${missingStates.join()}`
@@ -221,7 +221,7 @@ export function findMissing<Code extends string>(
   return [...merged.values()]
 }
 
-const isMissedFirst = (
+const isTableMissing = (
   table: Need,
   need: Need,
   period: number,
@@ -231,10 +231,10 @@ const isMissedFirst = (
   tableOfNeed(need) === table && table !== need && !includesAny(statesCollected(view, table, period), states)
 
 export const describeMissing = (missing: readonly Missing<string>[]): Note[] =>
-  missing.map((gap) => noteOf(gap, 'null_metrics'))
+  missing.map((gap) => describeGap(gap, 'null_metrics'))
 
 /** @returns a note with the missing table, states and months, and their effect on the answer */
-export function noteOf({ need, ...gap }: Missing<string>, effect: NoteEffect): Note {
+export function describeGap({ need, ...gap }: Missing<string>, effect: NoteEffect): Note {
   const periods = gap.periods.filter((period) => period !== NO_MONTH).map(formatPeriod)
   const metrics = effect === 'null_metrics' ? gap.metrics : []
   const details = { states: gap.states, periods, effect, metrics }

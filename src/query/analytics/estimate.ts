@@ -33,12 +33,12 @@ export function weightOf(
 export const estimateAnswer = (plan: AggregatePlan, view: ReleaseView): number =>
   [plan, ...plan.totals].reduce((sum, level) => sum + estimateRows(level, view), 0)
 
-export interface Read {
+export interface DatasetRead {
   readonly [name: string]: JsonValue
   readonly rows: number
 }
 
-export function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseView): Read {
+export function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseView): DatasetRead {
   const manifest = view.components[datasetOf(dataset).area]
   const files = filesOf(manifest, dataset, isPopulation(dataset) ? null : periods)
   return {

@@ -243,7 +243,7 @@ export function planAggregate(
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
-  const listed =
+  const listedMonths =
     listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
   const needsWithCodes = metricNeeds.map((needs) => ({
     ...needs,
@@ -253,7 +253,7 @@ export function planAggregate(
         ...needsOfCodes(needs.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
       ]),
     ],
-    requested: isGrouped ? allPeriods([needs.requested, listed]) : needs.requested,
+    requested: isGrouped ? allPeriods([needs.requested, listedMonths]) : needs.requested,
   }))
   const missing = findMissing(needsWithCodes, view, monthsOfRelease(view, tables))
   return {

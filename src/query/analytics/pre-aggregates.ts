@@ -57,9 +57,10 @@ export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseV
   if (stored === undefined || preAggregate.dataset !== plan.dataset) return false
   if (!plan.periods.every((period) => stored.periods.includes(period))) return false
   // Dimensions derived from the state or municipality are available where that column is.
-  const has = (code: DimensionCode): boolean =>
+  const hasColumn = (code: DimensionCode): boolean =>
     code === 'reference_period' || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
-  if (!plan.keys.every(has) || !plan.filters.every(({ dimension }) => has(dimension))) return false
+  if (!plan.keys.every(hasColumn) || !plan.filters.every(({ dimension }) => hasColumn(dimension)))
+    return false
   const fixed = new Set(dimensionsOfOneValue(plan))
   const columns = new Set(stored.fields.map((field) => field.name))
   return plan.measures.every((measure) => {

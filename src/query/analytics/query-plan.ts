@@ -56,17 +56,17 @@ export function planQuery(
     limit: number,
     label: string,
   ): AggregatePlan => {
-    const levelQuery = atLevel(query, group_by, limit)
-    const months = monthsAt(group_by, rows, query, `${label}[${group_by.join(', ')}]`)
+    const levelQuery = regroupQuery(query, group_by, limit)
+    const months = monthsOfLevel(group_by, rows, query, `${label}[${group_by.join(', ')}]`)
     const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
-    return withBase(
+    return addBase(
       { ...plan, datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)) },
       view,
       capabilities,
       context,
     )
   }
-  const rows = withBase(planAggregate(query, view, capabilities, context), view, capabilities, context)
+  const rows = addBase(planAggregate(query, view, capabilities, context), view, capabilities, context)
   const totals = query.totals.map((group_by, index) =>
     level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
   )
@@ -80,13 +80,13 @@ export function planQuery(
   return alignDecimals({
     ...rows,
     notes: uniqueNotes(notes),
-    totals: totals.map((total) => withShareBase(total, shareBase)),
+    totals: totals.map((total) => setShareBase(total, shareBase)),
     shareBase,
   })
 }
 
 /** A share refers to the level that contains the row. Levels above it have no share. */
-function withShareBase(total: AggregatePlan, shareBase: AggregatePlan | null): AggregatePlan {
+function setShareBase(total: AggregatePlan, shareBase: AggregatePlan | null): AggregatePlan {
   const { query } = total
   if (shareBase === null || shareBase.query.group_by.every((code) => query.group_by.includes(code)))
     return { ...total, shareBase }
@@ -94,7 +94,7 @@ function withShareBase(total: AggregatePlan, shareBase: AggregatePlan | null): A
   return { ...total, query: { ...query, share_of: null, order_by } }
 }
 
-const atLevel = (
+const regroupQuery = (
   query: AnalyticsQuery,
   group_by: readonly DimensionCode[],
   limit: number,
@@ -116,17 +116,17 @@ const monthsOf = ({ requested, spinePeriods }: AggregatePlan) => ({
 })
 
 /** Months of the rows. A level without months uses the months of a query by that level alone. */
-function monthsAt(
+function monthsOfLevel(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
   query: AnalyticsQuery,
   level: string,
 ): Pick<PlanContext, 'months'> {
-  const leavesOut = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
-  if (!leavesOut) return monthsOf(rows)
+  const dropsMonths = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
+  if (!dropsMonths) return monthsOf(rows)
   // Flows are summed over the months of the rows. Months listed in a filter are included even when they have no row.
-  const named = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
-  if (query.metrics.every(isFlowMetric)) return named === null ? monthsOf(rows) : {}
+  const listed = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
+  if (query.metrics.every(isFlowMetric)) return listed === null ? monthsOf(rows) : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriods(rows.spinePeriods, level)
   return {}
@@ -170,7 +170,7 @@ const canSumOver = (measure: Measure, dropped: readonly DimensionCode[], { over 
     dropped.every((code) => code === 'reference_period' || isOfTheFacility(code)))
 
 /** @throws AppError 'semi_additive' when several months become one value before the comparison */
-function withBase(
+function addBase(
   plan: AggregatePlan,
   view: ReleaseView,
   capabilities: readonly Capability[],
@@ -203,7 +203,7 @@ function withBase(
   const gapNotes = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
   // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
-  const timeless = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
+  const metricsWithoutMonths = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
   return {
     ...plan,
     base: {
@@ -215,7 +215,7 @@ function withBase(
       ...plan.notes,
       ...uniqueNotes(gapNotes),
       ...others.map((note) => ({ ...note, of_base: true as const })),
-      ...timeless.map((metric) => ({ code: 'no_change_without_period', metric }) as const),
+      ...metricsWithoutMonths.map((metric) => ({ code: 'no_change_without_period', metric }) as const),
     ],
   }
 }
@@ -274,8 +274,8 @@ function alignDecimals(plan: AggregatePlan): AggregatePlan {
       ...metric,
       decimals: Math.max(
         ...[plan, ...plan.totals].map((other) => {
-          const same = other.metrics[index]
-          return same === undefined ? 0 : decimalsOf(same, other)
+          const sameMetric = other.metrics[index]
+          return sameMetric === undefined ? 0 : decimalsOf(sameMetric, other)
         }),
       ),
     })),
@@ -284,7 +284,7 @@ function alignDecimals(plan: AggregatePlan): AggregatePlan {
 }
 
 /** @returns the label of a total in a table; '' for the rows themselves */
-export const totalMark = (plan: AggregatePlan, rows: AggregatePlan): string =>
+export const totalLabel = (plan: AggregatePlan, rows: AggregatePlan): string =>
   plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${plan.query.group_by.join(', ')}`
 
 export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => AggregatePlan): AggregatePlan {

@@ -97,7 +97,7 @@ const columnsOf = ({ keys, measures, hasStateColumn }: DatasetPlan): GatheredPar
 
 function measuresCte(plan: DatasetPlan): Sql {
   if (isStandardized(plan)) return standardizedSql(plan)
-  const whereSql = whereOf(plan)
+  const whereSql = whereClause(plan)
   const isUnique = hasUniqueKeys(plan)
   const measures = plan.measures.map(
     (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
@@ -119,7 +119,7 @@ function measuresCte(plan: DatasetPlan): Sql {
   const aggregate = plan.over === 'max' ? TEXT('max') : TEXT('sum')
   const outer = plan.measures.map(
     (_, index) =>
-      sql`${unlessUnknown(plan.dataset, ident(`measure_${index}`), sql`${aggregate}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
+      sql`${nullIfAnyUnknown(plan.dataset, ident(`measure_${index}`), sql`${aggregate}(${ident(`measure_${index}`)})`)} AS ${ident(`measure_${index}`)}`,
   )
   if (plan.hasStateColumn) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
@@ -130,7 +130,7 @@ function measuresCte(plan: DatasetPlan): Sql {
 }
 
 /** The total of a group is unknown when one of its rows has no amount. */
-const unlessUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
+const nullIfAnyUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
   hasUnknowns(dataset) || dataset === 'population_by_age'
     ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END`
     : total
@@ -146,7 +146,7 @@ export const excludesStateFunds = ({
     (code) => code === 'municipality' || dimensionOf(code).derivedFrom === 'municipality',
   )
 
-function whereOf({ filters }: DatasetPlan): Sql {
+function whereClause({ filters }: DatasetPlan): Sql {
   const where = filters.map((filter) => filterCondition(key(filter.dimension), filter))
   return where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
 }
@@ -170,28 +170,28 @@ function standardizedSql(plan: DatasetPlan): Sql {
 
 /** One row per group and age: keys, age_group, counted_0 … */
 function countedByAge(plan: DatasetPlan): Sql {
-  const ages = TEXT('CAST(facts.age_group AS VARCHAR)')
+  const ageGroup = TEXT('CAST(facts.age_group AS VARCHAR)')
   const keys = plan.keys.map((code) => sql`${codeSql(code, plan)} AS ${key(code)}`)
   const { source } = plan
   const counted = plan.measures.map((measure, index) => {
     const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
     return sql`sum(facts.${ident(stored?.stored.column ?? measure.field ?? '')}) AS ${ident(`counted_${index}`)}`
   })
-  return sql`(SELECT ${join([...keys, sql`${ages} AS age_group`, ...counted], ', ')}
-    FROM ${factsSource(plan)} AS facts${whereOf(plan)}
+  return sql`(SELECT ${join([...keys, sql`${ageGroup} AS age_group`, ...counted], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereClause(plan)}
     GROUP BY ${join([...plan.keys.map((code) => groupKey(code, plan)), TEXT('facts.age_group')], ', ')})`
 }
 
 const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
 /** The code to group by; null in months with a placeholder code. */
 const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql =>
-  unlessFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
+  nullIfFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
 /** Casts a code to text, because tables in memory may hold an ENUM. */
 const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
   dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
 
 /** Replaces the placeholder codes of some months with null. */
-export function unlessFiller(
+export function nullIfFiller(
   code: DimensionCode,
   column: Sql,
   { fillers }: Pick<DatasetPlan, 'fillers'>,
@@ -204,13 +204,13 @@ export function unlessFiller(
 }
 
 const factsSource = (plan: DatasetPlan): Sql =>
-  withPlaces(carriedFacts(plan), derivedDimensions(plan.keys, plan.filters))
+  withPlaces(readFacts(plan), derivedDimensions(plan.keys, plan.filters))
 
-function carriedFacts(plan: DatasetPlan): Sql {
+function readFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
-  if (dataset === 'population') return byResidence(plan, populationSource(plan))
+  if (dataset === 'population') return withResidenceColumns(plan, populationSource(plan))
   if (dataset === 'population_by_age')
-    return byResidence(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
+    return withResidenceColumns(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
   if (source !== null) return preAggregateRows(source, plan.periods)
   const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
   const facts = overMonths(
@@ -224,7 +224,7 @@ function carriedFacts(plan: DatasetPlan): Sql {
 }
 
 /** Adds the column names of residence that facts use. */
-const byResidence = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
+const withResidenceColumns = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? sql`(SELECT *, uf AS residence_uf, municipality_ibge_code AS residence_municipality_code FROM ${population} AS residents)`
     : population
@@ -335,7 +335,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
   // sum(INTEGER) is HUGEINT and cannot overflow.
   const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
-  if (measure.minus === undefined) return unlessUnknown(plan.dataset, field, total)
+  if (measure.minus === undefined) return nullIfAnyUnknown(plan.dataset, field, total)
   return sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
 

@@ -111,12 +111,12 @@ ${join(keys, '\n  UNION ALL\n')}
   const periods = periodsOf(plan)
   if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
     return sql`  SELECT reference_period FROM ${periods ?? EMPTY}`
-  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
-  const place = (filter: QueryFilter): Sql =>
+  const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const placeCondition = (filter: QueryFilter): Sql =>
     filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
   const members = (codes: readonly DimensionCode[]): Sql =>
     withPlaces(membersOf('municipality'), derivedDimensions(codes, plan.placeFilters), TEXT('own.code'))
-  const inScope = plan.placeFilters.map(place)
+  const inScope = plan.placeFilters.map(placeCondition)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
     // The ignored municipality of a state is a row when it has an active facility, whatever the metrics. A metric thus has the
@@ -152,9 +152,9 @@ ${join(keys, '\n  UNION ALL\n')}
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
     // Each municipality is a group. Larger places form one group per pair that municipalities have.
-    const each = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
-    return sql`  SELECT ${each}${join([...columns, ...carried], ', ')}
-  FROM ${members(groups)} AS members${across}
+    const distinct = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
+    return sql`  SELECT ${distinct}${join([...columns, ...carried], ', ')}
+  FROM ${members(groups)} AS members${crossJoin}
   WHERE ${join([exists, ...inScope], '\n    AND ')}`
   }
   const scope =
@@ -163,7 +163,7 @@ ${join(keys, '\n  UNION ALL\n')}
       : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
   return sql`  SELECT ${join([...columns, ...carried], ', ')}
-  FROM ${membersOf('state')} AS members${across}${scope}`
+  FROM ${membersOf('state')} AS members${crossJoin}${scope}`
 }
 
 /** @returns the months that are groups; null when months are not grouped */
@@ -181,10 +181,10 @@ function residenceKeys(plan: AggregatePlan): Sql {
   const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
   const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
   const periods = periodsOf(plan)
-  const across = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
+  const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const inScope = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
   const where = inScope.length === 0 ? EMPTY : sql` WHERE ${join(inScope, ' AND ')}`
-  return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${across}${where}`
+  return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${crossJoin}${where}`
 }
 
 /** Groups that have facts in comparison months, under the months they are compared with. */

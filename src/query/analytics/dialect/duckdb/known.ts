@@ -41,7 +41,7 @@ function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null
   if (knownGroups === 'none') return TEXT('false')
   if ('periods' in knownGroups)
     return sql`spine."reference_period" IN (${join(knownGroups.periods.map(whole), ', ')})`
-  const coveredPlace = placeOf(plan)
+  const coveredPlace = findCoveredPlace(plan)
   const codesOf = (states: readonly string[]): string[] =>
     coveredPlace.collected(STATES.filter(({ uf }) => states.includes(uf)))
   if ('states' in knownGroups) {
@@ -66,20 +66,24 @@ interface CoveredPlace {
   collected(states: readonly State[]): string[]
 }
 
-function placeOf({ query: { group_by }, scope, states: statesInScope }: AggregatePlan): CoveredPlace {
-  const byState = (code: Sql): CoveredPlace => ({
+function findCoveredPlace({
+  query: { group_by },
+  scope,
+  states: statesInScope,
+}: AggregatePlan): CoveredPlace {
+  const placeByAbbreviation = (code: Sql): CoveredPlace => ({
     code: sql`CAST(spine.${code} AS VARCHAR)`,
     collected: (states) => states.map(({ uf }) => uf),
   })
-  if (group_by.includes('state')) return byState(ident('uf'))
+  if (group_by.includes('state')) return placeByAbbreviation(ident('uf'))
   const codeOfUnplaced = (states: readonly State[]): string[] =>
     [...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []
-  const ofState = (code: Sql): CoveredPlace => ({
+  const placeByIbgeCode = (code: Sql): CoveredPlace => ({
     code,
     collected: (states) => states.map(({ ibge_code }) => String(ibge_code)),
   })
   if (group_by.includes('municipality'))
-    return ofState(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
+    return placeByIbgeCode(sql`CAST(spine."municipality_ibge_code" // 100000 AS VARCHAR)`)
   // Residents of an unknown place may live in any state in scope.
   if (group_by.includes('residence_state'))
     return {
@@ -92,13 +96,13 @@ function placeOf({ query: { group_by }, scope, states: statesInScope }: Aggregat
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
     }
   // Codes of health regions begin with the state's code. Groups without one may belong to any state in scope.
-  const health = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
-  if (health !== undefined)
+  const healthDimension = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
+  if (healthDimension !== undefined)
     return {
-      code: sql`coalesce(left(spine.${key(health)}, 2), ${codeText(NO_STATE)})`,
+      code: sql`coalesce(left(spine.${key(healthDimension)}, 2), ${codeText(NO_STATE)})`,
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
     }
-  const ofRegion: CoveredPlace = {
+  const regionPlace: CoveredPlace = {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
     // A region counts as collected when all of its states in scope are.
     collected: (states) =>
@@ -109,18 +113,18 @@ function placeOf({ query: { group_by }, scope, states: statesInScope }: Aggregat
         ),
       ),
   }
-  if (!group_by.includes('facility')) return ofRegion
+  if (!group_by.includes('facility')) return regionPlace
   // Groups without a facility belong to all states in scope, or to those of their region.
   const withoutFacility: CoveredPlace = group_by.includes('region')
-    ? ofRegion
+    ? regionPlace
     : {
         code: codeText(NO_STATE),
         collected: (states) =>
           [...statesInScope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : [],
       }
-  const ofFacility = byState(GROUP_STATE)
+  const facilityPlace = placeByAbbreviation(GROUP_STATE)
   return {
-    code: sql`CASE WHEN spine.${key('facility')} = ${codeText(NO_FACILITY)} THEN ${withoutFacility.code} ELSE ${ofFacility.code} END`,
-    collected: (states) => [...ofFacility.collected(states), ...withoutFacility.collected(states)],
+    code: sql`CASE WHEN spine.${key('facility')} = ${codeText(NO_FACILITY)} THEN ${withoutFacility.code} ELSE ${facilityPlace.code} END`,
+    collected: (states) => [...facilityPlace.collected(states), ...withoutFacility.collected(states)],
   }
 }

@@ -114,12 +114,12 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
         ? { top: sql`(${n} - ${baseNumerator})`, bottom: null }
         : {
             top: crossDifference(n, d, baseNumerator, baseDenominator),
-            bottom: sql`${positive(d)} * ${positive(baseDenominator)}`,
+            bottom: sql`${nullUnlessPositive(d)} * ${nullUnlessPositive(baseDenominator)}`,
           }
     case 'change_percent':
       return {
         top: sql`sign(${baseNumerator}) * 100 * ${crossDifference(n, d, baseNumerator, baseDenominator)}`,
-        bottom: sql`abs(${baseNumerator}) * ${positive(d)}`,
+        bottom: sql`abs(${baseNumerator}) * ${nullUnlessPositive(d)}`,
       }
     case 'share': {
       const shareBase = column('whole')
@@ -144,7 +144,7 @@ function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
   }
 }
 
-const positive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
+const nullUnlessPositive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
 const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * ${of} - ${was} * ${d})`
 
 /** @returns the exact number that is shown @param index index of its metric */

@@ -54,7 +54,7 @@ function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan)
  * Selects the groups of the page in order. The full key breaks ties.
  * @param isCut false for levels of totals, which show all rows and need no order here
  */
-export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = true): Sql {
+export function chosenCte(plan: AggregatePlan, onlyKey: GroupKey | null, isCut = true): Sql {
   const groups = plan.query.group_by
   const order = orderOf(plan)
   const carrier = carrierOf(plan)
@@ -62,9 +62,9 @@ export function chosenCte(plan: AggregatePlan, only: GroupKey | null, isCut = tr
   const joins = byName.map((code) => memberJoin(code, plan, 'valued'))
   const { limit, offset } = plan.query
   const keyConditions =
-    only === null
+    onlyKey === null
       ? []
-      : groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${only[code] ?? null}`)
+      : groups.map((code) => sql`valued.${key(code)} IS NOT DISTINCT FROM ${onlyKey[code] ?? null}`)
   const where = keyConditions.length === 0 ? EMPTY : sql`\n  WHERE ${join(keyConditions, ' AND ')}`
   const columns = [
     ...groups.map((code) => sql`valued.${key(code)}`),

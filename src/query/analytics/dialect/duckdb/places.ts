@@ -39,18 +39,18 @@ export function withPlaces(
   municipality: Sql = TEXT('own.municipality_ibge_code'),
 ): Sql {
   if (derived.length === 0) return relation
-  const ofMunicipality = derived.filter((code) => dimensionOf(code).derivedFrom === 'municipality')
-  const ofResidence = derived.includes('residence_health_region')
+  const municipalityDimensions = derived.filter((code) => dimensionOf(code).derivedFrom === 'municipality')
+  const needsResidence = derived.includes('residence_health_region')
   const columns = derived.map((code) => {
     const column = ident(dimensionOf(code).column)
     if (code === 'residence_health_region') return sql`residences.health_region_code AS ${column}`
     return code === 'region' ? sql`${regionSql(TEXT('own.uf'))} AS ${column}` : sql`places.${column}`
   })
   const joined =
-    ofMunicipality.length === 0
+    municipalityDimensions.length === 0
       ? EMPTY
       : sql` LEFT JOIN ${healthRegionsOfMunicipalities()} AS places ON places.code = ${municipality}`
-  const residences = ofResidence
+  const residences = needsResidence
     ? sql` LEFT JOIN ${healthRegionsOfMunicipalities()} AS residences ON residences.code = own.residence_municipality_code`
     : EMPTY
   return sql`(SELECT own.*, ${join(columns, ', ')} FROM ${relation} AS own${joined}${residences})`

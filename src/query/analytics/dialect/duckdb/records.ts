@@ -26,7 +26,7 @@ import {
   excludesStateFunds,
   filterColumn,
   filterCondition,
-  unlessFiller,
+  nullIfFiller,
 } from './facts.ts'
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
@@ -43,25 +43,25 @@ const rowsSql = (plan: DatasetPlan): Sql => {
   return isPeriodic(plan)
     ? withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived)
     : withPlaces(
-        sql`(SELECT *${asResidences(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${ofYear(plan)})`,
+        sql`(SELECT *${residenceColumns(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${yearClause(plan)})`,
         derived,
         TEXT('CAST(own.municipality_code AS INTEGER)'),
       )
 }
 
 /** Adds the column names that admissions use for residents. */
-const asResidences = ({ keys, filters }: DatasetPlan): Sql =>
+const residenceColumns = ({ keys, filters }: DatasetPlan): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? TEXT(', uf AS residence_uf, CAST(municipality_code AS INTEGER) AS residence_municipality_code')
     : EMPTY
 
 /** Limits population by age to the metric's year. Other populations have the year in their measures. */
-const ofYear = ({ dataset, years }: DatasetPlan): Sql =>
+const yearClause = ({ dataset, years }: DatasetPlan): Sql =>
   dataset === 'population_by_age'
     ? sql` WHERE reference_year = ${whole(years?.POPULATION_BY_AGE ?? 0)}`
     : EMPTY
 
-const allOf = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
+const joinAnd = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
 
 const scopeSql = (plan: DatasetPlan, extraConditions: readonly Sql[] = []): Sql => {
   const filterConditions = plan.filters.map((filter) =>
@@ -73,17 +73,17 @@ const scopeSql = (plan: DatasetPlan, extraConditions: readonly Sql[] = []): Sql 
     : excludesStateFunds(plan)
       ? 'municipality_ibge_code IS NOT NULL'
       : 'true'
-  return allOf([TEXT(baseCondition), ...filterConditions, ...extraConditions])
+  return joinAnd([TEXT(baseCondition), ...filterConditions, ...extraConditions])
 }
 
 const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
-  unlessFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
+  nullIfFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
 
-function meetsSql(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
+function measureCondition(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
   const conditions = where.map((condition) => recordCondition(condition, plan))
   // Standardized rates leave out records without an age group.
   if (standardizedBy !== undefined) conditions.push(TEXT('age_group IS NOT NULL'))
-  return conditions.length === 0 ? TEXT('true') : allOf(conditions)
+  return conditions.length === 0 ? TEXT('true') : joinAnd(conditions)
 }
 
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
@@ -113,8 +113,10 @@ export function printContributions(
 ): Sql {
   const columns = columnList(recordKeyOf(plan))
   // Records of flows are aggregated from published rows, so each names its file and number of rows.
-  const batch = isAddedUp(plan.dataset) ? sql`, source_file, ${ident(countField(plan.dataset))}` : EMPTY
-  const inCell = plan.keys.map((dimension) => {
+  const publishedColumns = isAddedUp(plan.dataset)
+    ? sql`, source_file, ${ident(countField(plan.dataset))}`
+    : EMPTY
+  const cellConditions = plan.keys.map((dimension) => {
     const column = groupColumn(dimension, plan)
     return sql`${column} IS NOT DISTINCT FROM ${key[dimension] ?? null}`
   })
@@ -132,9 +134,9 @@ export function printContributions(
       ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
       : EMPTY
   return sql`WITH contributing AS (
-  SELECT ${columns}${batch}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
+  SELECT ${columns}${publishedColumns}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
   FROM ${rowsSql(plan)}
-  WHERE ${scopeSql(plan, [...inCell, meetsSql(plan, measure)])}
+  WHERE ${scopeSql(plan, [...cellConditions, measureCondition(plan, measure)])}
 ),
 records AS (
   SELECT *
@@ -158,7 +160,7 @@ export function printSources(
   keys: readonly Readonly<Record<string, string | number>>[],
 ): Sql {
   const columns = datasetOf(dataset).key
-  const wanted = columns.map((column) => {
+  const wantedColumns = columns.map((column) => {
     const values = keys.map((key) => key[column]) as number[] | string[]
     return sql`unnest(${values}) AS ${ident(column)}`
   })
@@ -172,7 +174,7 @@ export function printSources(
           : table(`${dataset}_provenance`, period)
   return sql`SELECT source.*
 FROM ${source} AS source
-SEMI JOIN (SELECT ${join(wanted, ', ')}) AS wanted USING (${columnList(columns)})
+SEMI JOIN (SELECT ${join(wantedColumns, ', ')}) AS wanted USING (${columnList(columns)})
 ORDER BY ${columnList(columns)}, source_file, source_row`
 }
 
@@ -203,8 +205,8 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
   // Only flows have nullable keys.
   const equal = TEXT(isAddedUp(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
   const isPresent = (where: string): Sql =>
-    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${allOf(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
-  const listed = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
+    sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${joinAnd(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
+  const groupList = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
   return sql`WITH before AS (
   ${ofOther(side(before))}
 ),
@@ -220,7 +222,7 @@ present_after AS (
 changes AS (
   SELECT ${join(coalescedNames, ', ')}, before.is_there AS was_there, after.is_there AS is_there,
     coalesce(after.contribution, 0) - coalesce(before.contribution, 0) AS delta
-  FROM before FULL JOIN after ON ${allOf(conditions)}
+  FROM before FULL JOIN after ON ${joinAnd(conditions)}
 ),
 caused AS (
   SELECT *, CASE
@@ -231,10 +233,10 @@ caused AS (
   FROM changes
   WHERE delta <> 0
 )
-SELECT ${listed}cause, count(*) AS records, sum(delta) AS delta
+SELECT ${groupList}cause, count(*) AS records, sum(delta) AS delta
 FROM caused
-GROUP BY ${listed}cause
-ORDER BY ${listed}cause`
+GROUP BY ${groupList}cause
+ORDER BY ${groupList}cause`
 }
 
 /** Columns that identify what is compared: the record, or the value that is counted. */
@@ -250,7 +252,7 @@ function contributionsByRecord(plan: DatasetPlan, measure: Measure, record: read
   const groups = plan.keys.filter((dimension) => !record.includes(dimensionOf(dimension).column))
   const named = groups.map((code) => sql`${groupColumn(code, plan)} AS ${ident(dimensionOf(code).column)}`)
   const columns = [...record.map(ident), ...named]
-  const value = sql`CASE WHEN ${meetsSql(plan, measure)} THEN ${valueSql(measure, plan.periods)} ELSE 0 END`
+  const value = sql`CASE WHEN ${measureCondition(plan, measure)} THEN ${valueSql(measure, plan.periods)} ELSE 0 END`
   const total = measure.kind === 'distinct' ? sql`max(${value})` : sql`sum(${value})`
   const positions = columns.map((_, index) => TEXT(String(index + 1)))
   return sql`SELECT ${join(columns, ', ')}, CAST(${total} AS HUGEINT) AS contribution, true AS is_there

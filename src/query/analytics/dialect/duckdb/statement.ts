@@ -8,7 +8,7 @@
 import { type DimensionCode, isPopulation } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import type { AggregatePlan, MeasurePosition } from '../../plan.ts'
-import { totalMark } from '../../query-plan.ts'
+import { totalLabel } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
 import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
 import { isMeasured, measuredCte, shownValues } from './measured.ts'
@@ -26,14 +26,14 @@ export function printAggregate(plan: AggregatePlan, only: GroupKey | null = null
     ...groupCtes(plan),
     sql`summary AS (\n${summaryCte(plan)}\n)`,
     ...[plan, ...totals].flatMap((level) => [
-      named(level, 'chosen', chosenCte(level, level === plan ? only : null, level === plan)),
-      named(level, 'page', pageCte(level)),
+      printCte(level, 'chosen', chosenCte(level, level === plan ? only : null, level === plan)),
+      printCte(level, 'page', pageCte(level)),
     ]),
   ]
   const orders = orderOf(plan).map((_, index) => ident(`order_${index}`))
   const rows =
     totals.length === 0
-      ? sql`SELECT summary.*, page.*${without(orders)}
+      ? sql`SELECT summary.*, page.*${excludeClause(orders)}
 FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
       : levelsOf(plan)
   return sql`WITH ${join(ctes, ',\n')}
@@ -52,35 +52,37 @@ function levelsOf(plan: AggregatePlan): Sql {
     terms.push(...orderTerms(order, `order_${level}_`))
     const columns = order.map((_, index) => sql`, ${ident(`order_${index}`)} AS ${renamed[index] ?? EMPTY}`)
     const names = order.map((_, index) => ident(`order_${index}`))
-    return sql`  SELECT ${whole(level)} AS level, *${without(names)}${join(columns, '')}
+    return sql`  SELECT ${whole(level)} AS level, *${excludeClause(names)}${join(columns, '')}
   FROM ${relation(levelPlan, 'page')}`
   })
-  return sql`SELECT summary.*, rows.*${without(orders)}
+  return sql`SELECT summary.*, rows.*${excludeClause(orders)}
 FROM summary LEFT JOIN (
 ${join(selects, '\n  UNION ALL BY NAME\n')}
 ) AS rows ON true
   ORDER BY ${join(terms, ', ')}`
 }
 
-const without = (columns: readonly Sql[]): Sql =>
+const excludeClause = (columns: readonly Sql[]): Sql =>
   columns.length === 0 ? EMPTY : sql` EXCLUDE (${join(columns, ', ')})`
 
-const named = (plan: AggregatePlan, name: string, cte: Sql): Sql =>
+const printCte = (plan: AggregatePlan, name: string, cte: Sql): Sql =>
   plan.name === '' ? sql`${TEXT(name)} AS (\n${cte}\n)` : sql`${relation(plan, name)} AS (\n${cte}\n)`
 
 /** CTEs from the facts to the values of every group of the rows, bases and totals. */
 function groupCtes(plan: AggregatePlan): Sql[] {
   const { totals, shareBase } = plan
   const isSeparate = shareBase !== null && !totals.some(({ name }) => name === shareBase.name)
-  const under = [...totals, ...(isSeparate ? [shareBase] : [])]
-  const shared = new Set(under.flatMap(({ datasets }) => datasets.map(({ addedUpFrom }) => addedUpFrom)))
+  const summedPlans = [...totals, ...(isSeparate ? [shareBase] : [])]
+  const shared = new Set(
+    summedPlans.flatMap(({ datasets }) => datasets.map(({ addedUpFrom }) => addedUpFrom)),
+  )
   return [
     ...joinedCtes(plan, shared),
     ...(isSeparate ? joinedCtes(shareBase) : []),
     ...totals.flatMap((total) => joinedCtes(total)),
     ...[plan, ...totals].flatMap((level) => [
-      ...(isMeasured(level) ? [named(level, 'measured', measuredCte(level))] : []),
-      named(level, 'valued', valuedCte(level)),
+      ...(isMeasured(level) ? [printCte(level, 'measured', measuredCte(level))] : []),
+      printCte(level, 'valued', valuedCte(level)),
     ]),
   ]
 }
@@ -97,13 +99,13 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
   return [
     ...sums(plan),
     ...(base === null ? [] : sums(base.plan)),
-    ...(onlyFacts(plan) === null && !isOneRow(plan) ? [named(plan, 'spine', spineCte(plan))] : []),
-    named(plan, 'joined', joinedCte(plan)),
+    ...(onlyFacts(plan) === null && !isOneRow(plan) ? [printCte(plan, 'spine', spineCte(plan))] : []),
+    printCte(plan, 'joined', joinedCte(plan)),
     ...(base === null
       ? []
       : [
-          named(base.plan, 'spine', baseSpineCte(plan, base)),
-          named(
+          printCte(base.plan, 'spine', baseSpineCte(plan, base)),
+          printCte(
             base.plan,
             'joined',
             joinedCte(base.plan, plan.query.group_by.includes('reference_period') ? ['compared_period'] : []),
@@ -153,7 +155,7 @@ const readsPopulation = ({ datasets }: AggregatePlan, position: MeasurePosition)
 function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const cells = [
-    ...(rows.totals.length === 0 ? [] : [TEXT(`'${totalMark(plan, rows)}'`)]),
+    ...(rows.totals.length === 0 ? [] : [TEXT(`'${totalLabel(plan, rows)}'`)]),
     ...rows.query.group_by.map((code) =>
       groups.includes(code) ? sql`coalesce(${shownCode(code)}, '')` : TEXT("''"),
     ),
