@@ -175,8 +175,8 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
   for (const [number, metric] of after.metrics.entries())
     for (const side of SIDES) {
       const olderMetric = before.metrics[number]
-      const olderPositions = olderMetric === undefined ? [] : positionsOf(olderMetric, side)
-      for (const [month, position] of positionsOf(metric, side)) {
+      const olderPositions = olderMetric === undefined ? [] : findPositions(olderMetric, side)
+      for (const [month, position] of findPositions(metric, side)) {
         const olderPosition = olderPositions.find(([otherMonth]) => otherMonth === month)?.[1] ?? null
         if (position === null || olderPosition === null) continue
         const positionsKey = JSON.stringify([position, olderPosition])
@@ -212,14 +212,14 @@ async function findMeasureCauses(
   })
   const byGroup = new Map<string, CauseEntry[]>()
   for (const row of rows) {
-    const key = groupText(after.keys, row)
+    const key = printGroupKey(after.keys, row)
     const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
     byGroup.set(key, [...(byGroup.get(key) ?? []), entry])
   }
   return { keys: after.keys, byGroup }
 }
 
-const groupText = (keys: readonly DimensionCode[], row: Row): string =>
+const printGroupKey = (keys: readonly DimensionCode[], row: Row): string =>
   JSON.stringify(keys.map((code) => row[dimensionOf(code).column] ?? null))
 
 interface ComparedRow {
@@ -235,7 +235,7 @@ function mergeRows(
   language: 'pt' | 'en',
 ): ComparedRow[] {
   const { plan } = after
-  const keyOf = (row: Row): string => groupText(plan.query.group_by, row)
+  const keyOf = (row: Row): string => printGroupKey(plan.query.group_by, row)
   const oldRows = new Map(before.rows.map((row) => [keyOf(row), row]))
   const newRows = new Map(after.rows.map((row) => [keyOf(row), row]))
   const keys = [...new Set([...newRows.keys(), ...oldRows.keys()])]
@@ -251,7 +251,7 @@ function mergeRows(
       const isUnknown =
         [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true) ||
         (source !== undefined && hasUnknowns(source) && (oldValue === null || newValue === null))
-      const rowCauses = isUnknown ? [] : causesOf(index, metric, newRow ?? oldRow ?? {}, causes)
+      const rowCauses = isUnknown ? [] : selectCauses(index, metric, newRow ?? oldRow ?? {}, causes)
       if (oldValue !== newValue || rowCauses.length > 0) changed = true
       metrics[metric.code] = {
         old: oldValue === null ? null : Number(oldValue),
@@ -282,7 +282,7 @@ function subtract(left: string, right: string, decimals: number): number {
 }
 
 /** Finds the measures of a side. A denominator by year has one per month. */
-const positionsOf = (
+const findPositions = (
   metric: MetricPlan,
   side: Side,
 ): readonly (readonly [month: string, place: MeasurePosition | null])[] =>
@@ -290,7 +290,7 @@ const positionsOf = (
     ? metric.denominators.map(({ period, position }) => [formatPeriod(period), position] as const)
     : [['', metric[side]]]
 
-function causesOf(
+function selectCauses(
   number: number,
   metric: MetricPlan,
   row: Row,
@@ -299,7 +299,7 @@ function causesOf(
   return SIDES.flatMap((side) => {
     const isByMonth = side === 'denominator' && metric.denominators !== null
     const measureCauses = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
-    const entries = measureCauses?.byGroup.get(groupText(measureCauses.keys, row)) ?? []
+    const entries = measureCauses?.byGroup.get(printGroupKey(measureCauses.keys, row)) ?? []
     return (
       [...entries]
         .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))

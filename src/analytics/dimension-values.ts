@@ -24,7 +24,7 @@ import {
   type Table,
   tablesAmong,
 } from '../model/required-tables.ts'
-import { describeMissing, findMissing, scopeOf, statesLeft } from '../query/analytics/coverage.ts'
+import { describeMissing, findMissing, scopeOf, statesInPlaces } from '../query/analytics/coverage.ts'
 import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
 import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
 import { residenceNotes } from '../query/analytics/plan-notes.ts'
@@ -193,7 +193,7 @@ export async function countFacts(
     const scope = scopeOf(placeFilters, facilityStates, view, tables)
     const needs: readonly Need[] = [dataset, ...needsOfFilters(dataset, filters)]
     const needsOfMembers: readonly Need[] = [...needs, ...needsOfDimensions(dataset, [code])]
-    const periods = periodsOf(code, needs, tables, filters, scope.states, view)
+    const periods = choosePeriods(code, needs, tables, filters, scope.states, view)
     // A place depends only on its own states, so gaps in other states do not affect it.
     const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
     for (const member of members) {
@@ -236,12 +236,12 @@ function statesOfMember(
   const dimension = code === 'facility' ? 'municipality' : code
   const value = code === 'facility' ? municipality : member
   if (!isPlace(dimension) || value === null) return states
-  const memberStates = statesLeft([{ dimension, operator: 'EQ', values: [value] }])
+  const memberStates = statesInPlaces([{ dimension, operator: 'EQ', values: [value] }])
   return new Set([...memberStates].filter((uf) => states.has(uf)))
 }
 
 /** @returns requested months, or else the newest month collected for the states */
-function periodsOf(
+function choosePeriods(
   code: DimensionCode,
   needs: readonly Need[],
   releaseTables: readonly Table[],

@@ -32,7 +32,7 @@ export async function explainQuery(
   const { text, values } = print(printAggregate(plan), (dataset, period) =>
     period === null ? `release."${dataset}"` : `release."${dataset}__${period}"`,
   )
-  const reads = readsOf(plan, view)
+  const reads = listReads(plan, view)
   return {
     data: {
       query: normalised,
@@ -53,7 +53,7 @@ export async function explainQuery(
 }
 
 /** Lists each dataset read once. Levels that are summed from others read nothing. */
-function readsOf(plan: AggregatePlan, view: ReleaseView): DatasetRead[] {
+function listReads(plan: AggregatePlan, view: ReleaseView): DatasetRead[] {
   const plans = [plan, ...plan.totals, ...(plan.shareBase === null ? [] : [plan.shareBase])]
   const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))
   const datasetsRead = new Map<string, DatasetPlan>()

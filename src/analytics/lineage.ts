@@ -85,14 +85,14 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   const plan = isolatePlan(isBase ? base.plan : level)
   const chosenMetric = chooseMetric(plan, kind === null || isBase ? code : metric)
   const shownKey = resolveKey(plan, key)
-  const group = isBase ? baseKey(base, shownKey) : shownKey
+  const group = isBase ? moveToBase(base, shownKey) : shownKey
   const cell = await readCell(
     level,
     isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
     shownKey,
     parts,
   )
-  const position = sideOf(chosenMetric, side, group)
+  const position = findSide(chosenMetric, side, group)
   if (position === null)
     throw refuse(
       'invalid_request',
@@ -162,13 +162,13 @@ function readCode(name: string | undefined): readonly [string | undefined, strin
   return [code, kind]
 }
 
-function baseKey({ months }: BasePlan, key: GroupKey): GroupKey {
+function moveToBase({ months }: BasePlan, key: GroupKey): GroupKey {
   const month = months.find(({ period }) => period === key.reference_period)
   return month === undefined ? key : { ...key, reference_period: month.base }
 }
 
 /** Finds the measure of a side. A denominator by year depends on the group's month. */
-function sideOf(metric: MetricPlan, side: Side, key: GroupKey): MeasurePosition | null {
+function findSide(metric: MetricPlan, side: Side, key: GroupKey): MeasurePosition | null {
   if (side !== 'denominator' || metric.denominators === null) return metric[side]
   return metric.denominators.find(({ period }) => period === key.reference_period)?.position ?? null
 }
@@ -291,7 +291,7 @@ function describeRecord(
     contribution: row.contribution ?? 0,
     ...(withRows && isAddedUp(dataset) ? { published_rows: { ...publishedRowsOf(dataset, row) } } : {}),
     sources: sources.map((source) => {
-      const column = publishedColumn(plan, measure, source, row, view)
+      const column = findPublishedColumn(plan, measure, source, row, view)
       const published: ProvenanceSource | null = sourceOf(view, source, column ?? '')
       const rawValue =
         isPopulation(plan.dataset) || hasUnknowns(plan.dataset)
@@ -314,7 +314,7 @@ function describeRecord(
 }
 
 /** @returns the published column that is summed; null when the measure counts records */
-function publishedColumn(
+function findPublishedColumn(
   { dataset }: DatasetPlan,
   { kind, field }: Measure,
   source: Row,

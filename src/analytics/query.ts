@@ -128,7 +128,7 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
     rowsSha256,
     fingerprint,
     citation: citationOf(plan, view, fingerprint),
-    notes: [...plan.notes, ...missing, ...basisNotes(plan, view), ...negativeBedNotes(plan, view)],
+    notes: [...plan.notes, ...missing, ...noteSusSources(plan, view), ...noteNegativeBeds(plan, view)],
   }
 }
 
@@ -288,12 +288,12 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
       ? values.map((value) => showValue(dimension, value))
       : showValue(dimension, values[0] ?? ''),
   }))
-  const orders = order_by.map(({ field, direction }) => ({ field, direction }))
+  const orderTerms = order_by.map(({ field, direction }) => ({ field, direction }))
   return {
     metrics,
     group_by,
     filters,
-    order_by: orders,
+    order_by: orderTerms,
     over_period,
     limit,
     offset,
@@ -311,28 +311,31 @@ export async function widenMunicipalities(
   view: ReleaseView,
   options: RunOptions,
 ): Promise<readonly QueryFilter[]> {
-  const short = filters.flatMap(({ dimension, values }) =>
+  const sixDigitCodes = filters.flatMap(({ dimension, values }) =>
     isMunicipality(dimension) ? values.map(Number).filter((value) => value < 1_000_000) : [],
   )
-  if (short.length === 0) return filters
+  if (sixDigitCodes.length === 0) return filters
   const rows = await engine.run(
-    sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${short}))`,
+    sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${sixDigitCodes}))`,
     view,
     options,
   )
   const codes = rows.map(({ ibge_code }) => Number(ibge_code))
-  const widened = new Map(codes.map((code) => [Math.floor(code / 10), code]))
+  const sevenDigitCodes = new Map(codes.map((code) => [Math.floor(code / 10), code]))
   return normaliseFilters(
     filters.map((filter) =>
       isMunicipality(filter.dimension)
-        ? { ...filter, values: filter.values.map((value) => widened.get(Number(value)) ?? Number(value)) }
+        ? {
+            ...filter,
+            values: filter.values.map((value) => sevenDigitCodes.get(Number(value)) ?? Number(value)),
+          }
         : filter,
     ),
   )
 }
 
 /** Warns when months mix two sources of SUS quantities: published quantities since 2026-01, a flag before. */
-function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
+function noteSusSources(plan: AggregatePlan, view: ReleaseView): Note[] {
   const usesSus = plan.datasets.some(
     ({ dataset, measures }) =>
       dataset === 'equipment_inventory' && measures.some(({ field }) => field === 'quantity_sus'),
@@ -349,7 +352,7 @@ function basisNotes(plan: AggregatePlan, view: ReleaseView): Note[] {
 }
 
 /** Warns about records with negative beds outside SUS, as published. Counts cover the release, whatever the filters. */
-function negativeBedNotes({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
+function noteNegativeBeds({ datasets }: AggregatePlan, view: ReleaseView): Note[] {
   const beds = datasets.filter(
     ({ dataset, measures }) =>
       dataset === 'bed_capacity' && measures.some(({ field }) => field === 'beds_non_sus'),

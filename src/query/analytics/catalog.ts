@@ -43,13 +43,13 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
 }
 
 /** @returns datasets read when the metric's own datasets lack a dimension; none unless every dataset has such a twin */
-function twinsOf(code: MetricCode): FactDataset[] {
+function findTwins(code: MetricCode): FactDataset[] {
   const twins = factDatasetsOf(code).map(twinOf)
   return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
 }
 
 /** The formula as text. w is the number of people of an age group in the standard population. */
-function formulaOf({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
+function writeFormula({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
   return standardizedBy === undefined
     ? `${scale} × ${top} ÷ ${denominator}`
@@ -90,10 +90,12 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),
-    formula: metric.kind === 'ratio' ? formulaOf(metric) : metric.description[language],
+    formula: metric.kind === 'ratio' ? writeFormula(metric) : metric.description[language],
     ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),
     datasets: [
-      ...new Set([numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), twinsOf(code)].flat()),
+      ...new Set(
+        [numerator.dataset, denominator?.dataset ?? [], factDatasetsOf(code), findTwins(code)].flat(),
+      ),
     ],
     dimensions,
     operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),

@@ -46,8 +46,8 @@ const METRICS_SHOWN = 3
 const VALUES_SHOWN = 5
 
 export function citationOf(plan: AggregatePlan, view: ReleaseView, fingerprint: string): Citation {
-  const title = titleOf(plan)
-  const sources = sourcesOf(plan)
+  const title = writeTitle(plan)
+  const sources = listSources(plan)
   const year = Math.floor(view.analytics.month / 100)
   const names = sources.map(({ name }) => name).join('; ')
   const authors = [...new Set(sources.map(({ author }) => author))]
@@ -72,7 +72,7 @@ export function citationOf(plan: AggregatePlan, view: ReleaseView, fingerprint: 
   }
 }
 
-function sourcesOf({ query }: AggregatePlan): PublishedSource[] {
+function listSources({ query }: AggregatePlan): PublishedSource[] {
   const used = dimensionsUsed(query)
   const datasets = query.metrics.flatMap((code): DatasetName[] => {
     const { denominator } = measuresOf(code, used)
@@ -83,7 +83,7 @@ function sourcesOf({ query }: AggregatePlan): PublishedSource[] {
 }
 
 /** The title names metrics, groups, filters and months: `Leitos existentes, por Município; Unidade da Federação: AC, RR; 2026-05`. */
-function titleOf({ query, referencePeriod }: AggregatePlan): string {
+function writeTitle({ query, referencePeriod }: AggregatePlan): string {
   const { metrics, group_by, filters } = query
   const shown = metrics.slice(0, METRICS_SHOWN).map((code) => metricOf(code).label)
   const others = metrics.length - shown.length

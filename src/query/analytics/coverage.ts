@@ -46,7 +46,7 @@ export function scopeOf(
   view: ReleaseView,
   tables: readonly Table[] = TABLES,
 ): StateScope {
-  const placeStates = statesLeft(placeFilters)
+  const placeStates = statesInPlaces(placeFilters)
   const commonStates =
     facilityStates === null ? placeStates : new Set([...placeStates].filter((uf) => facilityStates.has(uf)))
   // Facilities outside the filtered places use the coverage of those places.
@@ -63,7 +63,7 @@ export function scopeOf(
 const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set(['state', 'region', 'residence_state'])
 
 /** @returns states that the place filters leave; `ALL_STATES` itself when they leave all */
-export function statesLeft(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
+export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
   if (placeFilters.length === 0) return ALL_STATES
   const remaining = STATES.filter(({ uf, ibge_code, region_code }) =>
     placeFilters.every(({ dimension, operator, values }) => {
@@ -111,21 +111,22 @@ export function findKnownGroups(
   if (requested.length === 0) return 'none'
   const months = requested.map((period) => ({ period, collected: statesCollectedOf(view, needs, period) }))
   if (months.every(({ collected }) => includesAll(collected, states))) return 'all'
-  const inScope = (collected: ReadonlySet<string>): string[] => [...states].filter((uf) => collected.has(uf))
-  const byPeriod = groups.includes('reference_period')
+  const selectStates = (collected: ReadonlySet<string>): string[] =>
+    [...states].filter((uf) => collected.has(uf))
+  const isByMonth = groups.includes('reference_period')
   if (!isWithinStates(groups)) {
     const completeMonths = months.filter(({ collected }) => includesAll(collected, states))
-    return byPeriod && completeMonths.length > 0
+    return isByMonth && completeMonths.length > 0
       ? { periods: completeMonths.map(({ period }) => period) }
       : 'none'
   }
-  if (byPeriod) {
-    const cells = months.map(({ period, collected }) => ({ period, states: inScope(collected) }))
+  if (isByMonth) {
+    const cells = months.map(({ period, collected }) => ({ period, states: selectStates(collected) }))
     return cells.every((cell) => cell.states.length === 0)
       ? 'none'
       : { cells: cells.filter((cell) => cell.states.length > 0) }
   }
-  const collectedStates = inScope(ALL_STATES).filter((uf) =>
+  const collectedStates = selectStates(ALL_STATES).filter((uf) =>
     months.every(({ collected }) => collected.has(uf)),
   )
   return collectedStates.length === 0 ? 'none' : { states: collectedStates }

@@ -41,14 +41,14 @@ export function resolvePeriods(
   const isAnchored = overPeriod === null || overPeriod === 'last' || overPeriod === 'first'
   const selected = selectedPeriods(filters, tables, view)
   if (isGrouped) {
-    const rows = selected === null ? available : withRows(selected, available, tables, view)
+    const rows = selected === null ? available : addPublishedMonths(selected, available, tables, view)
     return { requested: rows, end, available, summed: rows }
   }
   if (filters.length === 0 && isAnchored) return { requested: null, end, available, summed: null }
   const requested = selected ?? available
   const summed = requested
   if (requested.length <= 1 || !hasStocks) return { requested, end, available, summed }
-  if (overPeriod === null) throw severalPeriods(requested, null)
+  if (overPeriod === null) throw severalPeriodsError(requested, null)
   if (!isAnchored) return { requested, end, available, summed }
   // All groups and metrics share one month, so a hospital that closed earlier does not count.
   const anchorMonth = newestFor(end === 'newest' ? available : available.toReversed(), states, (period) =>
@@ -58,7 +58,7 @@ export function resolvePeriods(
 }
 
 /** @param level level of totals without months; null for the query itself */
-export const severalPeriods = (periods: readonly number[], level: string | null): AppError =>
+export const severalPeriodsError = (periods: readonly number[], level: string | null): AppError =>
   new AppError('semi_additive', {
     detail:
       level === null
@@ -134,24 +134,24 @@ function rangedPeriods(
 export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
   const ranges = filters.filter(({ operator }) => RANGES.has(operator))
   if (ranges.length === 0) return null
-  const firsts = ranges.flatMap(({ operator, values: [first = 0] }) => {
+  const firstMonths = ranges.flatMap(({ operator, values: [first = 0] }) => {
     if (operator === 'GT') return [addMonths(Number(first), 1)]
     return operator === 'GTE' || operator === 'BETWEEN' ? [Number(first)] : []
   })
-  const lasts = ranges.flatMap(({ operator, values }) => {
+  const lastMonths = ranges.flatMap(({ operator, values }) => {
     const last = Number(values.at(-1))
     if (operator === 'LT') return [addMonths(last, -1)]
     return operator === 'LTE' || operator === 'BETWEEN' ? [last] : []
   })
   return {
-    first: firsts.length === 0 ? null : Math.max(...firsts),
-    last: lasts.length === 0 ? null : Math.min(...lasts),
+    first: firstMonths.length === 0 ? null : Math.max(...firstMonths),
+    last: lastMonths.length === 0 ? null : Math.min(...lastMonths),
   }
 }
 const RANGES: ReadonlySet<string> = new Set(['GT', 'GTE', 'LT', 'LTE', 'BETWEEN'])
 
 /** Months that become rows when months are grouped: available months, plus published months that were not collected. */
-function withRows(
+function addPublishedMonths(
   selected: readonly number[],
   available: readonly number[],
   tables: readonly Table[],

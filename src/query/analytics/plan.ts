@@ -276,7 +276,7 @@ export function planAggregate(
       requestedPeriods.requested?.filter(
         (period) => isGrouped || requestedPeriods.available.includes(period),
       ) ??
-      newestOfAny(requestedPeriods.available, scope.states, view, tables),
+      findNewestMonth(requestedPeriods.available, scope.states, view, tables),
     fewFacilities: null,
     facilityPeriod:
       periodsUsed.findLast((period) => facilityMonths.includes(period)) ?? latestPeriod(view, 'facilities'),
@@ -311,7 +311,7 @@ interface Collector {
   plans(): readonly Omit<DatasetPlan, 'hasStateColumn'>[]
 }
 
-/** Residents have places without carrying the columns. Every other dimension is a column of the rows. */
+/** Population by age fits every place, including places of residence. Other dimensions must be columns of the dataset. */
 const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
   dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
 
@@ -376,7 +376,7 @@ function collectDatasets(
 }
 
 /** @returns the newest collected month of any table, for queries whose metrics have no month */
-function newestOfAny(
+function findNewestMonth(
   available: readonly number[],
   states: ReadonlySet<string>,
   view: ReleaseView,

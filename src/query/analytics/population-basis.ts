@@ -34,7 +34,7 @@ export function sidesOf(
 ): MetricSides {
   const sides = measuresOf(code, dimensionsUsed(query))
   if (!isPerCapita(code))
-    return { ...sides, denominators: null, notes: standardNotes(code, sides, months, years) }
+    return { ...sides, denominators: null, notes: noteStandard(code, sides, months, years) }
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {
     const type = basis === 'census' ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
@@ -43,7 +43,7 @@ export function sidesOf(
       ...sides,
       denominator: populationMeasure(type),
       denominators: null,
-      notes: farNotes(
+      notes: noteDistantYears(
         code,
         months.map((period) => ({ period, year })),
         basis,
@@ -64,8 +64,8 @@ export function sidesOf(
       ? yearByMonth.map(({ period, year }) => ({ period, measure: measureOf(year) }))
       : null,
     notes: [
-      ...nearestNotes(code, notedMonths),
-      ...farNotes(
+      ...noteEarlierEstimates(code, notedMonths),
+      ...noteDistantYears(
         code,
         isByMonth ? yearByMonth : yearByMonth.map(({ period }) => ({ period, year: newest })),
         'estimate',
@@ -86,7 +86,7 @@ const yearFor = (period: number, years: readonly number[]): number | null =>
 
 type MonthYears = readonly { readonly period: number; readonly year: number | null }[]
 
-function nearestNotes(metric: MetricCode, months: MonthYears): Note[] {
+function noteEarlierEstimates(metric: MetricCode, months: MonthYears): Note[] {
   const years = new Map(months.map(({ period, year }) => [Math.floor(period / 100), year]))
   return [...years].flatMap(([monthYear, year]): Note[] => {
     if (year === monthYear) return []
@@ -97,7 +97,7 @@ function nearestNotes(metric: MetricCode, months: MonthYears): Note[] {
 }
 
 /** Notes the standard population of a standardized rate, and the distance to its residents' year. */
-function standardNotes(
+function noteStandard(
   code: MetricCode,
   { denominator }: Sides,
   months: readonly number[],
@@ -108,7 +108,7 @@ function standardNotes(
   const year = years.POPULATION_BY_AGE
   return [
     { code: 'standardized', metric: code, standard, age_groups: AGE_GROUPS.length },
-    ...farNotes(
+    ...noteDistantYears(
       code,
       months.map((period) => ({ period, year })),
       'estimate',
@@ -116,12 +116,14 @@ function standardNotes(
   ]
 }
 
-function farNotes(metric: MetricCode, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
-  const far = months.filter(
+function noteDistantYears(metric: MetricCode, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
+  const distantMonths = months.filter(
     ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,
   )
-  return [...new Set(far.map(({ year }) => year))].flatMap((year): Note[] => {
-    const periods = far.filter((month) => month.year === year).map(({ period }) => formatPeriod(period))
+  return [...new Set(distantMonths.map(({ year }) => year))].flatMap((year): Note[] => {
+    const periods = distantMonths
+      .filter((month) => month.year === year)
+      .map(({ period }) => formatPeriod(period))
     const [first, last] = [periods[0], periods.at(-1)]
     return year === null || first === undefined || last === undefined
       ? []

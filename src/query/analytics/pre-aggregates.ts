@@ -20,12 +20,12 @@ import { listFewFacilities } from './resident-relations.ts'
 export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan =>
   mapPlans(plan, (level) => ({
     ...level,
-    datasets: level.datasets.map((dataset) => ({ ...dataset, source: smallestSource(dataset, view) })),
-    fewFacilities: fewFacilitiesOf(level, view),
+    datasets: level.datasets.map((dataset) => ({ ...dataset, source: chooseSource(dataset, view) })),
+    fewFacilities: chooseFewFacilities(level, view),
   }))
 
 /** Naming only the thousands of hospitals with admissions or beds is faster than searching all facilities of the country. */
-function fewFacilitiesOf({ datasets, base }: AggregatePlan, view: ReleaseView): FewFacilities | null {
+function chooseFewFacilities({ datasets, base }: AggregatePlan, view: ReleaseView): FewFacilities | null {
   const grouped = datasets.filter(({ keys }) => keys.includes('facility'))
   // Groups of the comparison month may include other facilities.
   if (grouped.length === 0 || base !== null) return null
@@ -42,7 +42,7 @@ function fewFacilitiesOf({ datasets, base }: AggregatePlan, view: ReleaseView): 
   return listFewFacilities(view).find(coversGroups) ?? null
 }
 
-function smallestSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
+function chooseSource(plan: DatasetPlan, view: ReleaseView): PreAggregateName | null {
   const [smallest] = PRE_AGGREGATE_NAMES.filter((name) => covers(name, plan, view)).sort(
     (left, right) => rowsOf(left, view) - rowsOf(right, view) || (left < right ? -1 : 1),
   )

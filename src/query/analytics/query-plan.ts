@@ -17,7 +17,7 @@ import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { baseMonth, isAdditive } from './options.ts'
-import { allPeriods, listedPeriods, severalPeriods } from './periods.ts'
+import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
 import type { AnalyticsQuery } from './request.ts'
 
@@ -26,7 +26,7 @@ export interface BasePlan {
   readonly months: readonly { readonly period: number; readonly base: number }[]
 }
 
-/** What a plan inherits from the plan that it accompanies. */
+/** A plan inherits these from the plan that it accompanies. */
 export interface PlanContext {
   readonly name?: string
   /** Months that were already resolved: by metric, and those that are groups. */
@@ -74,7 +74,7 @@ export function planQuery(
   const notes = [
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
-    ...shareNotes(query),
+    ...noteMissingShares(query),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
   return alignDecimals({
@@ -128,7 +128,7 @@ function monthsOfLevel(
   const listed = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
   if (query.metrics.every(isFlowMetric)) return listed === null ? monthsOf(rows) : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
-    throw severalPeriods(rows.spinePeriods, level)
+    throw severalPeriodsError(rows.spinePeriods, level)
   return {}
 }
 
@@ -152,7 +152,7 @@ function canSum(level: DatasetPlan, source: DatasetPlan): boolean {
     isSame(level.periods, source.periods) &&
     level.over === source.over &&
     level.over !== 'max' &&
-    // The sum is unknown when a group is unknown, and state funds belong to no municipality.
+    // Summing groups would skip unknown ones, and state funds belong to no municipality.
     !hasUnknowns(level.dataset) &&
     (isPopulation(level.dataset) || level.periods.length > 0) &&
     (level.periods.length <= 1 || !dropped.includes('reference_period')) &&
@@ -200,7 +200,7 @@ function addBase(
     name: `${plan.name}base_`,
     months: { requested, spine: basesOf(periods) },
   })
-  const gapNotes = base.missing.flatMap((missing) => lackingNotes(missing, to, periods, view))
+  const gapNotes = base.missing.flatMap((missing) => noteGaps(missing, to, periods, view))
   // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
   const metricsWithoutMonths = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
@@ -221,7 +221,7 @@ function addBase(
 }
 
 /** Notes what the comparison months lack, with the months compared with each. */
-function lackingNotes(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): Note[] {
+function noteGaps(missing: Missing, to: string, periods: readonly number[], view: ReleaseView): Note[] {
   const { need, states } = missing
   if (tableOfNeed(need) !== need)
     return describeMissing([missing]).map((note) => ({ ...note, of_base: true }))
@@ -260,7 +260,7 @@ function planShareBase(
   return existing ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
 }
 
-const shareNotes = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
+const noteMissingShares = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
   share_of === null
     ? []
     : metrics.filter((code) => !isAdditive(code)).map((metric) => ({ code: 'no_share', metric }))

@@ -174,8 +174,8 @@ function countedByAge(plan: DatasetPlan): Sql {
   const keys = plan.keys.map((code) => sql`${codeSql(code, plan)} AS ${key(code)}`)
   const { source } = plan
   const counted = plan.measures.map((measure, index) => {
-    const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
-    return sql`sum(facts.${ident(stored?.stored.column ?? measure.field ?? '')}) AS ${ident(`counted_${index}`)}`
+    const storedSource = source === null ? null : sourceOf(measure, preAggregateOf(source))
+    return sql`sum(facts.${ident(storedSource?.stored.column ?? measure.field ?? '')}) AS ${ident(`counted_${index}`)}`
   })
   return sql`(SELECT ${join([...keys, sql`${ageGroup} AS age_group`, ...counted], ', ')}
     FROM ${factsSource(plan)} AS facts${whereClause(plan)}
@@ -190,7 +190,6 @@ const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql 
 const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
   dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
 
-/** Replaces the placeholder codes of some months with null. */
 export function nullIfFiller(
   code: DimensionCode,
   column: Sql,
@@ -223,7 +222,6 @@ function readFacts(plan: DatasetPlan): Sql {
     : facts
 }
 
-/** Adds the column names of residence that facts use. */
 const withResidenceColumns = ({ keys, filters }: DatasetPlan, population: Sql): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? sql`(SELECT *, uf AS residence_uf, municipality_ibge_code AS residence_municipality_code FROM ${population} AS residents)`
@@ -363,10 +361,11 @@ export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
 function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {
   const source = sourceOf(measure, preAggregateOf(name))
   if (source === null) throw new TypeError(`${name} lacks a measure`)
-  const stored = (column: string): Sql => sql`facts.${ident(column)}`
+  const storedColumn = (column: string): Sql => sql`facts.${ident(column)}`
   const conditions = source.where.map(conditionSql)
-  const storedValue = stored(source.stored.column)
-  const value = source.minus === null ? storedValue : sql`${storedValue} - ${stored(source.minus.column)}`
+  const storedValue = storedColumn(source.stored.column)
+  const value =
+    source.minus === null ? storedValue : sql`${storedValue} - ${storedColumn(source.minus.column)}`
   if (source.distinctKey === null) {
     if (conditions.length === 0) return isUnique ? value : sql`sum(${value})`
     const condition = join(conditions, ' AND ')
@@ -377,7 +376,7 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   const condition = join([...conditions, sql`${storedValue} > 0`], ' AND ')
   return isUnique
     ? sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
-    : sql`count(DISTINCT ${stored(source.distinctKey)}) FILTER (WHERE ${condition})`
+    : sql`count(DISTINCT ${storedColumn(source.distinctKey)}) FILTER (WHERE ${condition})`
 }
 
 /** Inlines a code of the model. Codes from requests must not pass here. */

@@ -79,7 +79,7 @@ export const relation = ({ name }: AggregatePlan, relationName: string): Sql =>
 export const relationAs = (plan: AggregatePlan, relationName: string): Sql =>
   plan.name === '' ? ident(relationName) : sql`${relation(plan, relationName)} AS ${ident(relationName)}`
 
-const aliasOf = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
+const relationOfMeasures = (plan: AggregatePlan, { name }: DatasetPlan): Sql =>
   ident(name === onlyFacts(plan) ? 'spine' : name)
 
 export function spineCte(plan: AggregatePlan): Sql {
@@ -116,24 +116,24 @@ ${join(keys, '\n  UNION ALL\n')}
     filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
   const members = (codes: readonly DimensionCode[]): Sql =>
     withPlaces(membersOf('municipality'), derivedDimensions(codes, plan.placeFilters), TEXT('own.code'))
-  const inScope = plan.placeFilters.map(placeCondition)
+  const scopeConditions = plan.placeFilters.map(placeCondition)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
     // The ignored municipality of a state is a row when it has an active facility, whatever the metrics. A metric thus has the
     // same rows alone and with others. It lies in no health region, so its facts go to the group without a code.
     const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
-    const ofFacilities = months.filter((period) => plan.facilityMonths.includes(period))
-    const withFacilities = ofFacilities.map(
+    const registryMonths = months.filter((period) => plan.facilityMonths.includes(period))
+    const hasFacilities = registryMonths.map(
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
     )
     // Facilities in an unknown municipality may have admissions or production, which also need that row.
-    const withFlows = plan.datasets
+    const hasFlows = plan.datasets
       .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
       .map(({ name, dataset, periods, source }) => {
         const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
         const facts = dataset as MonthlyFacts
-        const served = isPlaced
+        const flowRows = isPlaced
           ? preAggregateRows(source, periods)
           : overMonths(
               periods,
@@ -143,11 +143,11 @@ ${join(keys, '\n  UNION ALL\n')}
         const places = gathered(
           `${plan.name}${name}_served`,
           [{ name: 'municipality_ibge_code', type: 'INTEGER' }],
-          sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${served} AS served`,
+          sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${flowRows} AS served`,
         )
         return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
       })
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...withFacilities, ...withFlows], ' OR ')})`
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...hasFacilities, ...hasFlows], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
@@ -155,12 +155,12 @@ ${join(keys, '\n  UNION ALL\n')}
     const distinct = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
     return sql`  SELECT ${distinct}${join([...columns, ...carried], ', ')}
   FROM ${members(groups)} AS members${crossJoin}
-  WHERE ${join([exists, ...inScope], '\n    AND ')}`
+  WHERE ${join([exists, ...scopeConditions], '\n    AND ')}`
   }
   const scope =
     plan.placeFilters.length === 0
       ? EMPTY
-      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(inScope, ' AND ')})`
+      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(scopeConditions, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
   return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('state')} AS members${crossJoin}${scope}`
@@ -182,8 +182,8 @@ function residenceKeys(plan: AggregatePlan): Sql {
   const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
   const periods = periodsOf(plan)
   const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
-  const inScope = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
-  const where = inScope.length === 0 ? EMPTY : sql` WHERE ${join(inScope, ' AND ')}`
+  const scopeConditions = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
+  const where = scopeConditions.length === 0 ? EMPTY : sql` WHERE ${join(scopeConditions, ' AND ')}`
   return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${crossJoin}${where}`
 }
 
@@ -261,18 +261,18 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   FROM ${from}${join(joins, '')}`
 }
 
-const planOf = (plan: AggregatePlan, { plan: index }: MeasurePosition): DatasetPlan => {
+const datasetAt = (plan: AggregatePlan, { plan: index }: MeasurePosition): DatasetPlan => {
   const found = plan.datasets[index]
   if (found === undefined) throw new TypeError('the plan lacks a dataset of its own')
   return found
 }
 
-const divisor = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
+const monthsDividedBy = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
 
 function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
-  const dataset = planOf(plan, position)
+  const dataset = datasetAt(plan, position)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
-  const column = sql`CAST(${aliasOf(plan, dataset)}.${ident(`measure_${position.measure}`)} AS HUGEINT)`
+  const column = sql`CAST(${relationOfMeasures(plan, dataset)}.${ident(`measure_${position.measure}`)} AS HUGEINT)`
   // A missing population or an unpublished place is null. A collected month without facts is 0.
   return isPopulation(dataset.dataset) || hasUnknowns(dataset.dataset) ? column : sql`coalesce(${column}, 0)`
 }
@@ -281,14 +281,15 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const value = measureValue(plan, metric.numerator)
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
-  const factor = metric.denominator === null ? 1 : metric.scale * divisor(planOf(plan, metric.denominator))
+  const factor =
+    metric.denominator === null ? 1 : metric.scale * monthsDividedBy(datasetAt(plan, metric.denominator))
   const scaled = factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
   const knownGroup = knownGroupSql(metric, plan)
   return knownGroup === null ? scaled : sql`CASE WHEN ${knownGroup} THEN ${scaled} END`
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  const months = divisor(planOf(plan, metric.numerator)) * metric.unit
+  const months = monthsDividedBy(datasetAt(plan, metric.numerator)) * metric.unit
   if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
   const value =
     metric.denominators === null
@@ -308,4 +309,4 @@ function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']
 
 /** @returns decimals of a metric; averages of integers have two */
 export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
-  metric.decimals > 0 ? metric.decimals : divisor(planOf(plan, metric.numerator)) > 1 ? 2 : 0
+  metric.decimals > 0 ? metric.decimals : monthsDividedBy(datasetAt(plan, metric.numerator)) > 1 ? 2 : 0

@@ -48,7 +48,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   const columns: Sql[] = []
   const joins: Sql[] = []
-  const joinOn = (name: string, from: Sql, conditions: readonly Sql[]): Sql =>
+  const leftJoin = (name: string, from: Sql, conditions: readonly Sql[]): Sql =>
     sql`\n  LEFT JOIN ${from} AS ${ident(name)} ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
   if (base !== null) {
     const conditions = groups.map((code) =>
@@ -56,7 +56,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
         ? TEXT('based.compared_period = joined.reference_period')
         : sql`based.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`,
     )
-    joins.push(joinOn('based', relation(base.plan, 'joined'), conditions))
+    joins.push(leftJoin('based', relation(base.plan, 'joined'), conditions))
     plan.metrics.forEach(({ code }, index) => {
       // The population has no months, so its earlier value is unknown.
       const isTimeless = factDatasetsOf(code).some(isPopulation)
@@ -70,7 +70,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
     const conditions = shareBase.query.group_by.map(
       (code) => sql`total.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`,
     )
-    joins.push(joinOn('total', relation(shareBase, 'joined'), conditions))
+    joins.push(leftJoin('total', relation(shareBase, 'joined'), conditions))
     plan.metrics.forEach((_, index) => {
       columns.push(sql`total.${ident(`numerator_${index}`)} AS ${ident(`whole_${index}`)}`)
     })
@@ -169,7 +169,6 @@ export function orderSql(shown: ShownValue, index: number): Sql {
 /** @returns the index of a metric in the plan, which ends the names of its columns */
 export const indexOf = (plan: AggregatePlan, { metric }: ShownValue): number => plan.metrics.indexOf(metric)
 
-/** Conditions of `having`. */
 export function keptConditions(plan: AggregatePlan): Sql[] {
   const shown = shownValues(plan)
   return plan.query.having.map(({ metric, operator, values }) => {

@@ -49,7 +49,6 @@ const rowsSql = (plan: DatasetPlan): Sql => {
       )
 }
 
-/** Adds the column names that admissions use for residents. */
 const residenceColumns = ({ keys, filters }: DatasetPlan): Sql =>
   [...keys, ...filters.map(({ dimension }) => dimension)].some((code) => RESIDENCE_DIMENSIONS.has(code))
     ? TEXT(', uf AS residence_uf, CAST(municipality_code AS INTEGER) AS residence_municipality_code')
@@ -190,10 +189,10 @@ export type Cause = (typeof CAUSES)[number]
 export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
   const record = recordColumns(after, measure)
   const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
-  const side = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
+  const printSide = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
   // Counted codes, such as types present, are no records: they are added or removed, never reclassified.
   const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
-  const existing = (plan: DatasetPlan): Sql =>
+  const printExisting = (plan: DatasetPlan): Sql =>
     isRecord
       ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
       : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
@@ -208,16 +207,16 @@ export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Me
     sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${joinAnd(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
   const groupList = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
   return sql`WITH before AS (
-  ${ofOther(side(before))}
+  ${ofOther(printSide(before))}
 ),
 after AS (
-  ${side(after)}
+  ${printSide(after)}
 ),
 present_before AS (
-  ${ofOther(existing(before))}
+  ${ofOther(printExisting(before))}
 ),
 present_after AS (
-  ${existing(after)}
+  ${printExisting(after)}
 ),
 changes AS (
   SELECT ${join(coalescedNames, ', ')}, before.is_there AS was_there, after.is_there AS is_there,

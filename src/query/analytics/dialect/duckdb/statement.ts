@@ -90,15 +90,15 @@ function groupCtes(plan: AggregatePlan): Sql[] {
 /** @param shared relations that others are summed from */
 function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = new Set()): Sql[] {
   const { base } = plan
-  const sums = (level: AggregatePlan): Sql[] =>
+  const printSums = (level: AggregatePlan): Sql[] =>
     level.datasets.filter(hasRows).map((dataset) => {
       const name = relation(level, dataset.name)
       const isShared = shared.has(`${level.name}${dataset.name}`)
       return sql`${name} AS ${TEXT(isShared ? 'MATERIALIZED ' : '')}(\n${datasetCte(dataset, `${level.name}${dataset.name}`)}\n)`
     })
   return [
-    ...sums(plan),
-    ...(base === null ? [] : sums(base.plan)),
+    ...printSums(plan),
+    ...(base === null ? [] : printSums(base.plan)),
     ...(onlyFacts(plan) === null && !isOneRow(plan) ? [printCte(plan, 'spine', spineCte(plan))] : []),
     printCte(plan, 'joined', joinedCte(plan)),
     ...(base === null
@@ -123,7 +123,7 @@ function summaryCte(plan: AggregatePlan): Sql {
       ? sql`${ident(`value_${index}`)} IS NULL`
       : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
   }
-  const missing = (condition: (index: number) => Sql): Sql =>
+  const countMissing = (condition: (index: number) => Sql): Sql =>
     join(
       plan.metrics.map(
         (_, index) => sql`count(*) FILTER (WHERE ${condition(index)}) AS ${ident(`missing_${index}`)}`,
@@ -132,7 +132,7 @@ function summaryCte(plan: AggregatePlan): Sql {
     )
   const digest = TEXT("sha256(coalesce(string_agg(line, chr(10) ORDER BY line), '')) AS rows_sha256")
   if (plan.totals.length === 0)
-    return sql`  SELECT count(*) AS total_rows, count(*) AS table_rows, ${digest}, ${missing(isMissing)}
+    return sql`  SELECT count(*) AS total_rows, count(*) AS table_rows, ${digest}, ${countMissing(isMissing)}
   FROM (SELECT *, ${lineSql(plan, plan)} AS line FROM valued)`
   const levels = [plan, ...plan.totals].map((levelPlan, level) => {
     const flags = plan.metrics.map(
@@ -140,7 +140,7 @@ function summaryCte(plan: AggregatePlan): Sql {
     )
     return sql`    SELECT ${whole(level)} AS level, ${lineSql(levelPlan, plan)} AS line, ${join(flags, ', ')} FROM ${relation(levelPlan, 'valued')}`
   })
-  return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${missing((index) => ident(`missing_${index}`))}
+  return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${countMissing((index) => ident(`missing_${index}`))}
   FROM (
 ${join(levels, '\n    UNION ALL\n')}
   )`
@@ -170,17 +170,19 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
 
 /** Counts the rows of an answer without computing their values. One row: total_rows. */
 export function printRowCount(plan: AggregatePlan): Sql {
-  const keysOnly: AggregatePlan = {
+  const planOfKeys: AggregatePlan = {
     ...plan,
     base: null,
     datasets: plan.datasets.map((dataset) => ({ ...dataset, measures: [], addedUpFrom: null })),
   }
-  const grouped = keysOnly.datasets.filter((dataset) => hasRows(dataset) && dataset.keys.length > 0)
-  const ctes = grouped.map(
+  const datasetsWithKeys = planOfKeys.datasets.filter(
+    (dataset) => hasRows(dataset) && dataset.keys.length > 0,
+  )
+  const ctes = datasetsWithKeys.map(
     (dataset) =>
       sql`${relation(plan, dataset.name)} AS (\n${datasetCte(dataset, `${plan.name}${dataset.name}`)}\n)`,
   )
-  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(keysOnly)}\n)`], ',\n')}
+  return sql`WITH ${join([...ctes, sql`spine AS (\n${spineCte(planOfKeys)}\n)`], ',\n')}
 SELECT count(*) AS total_rows FROM spine`
 }
 
