@@ -98,7 +98,7 @@ export interface MetricNeeds<Code extends string = MetricCode> {
   readonly code: Code
   readonly needs: readonly Need[]
   readonly states: ReadonlySet<string>
-  /** YYYYMM */
+  /** Requested months, YYYYMM. */
   readonly requested: readonly number[]
 }
 

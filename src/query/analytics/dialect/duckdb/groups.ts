@@ -61,8 +61,8 @@ export function carrierOf({ spine, query: { group_by } }: AggregatePlan): 'munic
 export function onlyFacts(plan: AggregatePlan): string | null {
   // With a comparison month, a group may have facts only in that month.
   if (plan.spine !== 'facts' || plan.base !== null || isByResidence(plan.query.group_by)) return null
-  const [only = null, ...others] = factsWithRows(plan)
-  return only === null || others.length > 0 ? null : only.name
+  const [first = null, ...others] = factsWithRows(plan)
+  return first === null || others.length > 0 ? null : first.name
 }
 
 /** Populations that only divide others add no groups. */
@@ -123,12 +123,12 @@ ${join(keys, '\n  UNION ALL\n')}
     // same rows alone and with others. It lies in no health region, so its facts go to the group without a code.
     const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
     const registryMonths = months.filter((period) => plan.facilityMonths.includes(period))
-    const hasFacilities = registryMonths.map(
+    const facilityConditions = registryMonths.map(
       (period) =>
         sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
     )
     // Facilities in an unknown municipality may have admissions or production, which also need that row.
-    const hasFlows = plan.datasets
+    const flowConditions = plan.datasets
       .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
       .map(({ name, dataset, periods, source }) => {
         const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
@@ -147,7 +147,7 @@ ${join(keys, '\n  UNION ALL\n')}
         )
         return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
       })
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...hasFacilities, ...hasFlows], ' OR ')})`
+    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...facilityConditions, ...flowConditions], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
