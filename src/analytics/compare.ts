@@ -115,7 +115,6 @@ interface LevelRows {
 }
 interface SideAnswer {
   readonly prepared: PreparedQuery
-  /** The rows of the query come first, then the rows of each level of totals. */
   readonly levels: readonly LevelRows[]
 }
 
@@ -227,7 +226,7 @@ interface ComparedRow {
   readonly value: JsonValue
 }
 
-/** Merges the rows of both answers: the newer answer's rows in their order, then rows that only the older one has. */
+/** The newer answer's rows come first, then rows that only the older one has. */
 function mergeRows(
   before: LevelRows,
   after: LevelRows,

@@ -149,7 +149,6 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   }
 }
 
-/** Selects the level with the key's dimensions: the rows, or a level of totals. */
 function chooseLevel(plan: AggregatePlan, key: Readonly<Record<string, unknown>>): AggregatePlan {
   const matchesKey = ({ query: { group_by } }: AggregatePlan): boolean =>
     group_by.length === Object.keys(key).length && group_by.every((code) => Object.hasOwn(key, code))

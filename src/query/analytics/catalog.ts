@@ -48,7 +48,7 @@ function findTwins(code: MetricCode): FactDataset[] {
   return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
 }
 
-/** The formula as text. w is the number of people of an age group in the standard population. */
+/** In formulas, w is the people of an age group in the standard population. */
 function writeFormula({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
   return standardizedBy === undefined

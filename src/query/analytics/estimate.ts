@@ -29,7 +29,6 @@ export function weightOf(
   return rows <= LIGHT_ROWS ? 'light' : 'heavy'
 }
 
-/** Upper bound of the rows of the answer and its totals, over all pages. */
 export const estimateAnswer = (plan: AggregatePlan, view: ReleaseView): number =>
   [plan, ...plan.totals].reduce((sum, level) => sum + estimateRows(level, view), 0)
 

@@ -32,7 +32,6 @@ export interface QueryOptions {
   /** Comparison month: `previous`, a number of months back (`-12`) or a month (`2025-05`). */
   readonly change: { readonly to: string } | null
   readonly having: readonly HavingFilter[]
-  /** Level whose values are 100 percent. */
   readonly share_of: readonly DimensionCode[] | null
   readonly rank: boolean
   readonly include_ignored: boolean
@@ -109,7 +108,6 @@ export const optionFields = {
     .describe('Denominator of rates by inhabitants.'),
 }
 
-/** Parsed options. Schemas that omit some fields use their defaults. */
 export interface OptionData {
   readonly totals?: boolean | string[][] | undefined
   readonly change?: { to: string | number } | null | undefined

@@ -12,7 +12,6 @@ import type { AnalyticsQuery, QueryFilter } from './request.ts'
 export interface RequestedPeriods {
   /** YYYYMM, ascending; null when each metric uses its own newest (or oldest) month. */
   readonly requested: readonly number[] | null
-  /** Which month to use when none is requested. */
   readonly end: 'newest' | 'oldest'
   /** Months that meet the filters and in which some state in scope was collected. */
   readonly available: readonly number[]

@@ -83,7 +83,7 @@ export interface DatasetPlan {
   readonly fillers: readonly Filler[]
   /** How several months become one value; null for a single month, for flows and when grouped by month. */
   readonly over: 'avg' | 'max' | null
-  /** Pre-aggregate to read; null for the facts. */
+  /** null: the facts are read. */
   readonly source: PreAggregateName | null
   readonly years: PopulationYears | null
   /** Relation whose groups add up to these exactly; null when the dataset is read. */
@@ -116,7 +116,6 @@ export interface MetricPlan {
   /** Further limits on groups with a code of a dimension that some files lack. */
   readonly knownGroupsByCode: readonly KnownGroupsByCode[]
 }
-/** True when the metric has a value in every group. */
 export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode }: MetricPlan): boolean =>
   knownGroups === 'all' && knownGroupsByCode.length === 0
 
@@ -133,7 +132,6 @@ export interface AggregatePlan {
   readonly query: AnalyticsQuery
   readonly datasets: readonly DatasetPlan[]
   readonly metrics: readonly MetricPlan[]
-  /** Source of the groups: a single one, members of places and months, or the facts. */
   readonly spine: 'one' | 'members' | 'facts'
   readonly placeFilters: readonly QueryFilter[]
   /** States that the place and facility filters leave. */
@@ -143,7 +141,6 @@ export interface AggregatePlan {
   readonly requested: ReadonlyMap<MetricCode, readonly number[]>
   /** Months of the groups, or the months the query is about. */
   readonly spinePeriods: readonly number[]
-  /** Month whose registry names facilities. */
   readonly facilityPeriod: number | null
   /** The only facilities that groups can be, when they are few; null for any facility. */
   readonly fewFacilities: FewFacilities | null

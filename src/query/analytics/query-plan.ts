@@ -40,7 +40,7 @@ export interface PlanContext {
   readonly estimateYears?: readonly number[]
 }
 
-/** Largest number of rows in all totals of an answer. A report may have as many as its rows. */
+/** Limit of all totals of an answer. A report may have as many as its rows. */
 export const TOTALS_ROWS_MAX = 50_000
 
 /** @throws AppError as planAggregate does; 'semi_additive', and 'invalid_request' for options that cannot be combined */

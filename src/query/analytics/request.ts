@@ -128,7 +128,7 @@ function resolveFilters(filters: z.infer<typeof filtersSchema>): QueryFilter[] {
   return normaliseFilters(filters.map((filter, index) => resolveFilter(filter, `/filters/${index}`)))
 }
 
-/** @returns the filters sorted, without duplicates; a list of one value becomes EQ or NEQ */
+/** Sorts filters and drops duplicates. A list of one value becomes EQ or NEQ. */
 export const normaliseFilters = (filters: readonly QueryFilter[]): QueryFilter[] =>
   uniqueBy(
     filters.map(({ dimension, operator, values }): QueryFilter => {

@@ -4,7 +4,6 @@
  */
 import { EMPTY, either, join, type Sql, sql, TEXT } from '../../../sql.ts'
 
-/** Integers of 38 digits. */
 export const HUGE = either(TEXT('HUGEINT'), TEXT('DECIMAL(38, 0)'))
 
 /** Integer quotient of two positive numbers. Trino would round instead. */

@@ -151,7 +151,6 @@ function whereClause({ filters }: DatasetPlan): Sql {
   return where.length === 0 ? EMPTY : sql`\n  WHERE ${join(where, '\n    AND ')}`
 }
 
-/** A standardized rate's events over their residents, or these residents. */
 function standardizedSql(plan: DatasetPlan): Sql {
   if (isPopulation(plan.dataset)) return standardCte(plan, countedByAge(plan))
   const hasResidents = (code: DimensionCode): boolean =>

@@ -187,7 +187,6 @@ function residenceKeys(plan: AggregatePlan): Sql {
   return sql`  SELECT DISTINCT ${keyList(query.group_by)} FROM ${places} AS places${crossJoin}${where}`
 }
 
-/** Groups that have facts in comparison months, under the months they are compared with. */
 function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
   if (base === null) return []
   const keyColumns = group_by.map((code) =>

@@ -60,7 +60,6 @@ const HEALTH_REGIONS: ReadonlySet<string> = new Set(['municipality', 'residence_
 /** Replaces the state of groups outside any health region. No state has this code. */
 const NO_STATE = '00'
 
-/** A code of the group's place, and a function from collected states to the accepted codes. */
 interface CoveredPlace {
   readonly code: Sql
   collected(states: readonly State[]): string[]

@@ -39,7 +39,6 @@ export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
   return shown
 }
 
-/** True when rows show more than plain values. */
 export const isMeasured = ({ base, shareBase }: AggregatePlan): boolean => base !== null || shareBase !== null
 
 /** Joins the numerators and denominators of a row, its base and its share base. Joins use full keys, so no row repeats. */

@@ -31,7 +31,6 @@ import {
 import type { GroupKey } from './page.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
-/** Columns that identify a record within its dataset and month. */
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
 
 const isPeriodic = ({ dataset }: DatasetPlan): boolean => !isPopulation(dataset)

@@ -16,7 +16,7 @@ import { EMPTY, either, ident, join, type Sql, sql, TEXT } from '../../../../sql
 import type { DatasetPlan } from '../../plan.ts'
 import { HUGE, sameKey, wholeQuotient } from '../differences.ts'
 
-/** True when the plan's measures are standardized. Then all of them use one standard population. */
+/** All measures of a plan use the same standard population, or none. */
 export const isStandardized = ({ measures }: Pick<DatasetPlan, 'measures'>): boolean =>
   measures[0]?.standardizedBy !== undefined
 

@@ -15,7 +15,6 @@ import { isMeasured, measuredCte, shownValues } from './measured.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, orderTerms, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
 
-/** Columns with the same value in every row of a result. */
 export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
   new Set(['total_rows', 'table_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
 
@@ -40,7 +39,6 @@ FROM summary LEFT JOIN page ON true${orderBy(orderOf(plan))}`
 ${rows}`
 }
 
-/** Rows of the page, then of each level of totals, each in its order. */
 function levelsOf(plan: AggregatePlan): Sql {
   const levels = [plan, ...plan.totals]
   const orders: Sql[] = []
@@ -68,7 +66,6 @@ const excludeClause = (columns: readonly Sql[]): Sql =>
 const printCte = (plan: AggregatePlan, name: string, cte: Sql): Sql =>
   plan.name === '' ? sql`${TEXT(name)} AS (\n${cte}\n)` : sql`${relation(plan, name)} AS (\n${cte}\n)`
 
-/** CTEs from the facts to the values of every group of the rows, bases and totals. */
 function groupCtes(plan: AggregatePlan): Sql[] {
   const { totals, shareBase } = plan
   const isSeparate = shareBase !== null && !totals.some(({ name }) => name === shareBase.name)
@@ -168,7 +165,7 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
   return sql`concat_ws(chr(9), ${join(cells, ', ')})`
 }
 
-/** Counts the rows of an answer without computing their values. One row: total_rows. */
+/** @returns a statement with one row, total_rows, which computes no values */
 export function printRowCount(plan: AggregatePlan): Sql {
   const planOfKeys: AggregatePlan = {
     ...plan,
