@@ -1,6 +1,6 @@
 /**
- * What a folder of import/ gives, one for each area of releases: how its files are recognised, and how the release is made of
- * them. Types only. A new source is a new folder (recognise, read, map), named in the list of import.ts.
+ * Types that each area folder of import/ implements: how it recognises its files and builds its release. To add a source, add a
+ * folder (recognise, read, map) and list it in import.ts.
  */
 import type { Area } from '../model/datasets.ts'
 import type { Manifest, Snapshot } from '../release/manifest.ts'
@@ -11,14 +11,13 @@ import type { NamedCheck } from './write-parquet.ts'
 
 export interface AreaImporter extends Recogniser {
   readonly area: Area
-  /** Areas whose releases this one is made with. */
+  /** Areas whose releases this area reads while it is built. */
   readonly needs: readonly Area[]
   /**
-   * Looks at the files together, before anything is made.
+   * Inspects all files of the area before anything is built.
    *
-   * @param files those the area recognised
-   * @param unknown gets the names of files that hold nothing of the area after all
-   * @returns null where there is nothing to import
+   * @param unknown receives the names of recognised files that turn out to hold no data of the area
+   * @returns null if there is nothing to import
    */
   open(
     files: readonly FoundFile[],
@@ -28,11 +27,11 @@ export interface AreaImporter extends Recogniser {
 }
 
 export interface AreaFiles {
-  /** The files themselves say that the demonstration made them. */
+  /** True if the files are marked as generated for the demonstration. */
   readonly synthetic: boolean
   /**
-   * Begins what needs no other area, while those before it are built; `build` awaits it.
-   * @returns ends it, for an import that fails; resolves when nothing of it is running
+   * Starts work that needs no other area while earlier areas are built. `build` awaits that work.
+   * @returns a function that stops the work if the import fails, and resolves once none of it is running
    */
   begin?(session: Session, onProgress: (step: string) => void): () => Promise<void>
   /** Writes the Parquet files of the release. @throws ImportError */
@@ -41,38 +40,38 @@ export interface AreaFiles {
 
 export interface BuildContext {
   readonly session: Session
-  /** Folder that becomes the release. */
+  /** Folder that is renamed to become the release. */
   readonly staging: string
-  /** Folders of the releases of the areas needed, where they are here. */
+  /** Release folders of the needed areas that are available. */
   readonly needed: ReadonlyMap<Area, string>
   readonly onProgress: (step: string) => void
-  /** Processes that may read files at once; what is made is the same with any number. */
+  /** Maximum number of processes that read files at once. It does not change the output. */
   readonly threads: number
-  /** Allows a population that lacks municipalities: theirs, and sums over them, are null. */
+  /** Accepts a population without some municipalities. Their values and sums over them are null. */
   readonly partialPopulation: boolean
 }
 
-/** What the manifest says of a release, beside its files. */
+/** Manifest contents of a release, except its list of files. */
 export interface BuiltArea {
   readonly datasets: Manifest['datasets']
   readonly rowsByFile: ReadonlyMap<string, number>
   readonly snapshots: readonly Snapshot[]
-  /** The state where there is just one, else br. */
+  /** State code in lower case if the release covers one state, otherwise `br`. */
   readonly scope: string
   readonly counts: Record<string, number>
   readonly setAside: Manifest['set_aside']
-  /** First rows by setAsideKey(), for messages; of an area whose release has a table of such rows, that is read. */
+  /** First rejected rows by setAsideKey(), for messages. Areas that write a table of rejected rows omit it. */
   readonly firstRows?: ReadonlyMap<string, readonly number[]>
-  /** Rows set aside because they could not be loaded, of `read` rows: what --max-rejected bounds. */
+  /** Rows out of `read` that could not be loaded. --max-rejected limits their share. */
   readonly rejected: number
   readonly read: number
   readonly checks: readonly NamedCheck[]
-  /** Files without rows although those of the months around them have some. */
+  /** Empty files whose neighbouring months have rows. */
   readonly emptied?: readonly EmptiedFile[]
   readonly coverage: Manifest['coverage']
   readonly headers?: Manifest['headers']
   readonly month: number
   readonly censusYear: number | null
-  /** Edition of the territorial base, where the area has one. */
+  /** Edition of the territorial base. */
   readonly territoryEdition?: string
 }

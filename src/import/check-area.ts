@@ -1,6 +1,6 @@
 /**
- * What a release of an area must be before it is kept: few rows set aside, files with rows where those around them have some, and checks
- * that hold. In: what was built, written to the staging folder. Out: an error that says where to look. Cells are never shown.
+ * Accepts or rejects a built area release: its share of rejected rows, unexpectedly empty files, and its checks. The error names
+ * files and rows to inspect. It never shows cell values, because they may be personal data.
  */
 import { join } from 'node:path'
 import type { Area } from '../model/datasets.ts'
@@ -11,10 +11,10 @@ import { ImportError, NAMED_ROWS, namedRows } from './import-error.ts'
 import { countsAsRejected, setAsideKey } from './rejected-rows.ts'
 import { quoteText, type Session } from './session.ts'
 
-/** Files and reasons that a message names. */
+/** Maximum number of file and reason pairs in one message. */
 const NAMED_REASONS = 3
 
-/** @throws ImportError where more rows were set aside than is allowed, or the rows fail a check */
+/** @throws ImportError if too many rows were rejected or a check fails */
 export async function checkArea(
   session: Session,
   staging: string,
@@ -23,9 +23,10 @@ export async function checkArea(
   maxRejected: number,
 ): Promise<void> {
   const emptied = built.emptied ?? []
-  const absent = absentRows(emptied)
-  const share = built.read + absent === 0 ? 0 : (built.rejected + absent) / (built.read + absent)
-  if (share > maxRejected && absent > 0)
+  const absentCount = absentRows(emptied)
+  const share =
+    built.read + absentCount === 0 ? 0 : (built.rejected + absentCount) / (built.read + absentCount)
+  if (share > maxRejected && absentCount > 0)
     throw new ImportError(
       `${area} import`,
       `has files without any row where the months around have rows: ${describeEmptied(emptied)}; that is more than the share of ${maxRejected}`,
@@ -46,30 +47,30 @@ export async function checkArea(
     )
 }
 
-/** @returns the files and reasons with most rows, each with its first rows where the release lists them */
+/** @returns the file and reason pairs with the most rejected rows, with their first row numbers where the release lists them */
 async function describeSetAside(
   session: Session,
   staging: string,
   { setAside, rowsByFile, firstRows }: BuiltArea,
 ): Promise<string> {
-  const worst = setAside
+  const largest = setAside
     .filter(({ reason }) => countsAsRejected(reason))
     .sort((left, right) => right.rows - left.rows)
     .slice(0, NAMED_REASONS)
-  const table = [...rowsByFile.keys()].find((path) => /^set_aside|_set_aside/.test(path))
-  const named = await Promise.all(
-    worst.map(async (entry) => {
-      const first =
-        table === undefined
+  const rejectedTable = [...rowsByFile.keys()].find((path) => /^set_aside|_set_aside/.test(path))
+  const descriptions = await Promise.all(
+    largest.map(async (entry) => {
+      const firstRowNumbers =
+        rejectedTable === undefined
           ? (firstRows?.get(setAsideKey(entry.file, entry.reason)) ?? [])
-          : await listFirstRows(session, join(staging, table), entry)
-      return `${entry.file}: ${entry.reason} ${entry.rows}${first.length === 0 ? '' : `, ${namedRows(first)}`}`
+          : await listFirstRows(session, join(staging, rejectedTable), entry)
+      return `${entry.file}: ${entry.reason} ${entry.rows}${firstRowNumbers.length === 0 ? '' : `, ${namedRows(firstRowNumbers)}`}`
     }),
   )
-  return named.join('; ')
+  return descriptions.join('; ')
 }
 
-/** @returns one row more than messages name, so that they say that there are others */
+/** @returns one row more than messages show, so that a message can indicate that there are others */
 async function listFirstRows(
   session: Session,
   path: string,

@@ -1,7 +1,6 @@
 /**
- * Everything `sus-data verify` says of a release: the digests (release/verify.ts), then, with DuckDB, that every file has
- * the rows and columns its manifest states, in key order, without a key twice. In: folder and id. Out: nothing, or a
- * ReleaseRefused that names the first file and reason.
+ * Implements `sus-data verify`. It checks the digests (release/verify.ts), then uses DuckDB to check each file against its manifest:
+ * rows, columns, key order and unique keys. A failed check throws ReleaseRefused with the first file and reason.
  */
 import { join } from 'node:path'
 import type { Manifest, ManifestFile } from '../release/manifest.ts'
@@ -12,15 +11,17 @@ import { countDisorder } from './write-parquet.ts'
 /** @throws ReleaseRefused */
 export async function checkRelease(releasesDir: string, id: string, scratch: string): Promise<Manifest> {
   const manifest = await verifyRelease(releasesDir, id)
-  for (const part of Object.values(manifest.components)) await verifyRelease(releasesDir, part)
+  for (const componentId of Object.values(manifest.components)) await verifyRelease(releasesDir, componentId)
   const failed = manifest.checks.find(({ violations }) => violations !== 0)
   if (failed !== undefined)
     throw new ReleaseRefused(id, 'manifest.json', `records the failed check ${failed.name}`)
   const session = await openSession({ scratch })
   try {
-    // All are looked at, so that the first file that fails is named whichever is read first.
+    // Check all files before reporting, so that the reported file does not depend on timing.
     const problems = await session.all(
-      manifest.files.map((file) => (own: Session) => findProblem(own, releasesDir, manifest, file)),
+      manifest.files.map(
+        (file) => (laneSession: Session) => findProblem(laneSession, releasesDir, manifest, file),
+      ),
     )
     for (const [index, problem] of problems.entries())
       if (problem !== null) throw new ReleaseRefused(id, manifest.files[index]?.path ?? '', problem)
@@ -30,7 +31,7 @@ export async function checkRelease(releasesDir: string, id: string, scratch: str
   }
 }
 
-/** @returns what is wrong with a file; null where it is as its manifest says */
+/** @returns the first difference between a file and its manifest, or null */
 async function findProblem(
   session: Session,
   releasesDir: string,
@@ -44,15 +45,15 @@ async function findProblem(
   const columns = (await session.rows(`DESCRIBE SELECT * FROM ${source}`)).map((row) =>
     String(row.column_name),
   )
-  const unknown = columns.find((column) => !declared.fields.some(({ name }) => name === column))
-  if (unknown !== undefined) return `has the column ${unknown}, which the manifest does not declare`
+  const undeclared = columns.find((column) => !declared.fields.some(({ name }) => name === column))
+  if (undeclared !== undefined) return `has the column ${undeclared}, which the manifest does not declare`
   const rows = await session.number(`SELECT count(*) FROM ${source}`)
   if (rows !== file.rows) return `has ${rows} rows where the manifest says ${file.rows}`
   if (dataset.startsWith('set_aside')) return null
-  // Provenance lists every row of a key; all other tables have a key once.
+  // Provenance tables list every source row of a key. All other tables have unique keys.
   const order = dataset.endsWith('_provenance')
     ? [...declared.key, 'source_file', 'source_row']
     : declared.key
-  const wrong = await countDisorder(session, source, order)
-  return wrong > 0 ? `has ${wrong} rows that are out of the order of their key, or repeat it` : null
+  const misplaced = await countDisorder(session, source, order)
+  return misplaced > 0 ? `has ${misplaced} rows that are out of the order of their key, or repeat it` : null
 }

@@ -1,6 +1,6 @@
 /**
- * The content of a release computed from its files. In: folder and id. Out: the content, whether it fits what the release states,
- * and content.json for a release made before manifests had content digests.
+ * Computes the content of a release from its files and compares it with the recorded content. It writes content.json for a release
+ * that was made before manifests had content digests.
  */
 import { join } from 'node:path'
 import { replaceFile } from '../files.ts'
@@ -9,13 +9,13 @@ import type { Manifest, ManifestFile } from '../release/manifest.ts'
 import { ReleaseRefused, readManifest } from '../release/verify.ts'
 import { digestRows } from './row-digests.ts'
 
-/** @returns digests of the rows of a release's files, by path */
+/** @returns row digest of each file, by path */
 export async function digestRowsOf(
   folder: string,
   files: readonly ManifestFile[],
   threads?: number,
 ): Promise<Map<string, string>> {
-  // The largest first: two lanes end at about the same time.
+  // Start with the largest file, so that parallel lanes finish at about the same time.
   const paths = [...files].sort((left, right) => right.bytes - left.bytes).map(({ path }) => path)
   const digests = await digestRows(
     paths.map((path) => join(folder, path)),
@@ -25,17 +25,17 @@ export async function digestRowsOf(
 }
 
 /**
- * @returns the content that a release states; one made before manifests stated it gets content.json, and so do its components
+ * Returns the recorded content of a release. If none is recorded, it is computed and written to content.json, also for components.
  * @throws ReleaseRefused
  */
 export async function ensureContent(releasesDir: string, id: string, threads?: number): Promise<Content> {
   const manifest = await readManifest(releasesDir, id)
-  const stated = await readContent(releasesDir, manifest)
-  if (stated !== null) return stated
+  const recorded = await readContent(releasesDir, manifest)
+  if (recorded !== null) return recorded
   const content = await computeContent(
     releasesDir,
     manifest,
-    (part) => ensureContent(releasesDir, part, threads),
+    (componentId) => ensureContent(releasesDir, componentId, threads),
     threads,
   )
   replaceFile(join(releasesDir, id, CONTENT_FILE), contentText(id, content))
@@ -43,29 +43,30 @@ export async function ensureContent(releasesDir: string, id: string, threads?: n
 }
 
 /**
- * Reads every row of a release and of its components.
- * @param checked contents of releases that were read already; this one's is added
- * @returns the content
- * @throws ReleaseRefused naming the first file whose rows are not those that are stated
+ * Reads every row of a release and of its components, and compares their digests with the recorded ones.
+ * @param checked contents of releases that were read before; the result is added
+ * @throws ReleaseRefused with the first file whose rows differ
  */
 export async function checkContent(
   releasesDir: string,
   id: string,
   checked: Map<string, Content> = new Map(),
 ): Promise<Content> {
-  const before = checked.get(id)
-  if (before !== undefined) return before
+  const previous = checked.get(id)
+  if (previous !== undefined) return previous
   const manifest = await readManifest(releasesDir, id)
-  const stated = await readContent(releasesDir, manifest)
-  const found = await computeContent(releasesDir, manifest, (part) =>
-    checkContent(releasesDir, part, checked),
+  const recorded = await readContent(releasesDir, manifest)
+  const computed = await computeContent(releasesDir, manifest, (componentId) =>
+    checkContent(releasesDir, componentId, checked),
   )
-  if (stated !== null && stated.contentId !== found.contentId) {
-    const path = manifest.files.find((file) => stated.rows.get(file.path) !== found.rows.get(file.path))?.path
+  if (recorded !== null && recorded.contentId !== computed.contentId) {
+    const path = manifest.files.find(
+      (file) => recorded.rows.get(file.path) !== computed.rows.get(file.path),
+    )?.path
     throw new ReleaseRefused(id, path ?? 'manifest.json', 'does not have the content digest that is stated')
   }
-  checked.set(id, found)
-  return found
+  checked.set(id, computed)
+  return computed
 }
 
 async function computeContent(
@@ -75,13 +76,13 @@ async function computeContent(
   threads?: number,
 ): Promise<Content> {
   const components: Record<string, string> = {}
-  for (const [area, part] of Object.entries(manifest.components))
-    components[area] = (await contentOf(part)).contentId
+  for (const [area, componentId] of Object.entries(manifest.components))
+    components[area] = (await contentOf(componentId)).contentId
   const rows = await digestRowsOf(join(releasesDir, manifest.release_id), manifest.files, threads)
   return describeContent(manifest, rows, components)
 }
 
-/** @returns a release that is here and is joined by one that is made now */
+/** @returns an existing release in the form that a new release can refer to */
 export async function describeExisting(
   releasesDir: string,
   manifest: Manifest,
@@ -91,7 +92,7 @@ export async function describeExisting(
   return { manifest, folder: join(releasesDir, manifest.release_id), contentId }
 }
 
-/** @returns a manifest with the digests of its rows and its content id; @param components releases it is made with, by area */
+/** @returns the manifest with row digests and content id; @param components releases that it joins, by area */
 export async function withContent(
   folder: string,
   components: Iterable<readonly [string, { readonly contentId: string }]>,

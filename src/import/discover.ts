@@ -1,9 +1,8 @@
 /**
- * What an operator's paths hold: folders and zips are searched, and each area is asked whether a file is one of its own.
+ * Searches the operator's paths, including folders and zips, and assigns each file to the area that recognises it.
  *
- * In: paths, the areas' recognisers. Out: the files of each area, the notes of snapshot.json, and a list of those that no
- * area recognises; one that the operator named by itself is an error. Nothing is read in full here but small files; nothing is
- * changed. Reading the files is the areas' work.
+ * It returns the files of each area, the notes of snapshot.json, and the files that no area recognises. An unrecognised file that
+ * the operator named explicitly is an error. Only small files are read in full; the areas read the rest.
  */
 import { mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -19,22 +18,22 @@ import { refuseUnpacked, TEXT_BYTES_MAX } from './readers/unpack-limits.ts'
 import { extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
-  /** Its name; of an archive in an archive, after the name of the outer one. */
+  /** Name of the archive. A nested archive has the names of its outer archives in front. */
   readonly file: string
   readonly bytes: number
   readonly sha256: string
 }
 
-/** A plain file: on disk, or still inside an archive (then `path` is the archive's). */
+/** A file on disk or inside an archive. In an archive, `path` is the path of the archive. */
 export interface FoundFile {
   readonly name: string
   readonly path: string
   readonly archive: Archive | null
-  /** Where the operator finds it: its path, or its place in the archive. For messages. */
+  /** Path on disk or inside the archive, for messages. */
   readonly shown: string
 }
 
-/** Where and when a file was fetched, as far as the operator notes it; outside every hash. */
+/** The operator's note of where and when a file was fetched. No digest includes it. */
 export interface Acquisition {
   readonly file: string
   readonly publisher: string | null
@@ -43,13 +42,13 @@ export interface Acquisition {
 }
 
 export interface Recogniser {
-  /** Is a file of this name one of the area's? @param readHead first bytes, for names that do not tell */
+  /** Tells whether a file belongs to the area. @param readHead reads the first bytes, for ambiguous names */
   recognises(name: string, readHead: () => Promise<Buffer>): boolean | Promise<boolean>
-  /** Does the area read a file of this name that another one recognises, too? */
+  /** Tells whether the area also reads a file that another area recognises. */
   alsoReads?(name: string): boolean
   /**
-   * An entry of an archive is extracted and then recognised, unless the area says here that it reads the entry in place or
-   * that nobody needs it. @throws ImportError where the entry cannot belong to the archive
+   * Decides whether an archive entry is extracted (the default), read in place or skipped.
+   * @throws ImportError if the entry cannot belong to the archive
    */
   placeOf?(entry: string, archive: string): 'in place' | 'left out' | 'extracted'
 }
@@ -57,22 +56,22 @@ export interface Recogniser {
 export interface Discovery<Area> {
   readonly files: ReadonlyMap<Area, readonly FoundFile[]>
   readonly unknown: readonly string[]
-  /** Files that the operator named by themselves. */
+  /** Files that the operator named explicitly. */
   readonly named: readonly FoundFile[]
   readonly acquisitions: readonly Acquisition[]
   readonly synthetic: boolean
 }
 
-/** A file of this name in an archive says that the demonstration made it. */
+/** A file with this name marks an archive as generated for the demonstration. */
 const DEMONSTRATION_MEMBER = 'sus-data-demonstration.txt'
 const HEAD_BYTES = 65_536
-/** Archives in archives are opened so deep; deeper ones are listed as not known. */
+/** Maximum nesting of archives. Deeper archives are listed as unknown. */
 const MAX_DEPTH = 4
 
 /**
- * @param areas asked in this order
- * @param scratch folder for small files that come inside archives
- * @throws ImportError where a path does not exist or a file of an area cannot be what it is named
+ * @param areas the first area that recognises a file gets it
+ * @param scratch folder for small files extracted from archives
+ * @throws ImportError if a path does not exist, or the content of a file contradicts its name
  */
 export async function discover<Area extends Recogniser>(
   paths: readonly string[],
@@ -84,12 +83,12 @@ export async function discover<Area extends Recogniser>(
   const named: FoundFile[] = []
   const acquisitions: Acquisition[] = []
   let synthetic = false
-  /** Files of the operator by their real path, and whether an area recognised them. */
-  const visited = new Map<string, boolean>()
-  /** Outermost archive → its size, and what it and those inside unpack to. */
+  /** Real path of each visited file → whether an area recognised it. */
+  const recognisedByPath = new Map<string, boolean>()
+  /** Outermost archive → its packed size, and the unpacked size of all archives inside. */
   const unpackedBy = new Map<string, { readonly packed: number; readonly bytes: number }>()
 
-  /** @returns whether an area recognised the file, or something in it */
+  /** @returns whether an area recognised the file or one of its entries */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
     const { name, path } = file
     for (const [area, found] of byArea)
@@ -111,7 +110,7 @@ export async function discover<Area extends Recogniser>(
   const visitZip = async ({ name, path, archive: outer }: FoundFile, depth: number): Promise<boolean> => {
     const file = outer === null ? name : `${outer.file}/${name}`
     const entries = await listZip(path, file)
-    // Archives in archives unpack within what the outermost may.
+    // All nested archives count toward the limit of the outermost archive.
     const outermost = file.split('/')[0] ?? file
     if (outer === null) unpackedBy.delete(outermost)
     const total = (unpackedBy.get(outermost)?.bytes ?? 0) + entries.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -120,24 +119,24 @@ export async function discover<Area extends Recogniser>(
     refuseUnpacked(file, packed, total)
     const { bytes, sha256 } = await digestFile(path)
     const archive: Archive = { file, bytes, sha256 }
-    const small = new Map<string, string>()
+    const destinations = new Map<string, string>()
     const folder = join(scratch, `zip-${sha256.slice(0, 16)}`)
     let recognised = false
     for (const { name: entry } of entries) {
       if (basename(entry) === DEMONSTRATION_MEMBER) synthetic = true
-      const places = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
-      const reader = areas[places.indexOf('in place')]
+      const placements = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
+      const reader = areas[placements.indexOf('in place')]
       if (reader !== undefined) {
         byArea.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
         recognised = true
       }
-      // Folders inside stay: two files of one name are two files.
-      else if (!places.includes('left out')) small.set(entry, join(folder, entry))
+      // Keep the folders of the archive, so that files with the same name do not collide.
+      else if (!placements.includes('left out')) destinations.set(entry, join(folder, entry))
     }
-    if (small.size === 0) return recognised
-    for (const destination of small.values()) await mkdir(dirname(destination), { recursive: true })
-    await extractZip(path, file, small)
-    for (const [entry, destination] of small) {
+    if (destinations.size === 0) return recognised
+    for (const destination of destinations.values()) await mkdir(dirname(destination), { recursive: true })
+    await extractZip(path, file, destinations)
+    for (const [entry, destination] of destinations) {
       const found = { name: basename(entry), path: destination, archive, shown: `${file}/${entry}` }
       recognised = (await visitFile(found, depth)) || recognised
     }
@@ -151,7 +150,7 @@ export async function discover<Area extends Recogniser>(
       for (const name of (await readdir(path)).sort()) await visit(join(path, name), false)
       return
     }
-    // A pipe never ends, and a device may not either.
+    // Reject pipes and devices, because reading them may never end.
     if (!entry.isFile())
       throw new ImportError(
         path,
@@ -160,17 +159,17 @@ export async function discover<Area extends Recogniser>(
       )
     const file: FoundFile = { name: basename(path), path, archive: null, shown: path }
     if (isNamed) named.push(file)
-    // A file that is named twice, or lies in a folder that is named, too, is one file.
+    // Visit each file once, even if it is named twice or lies in a named folder.
     const real = await realpath(path)
-    const recognised = visited.get(real) ?? (await visitFile(file, 0))
-    visited.set(real, recognised)
+    const recognised = recognisedByPath.get(real) ?? (await visitFile(file, 0))
+    recognisedByPath.set(real, recognised)
     if (!recognised && isNamed) throw await notRecognised(file)
   }
   for (const path of paths) await visit(path, true)
   return { files: byArea, unknown, named, acquisitions, synthetic }
 }
 
-/** @returns bytes of the files that some paths name or hold; 0 for what is not there */
+/** @returns total bytes of the files at or below the paths; missing paths count 0 */
 export async function sizeOfPaths(paths: readonly string[]): Promise<number> {
   let bytes = 0
   for (const path of paths) {
@@ -182,16 +181,16 @@ export async function sizeOfPaths(paths: readonly string[]): Promise<number> {
   return bytes
 }
 
-const BEGINS_LIKE = /^(ST|LT|EQ|SR|RD|PA)([A-Z]{2})(\d{4})[^.]*\.(dbc|dbf)(\.gz)?$/i
+const MONTHLY_NAME = /^(ST|LT|EQ|SR|RD|PA)([A-Z]{2})(\d{4})[^.]*\.(dbc|dbf)(\.gz)?$/i
 
 /**
- * A file that is no area's by its name may still be a month's: LTSP2307_retificado.dbf. Passing over it would leave out a correction
- * unseen. @throws ImportError where its name begins like a published one and its columns are those of such a file
+ * Rejects a monthly file with a longer name, such as LTSP2307_retificado.dbf. Skipping it would silently omit a correction.
+ * @throws ImportError if the name begins like a published one and the columns match that kind of file
  */
 async function refuseLongerName({ name, path, shown }: FoundFile): Promise<void> {
-  const [, group = '', uf = '', month = '', ending = ''] = BEGINS_LIKE.exec(name) ?? []
+  const [, group = '', uf = '', month = '', ending = ''] = MONTHLY_NAME.exec(name) ?? []
   if (!STATES.some((state) => state.uf === uf.toUpperCase())) return
-  const head = beginOf(await readHead(path))
+  const head = unpackHead(await readHead(path))
   const kind = isDbase(head) ? kindOfColumns(readDbfColumns(head).map((column) => column.name)) : null
   if (kind?.kinds.includes(group.toUpperCase()) !== true) return
   const published = `${group}${uf}${month}.${ending}`
@@ -202,8 +201,8 @@ async function refuseLongerName({ name, path, shown }: FoundFile): Promise<void>
   )
 }
 
-/** The first bytes of a table, unpacked where they are gzip. */
-function beginOf(head: Buffer): Buffer {
+/** @returns the first bytes of a table, decompressed if they are gzip */
+function unpackHead(head: Buffer): Buffer {
   if (head[0] !== 0x1f || head[1] !== 0x8b) return head
   try {
     return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 2 ** 26 })
@@ -212,17 +211,17 @@ function beginOf(head: Buffer): Buffer {
   }
 }
 
-/** @returns the error about a file that the operator named and nothing is made of */
+/** @returns the error for an explicitly named file that no area can use */
 export async function notRecognised({ path, name, shown }: FoundFile): Promise<ImportError> {
   const remedy = 'Give it the files DATASUS and IBGE publish, unchanged and with their published names'
   if (/\.zip$/i.test(name)) return new ImportError(shown, 'holds no file this importer knows', remedy)
-  const looks = /\.xlsx?$/i.test(name)
+  const appearance = /\.xlsx?$/i.test(name)
     ? { what: 'a workbook without a table of IBGE that is read', remedy: null }
     : looksLike(await readHead(path))
   return new ImportError(
     shown,
-    `is no file this importer knows by this name; it looks like ${looks.what}`,
-    looks.remedy ?? remedy,
+    `is no file this importer knows by this name; it looks like ${appearance.what}`,
+    appearance.remedy ?? remedy,
   )
 }
 
@@ -236,7 +235,7 @@ async function readHead(path: string): Promise<Buffer> {
   }
 }
 
-/** @returns whether the notes call the snapshot synthetic */
+/** Adds the notes to `acquisitions`. @returns whether they mark the snapshot as synthetic */
 async function readSnapshotNotes(path: string, acquisitions: Acquisition[]): Promise<boolean> {
   let notes: {
     publisher?: unknown
@@ -253,13 +252,13 @@ async function readSnapshotNotes(path: string, acquisitions: Acquisition[]): Pro
       'Correct it or take it away',
     )
   }
-  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
   for (const [file, { url, retrieved_at }] of Object.entries(notes.files ?? {}))
     acquisitions.push({
       file,
-      publisher: textOf(notes.publisher),
-      url: textOf(url),
-      retrieved_at: textOf(retrieved_at),
+      publisher: stringOrNull(notes.publisher),
+      url: stringOrNull(url),
+      retrieved_at: stringOrNull(retrieved_at),
     })
   return notes.synthetic === true
 }

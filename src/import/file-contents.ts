@@ -1,10 +1,9 @@
 /**
- * What the files of a state and month hold, as far as coverage says it: dimensions that no row has a code of, and files without
- * any row. In: a written partition, and how many rows each file published. Out: entries of coverage, and files that are empty
- * although those of the months around them are not.
+ * Completes the coverage of a state and month from the written partition: dimensions without any code, and files without rows. It
+ * also finds empty files whose neighbouring months have rows.
  *
- * A file is judged by its rows, not by its name or month, so that no layout has to be listed: a column that is missing, blank in
- * every row, or filled with codes of another table (CID-9, procedures before SIGTAP) says nothing of its dimension.
+ * Only rows are inspected, so no layout has to be listed. A dimension counts as not carried if its column is missing, blank in every
+ * row, or filled with codes of another table (CID-9, procedures before SIGTAP).
  */
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'
@@ -14,7 +13,7 @@ import { formatPeriod } from '../release/view.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { partOf } from './write-parquet.ts'
 
-/** SQL: has a row a code of the dimension? */
+/** @returns SQL that is true if a row has a code of the dimension */
 function hasCode(code: DimensionCode): string {
   const column = quoteName(dimensionOf(code).column)
   const { unknown, digits } = codelessOf(code)
@@ -22,7 +21,7 @@ function hasCode(code: DimensionCode): string {
   return unknown === undefined ? `${column} IS NOT NULL` : `${column} <> ${quoteText(unknown)}`
 }
 
-/** @returns state of the file → dimensions that none of its rows has a code of; states without rows are absent */
+/** @returns state of the file → dimensions without a code in any row; states without rows are absent */
 async function uncodedDimensions(
   session: Session,
   staging: string,
@@ -39,9 +38,9 @@ async function uncodedDimensions(
 }
 
 /**
- * @param covered the entry of a table and month whose partition is written
- * @param empty states whose published file has no row; 'all': a national table without rows
- * @returns the entry with the dimensions that its files do not carry, and those that are empty
+ * @param covered coverage entry of a table and month whose partition is written
+ * @param empty states whose published file has no rows; 'all' for a national table
+ * @returns the entry with `not_carried` and `empty` added where they apply
  */
 export async function describeContents(
   session: Session,
@@ -52,14 +51,16 @@ export async function describeContents(
   empty: Coverage['states'],
 ): Promise<Coverage> {
   const uncoded = await uncodedDimensions(session, staging, table, period)
-  const lacking = new Map<DimensionCode, string[]>()
+  const statesByDimension = new Map<DimensionCode, string[]>()
   for (const [uf, dimensions] of uncoded)
-    for (const code of dimensions) lacking.set(code, [...(lacking.get(code) ?? []), uf])
-  // A national table carries a dimension where any state has a code of it.
+    for (const code of dimensions) statesByDimension.set(code, [...(statesByDimension.get(code) ?? []), uf])
+  // A national table carries a dimension if any state has a code of it.
   const notCarried =
     covered.states === 'all'
-      ? [...lacking].filter(([, states]) => states.length === uncoded.size).map(([code]) => [code, 'all'])
-      : [...lacking].map(([code, states]) => [code, states.sort()])
+      ? [...statesByDimension]
+          .filter(([, states]) => states.length === uncoded.size)
+          .map(([code]) => [code, 'all'])
+      : [...statesByDimension].map(([code, states]) => [code, states.sort()])
   return {
     ...covered,
     ...(notCarried.length === 0 ? {} : { not_carried: Object.fromEntries(notCarried) }),
@@ -67,30 +68,29 @@ export async function describeContents(
   }
 }
 
-/** Rows that a published file of a table, state and month has; uf 'BR' is a national table. */
+/** Row count of a published file. A national table has the uf 'BR'. */
 export interface PublishedRows {
   readonly table: Table
   readonly uf: string
   readonly period: number
   readonly rows: number
 }
-/** A file without rows between files that have some. */
 export interface EmptiedFile extends Omit<PublishedRows, 'rows'> {
-  /** Rows of the smaller of the files around it: as many as it lacks, at the least. */
+  /** Row count of the smaller neighbouring file: the least number of rows that are probably missing. */
   readonly expected: number
 }
 
-/** Files that lie further apart say nothing of each other. */
+/** Maximum distance in months at which files are compared. */
 const MONTHS_AROUND = 12
 const monthsBetween = (left: number, right: number): number =>
   Math.abs(Math.floor(left / 100) * 12 + (left % 100) - Math.floor(right / 100) * 12 - (right % 100))
 
-/** @returns files without rows, where the nearest file of the same table and state within a year, before or after, has rows */
+/** @returns empty files with a non-empty file of the same table and state up to a year before or after */
 export function findEmptied(files: readonly PublishedRows[]): EmptiedFile[] {
   return files
     .filter(({ rows }) => rows === 0)
     .flatMap(({ table, uf, period }) => {
-      const others = files
+      const nonEmpty = files
         .filter(
           (other) =>
             other.table === table &&
@@ -99,30 +99,29 @@ export function findEmptied(files: readonly PublishedRows[]): EmptiedFile[] {
             monthsBetween(other.period, period) <= MONTHS_AROUND,
         )
         .sort((left, right) => left.period - right.period)
-      const around = [
-        others.findLast((other) => other.period <= period),
-        others.find((other) => other.period >= period),
+      const neighbours = [
+        nonEmpty.findLast((other) => other.period <= period),
+        nonEmpty.find((other) => other.period >= period),
       ].flatMap((other) => other ?? [])
-      return around.length === 0
+      return neighbours.length === 0
         ? []
-        : [{ table, uf, period, expected: Math.min(...around.map(({ rows }) => rows)) }]
+        : [{ table, uf, period, expected: Math.min(...neighbours.map(({ rows }) => rows)) }]
     })
 }
 
-/** @returns rows that empty files lack, at the least */
+/** @returns the least number of rows that empty files are missing */
 export const absentRows = (emptied: readonly EmptiedFile[]): number =>
   emptied.reduce((sum, { expected }) => sum + expected, 0)
 
-/** Files that a message names one by one. */
+/** Maximum number of files that a message names. */
 const NAMED_MAX = 5
-/** @returns tables, months and states of empty files, with the rows around them */
 export function describeEmptied(emptied: readonly EmptiedFile[]): string {
-  const named = emptied
+  const descriptions = emptied
     .slice(0, NAMED_MAX)
     .map(
       ({ table, uf, period, expected }) =>
         `${table} ${formatPeriod(period)} of ${uf} (${expected} rows or more around it)`,
     )
-  const more = emptied.length - named.length
-  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+  const more = emptied.length - descriptions.length
+  return [...descriptions, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }

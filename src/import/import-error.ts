@@ -1,8 +1,6 @@
 /**
- * The one error an operator sees when a snapshot cannot be imported.
- *
- * In: the file (as the operator named it), what is wrong, what to do about it. Out: one sentence.
- * Absent on purpose: any value of a row. A cell may hold personal data, and messages end in logs.
+ * The error that an operator sees when a snapshot cannot be imported: the file, the problem and the remedy.
+ * Messages never contain cell values, because cells may hold personal data and messages end in logs.
  */
 export class ImportError extends Error {
   readonly file: string
@@ -10,9 +8,9 @@ export class ImportError extends Error {
   readonly remedy: string
 
   /**
-   * @param file path or name of the published file
-   * @param problem what is wrong, a clause without a full stop
-   * @param remedy what the operator can change, a clause without a full stop
+   * @param file path or name as the operator gave it
+   * @param problem clause without a full stop
+   * @param remedy clause without a full stop that says what the operator can do
    */
   constructor(file: string, problem: string, remedy: string) {
     super(`${file}: ${problem}. ${remedy}.`)
@@ -23,15 +21,15 @@ export class ImportError extends Error {
   }
 }
 
-/** This machine lacks memory or disk for an import, whatever file is being read. */
+/** The machine has too little memory or disk for the import. The cause is not a particular file. */
 export class LimitReached extends ImportError {}
 
-/** Rows that a message names one by one. */
+/** Maximum number of rows that a message names. */
 export const NAMED_ROWS = 3
 
-/** @returns "row 7" or "rows 7, 9, 12 …": the first of some rows, for messages */
+/** @returns the first rows for a message: "row 7" or "rows 7, 9, 12 …" */
 export const namedRows = (rows: readonly number[]): string =>
   `${rows.length === 1 ? 'row' : 'rows'} ${rows.slice(0, NAMED_ROWS).join(', ')}${rows.length > NAMED_ROWS ? ' …' : ''}`
 
-/** A file of a general form (a spreadsheet) that holds nothing this importer knows: listed as not known, not an error. */
+/** A file of a general format (a spreadsheet) without known content. The import lists it as unknown instead of failing. */
 export class UnknownContent extends ImportError {}
