@@ -1,8 +1,8 @@
 /**
- * Published files → releases: one of each area that there are files of, and the analytics release that joins the areas.
+ * Imports published files: builds one release per area that has files, and the analytics release that joins all areas.
  *
- * In: paths. Out: ids, rows, rows set aside. Each release is written beside, checked and renamed into place; an import
- * that fails or is killed leaves the releases folder as it was. What files look like only the areas know (area.ts).
+ * Each release is written to a staging folder, checked and renamed into place. An import that fails or is killed leaves the releases
+ * folder unchanged. File formats are not handled here but in the area folders (area.ts).
  */
 import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -39,28 +39,28 @@ import { SIH } from './sih/importer.ts'
 import { countUndecoded } from './undecoded.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
-/** Each after those it needs. */
+/** Build order: each area follows the areas that it needs. */
 const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH, SIA, FINANCING]
-/** Whose file is it? Any workbook may be one of IBGE, so those that know theirs by name are asked first. */
+/** Recognition order. Any workbook could be one of IBGE, so financing, which knows its files by name, comes first. */
 const RECOGNISERS: readonly AreaImporter[] = [FINANCING, ...AREAS.filter((area) => area !== FINANCING)]
 
-/** Part of every manifest: a change of the importer's rules changes the ids. */
+/** Change it whenever import rules change. It is part of every manifest, so release ids change with it. */
 const IMPORTER_VERSION = '0.1.0'
 export const DEFAULT_MAX_REJECTED = 0.001
 
 export interface ImportOptions {
   readonly releasesDir: string
-  /** Largest share of rows that may be set aside, 0 to 1. */
+  /** Largest accepted share of rejected rows, 0 to 1. */
   readonly maxRejected: number
   readonly threads?: number
   readonly onProgress?: (step: string) => void
-  /** Allows a release without any population, which has no rates. */
+  /** Accepts an import without any population. Such a release has no rates. */
   readonly withoutPopulation?: boolean
-  /** Allows files of population that lack municipalities: theirs, and sums over them, are null. */
+  /** Accepts population files without some municipalities. Their values and sums over them are null. */
   readonly partialPopulation?: boolean
-  /** Makes the row files of the releases as well. */
+  /** Also builds the row files of the releases. */
   readonly makesRows?: boolean
-  /** Gives the signature of a release, which stands beside its manifest; without it releases are not signed. */
+  /** Returns the signature that is stored with the manifest. Without it, releases are not signed. */
   readonly sign?: (releaseId: string) => string
 }
 
@@ -73,22 +73,22 @@ export interface ImportResult {
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
   readonly rejected: Readonly<Record<string, number>>
-  /** What is odd in rows that were loaded: name of a count of the manifests → rows or facilities; those above 0. */
+  /** Unusual loaded rows: count name of the manifests → rows or facilities, if above 0. */
   readonly odd: Readonly<Record<string, number>>
-  /** Files nothing was made of. */
+  /** Files that no area could use. */
   readonly unknown: readonly string[]
-  /** Row files by release; of those that were here already, nothing. */
+  /** New row files by release id. */
   readonly rowFiles: Readonly<Record<string, MadeRows>>
 }
 
-/** A release of an area, whether just made or here before. */
+/** An area release, new or existing. */
 interface AreaRelease {
   readonly manifest: Manifest
   readonly folder: string
   readonly contentId: string
 }
 
-/** @throws ImportError naming the file and the remedy; nothing is left behind */
+/** @throws ImportError with the file and the remedy, after removing everything that was written */
 export async function importPaths(paths: readonly string[], options: ImportOptions): Promise<ImportResult> {
   const { releasesDir, onProgress = () => undefined } = options
   await cleanReleases(releasesDir)
@@ -100,7 +100,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
   })
   const prepared: PreparedRelease[] = []
   let rowFiles: ReadonlyMap<string, PreparedRows> = new Map()
-  const stops: (() => Promise<void>)[] = []
+  const stopCallbacks: (() => Promise<void>)[] = []
   let isOpen = true
   const closeOnce = (): void => {
     if (isOpen) session.close()
@@ -110,41 +110,41 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     onProgress('recognise files')
     const found = await discover(paths, RECOGNISERS, session.scratch)
     const unknown = [...found.unknown]
-    const opened = new Map<AreaImporter, AreaFiles>()
+    const filesByImporter = new Map<AreaImporter, AreaFiles>()
     for (const importer of AREAS) {
       const files = await importer.open(found.files.get(importer) ?? [], unknown, onProgress)
-      if (files !== null) opened.set(importer, files)
+      if (files !== null) filesByImporter.set(importer, files)
     }
-    const strange = found.named.find(({ name }) => unknown.includes(name))
-    if (strange !== undefined) throw await notRecognised(strange)
-    if (opened.size === 0)
+    const unrecognised = found.named.find(({ name }) => unknown.includes(name))
+    if (unrecognised !== undefined) throw await notRecognised(unrecognised)
+    if (filesByImporter.size === 0)
       throw new ImportError(
         paths.join(', '),
         `holds no file this importer knows${unknown.length > 0 ? ` (not known: ${unknown.slice(0, 10).join(', ')})` : ''}`,
         'Give it the files DATASUS and IBGE publish, unchanged and with their published names',
       )
-    const version = await session.version()
-    const synthetic = found.synthetic || [...opened.values()].some((files) => files.synthetic)
+    const duckdbVersion = await session.version()
+    const synthetic = found.synthetic || [...filesByImporter.values()].some((files) => files.synthetic)
     const previous = await currentAnalytics(releasesDir)
     const releases = new Map<Area, AreaRelease>()
-    const imported = new Set([...opened.keys()].map(({ area }) => area))
-    for (const files of opened.values())
-      if (files.begin !== undefined) stops.push(files.begin(session, onProgress))
+    const imported = new Set([...filesByImporter.keys()].map(({ area }) => area))
+    for (const files of filesByImporter.values())
+      if (files.begin !== undefined) stopCallbacks.push(files.begin(session, onProgress))
     for (const importer of AREAS) {
       const { area, needs } = importer
-      const files = opened.get(importer)
+      const files = filesByImporter.get(importer)
       if (files === undefined) {
-        const isNeeded = [...opened.keys()].some((other) => other.needs.includes(area))
+        const isNeeded = [...filesByImporter.keys()].some((other) => other.needs.includes(area))
         const manifest = await findRelease(releasesDir, area, previous, isNeeded)
         if (manifest !== null)
           releases.set(area, await describeExisting(releasesDir, manifest, options.threads))
         continue
       }
-      // Before months are built, which takes longest.
+      // Fail early: building the months takes longest.
       if (needs.includes('demography')) checkPopulation(releases.get('demography')?.manifest, options)
       onProgress(area)
       const needed = [...releases].filter(([other]) => needs.includes(other))
-      const made = await withStaging(releasesDir, async (staging) => {
+      const preparedArea = await withStaging(releasesDir, async (staging) => {
         const built = await files.build({
           session,
           staging,
@@ -158,7 +158,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
         return prepareRelease(
           staging,
           await withContent(staging, needed, options.threads, {
-            ...describe(version, built.checks),
+            ...buildSharedMembers(duckdbVersion, built.checks),
             area,
             scope: built.scope,
             month: built.month,
@@ -170,34 +170,34 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
             ...(built.headers === undefined ? {} : { headers: built.headers }),
             counts: { ...built.counts, ...undecoded },
             set_aside: [...built.setAside],
-            components: idsOf(needed),
+            components: releaseIdsOf(needed),
             census_year: built.censusYear,
             ...(built.territoryEdition === undefined ? {} : { territory_edition: built.territoryEdition }),
           }),
-          notesOf(built, found.acquisitions),
+          selectNotes(built, found.acquisitions),
           options.sign,
         )
       })
-      // What was read of its files is not held in memory while others are built.
-      opened.delete(importer)
-      prepared.push(made)
-      const { manifest, staging } = made
+      // Drop the area's file data from memory before the next area is built.
+      filesByImporter.delete(importer)
+      prepared.push(preparedArea)
+      const { manifest, staging } = preparedArea
       releases.set(area, { manifest, folder: staging, contentId: manifest.content_id ?? '' })
     }
 
     checkPopulation(releases.get('demography')?.manifest, options)
     onProgress('analytics')
-    const joined = await makeAnalytics(session, options, version, releases)
-    prepared.push(joined)
+    const analytics = await makeAnalytics(session, options, duckdbVersion, releases)
+    prepared.push(analytics)
     if (options.makesRows === true) {
       onProgress('row files')
-      // Its memory is theirs now: both cores were busy until here, so it would be no quicker beside.
+      // Close DuckDB first to free its memory. Running in parallel would not be faster, because all cores were busy until now.
       closeOnce()
       const components = prepared.filter(({ manifest }) => manifest.area !== 'analytics')
       const sources = components.map(({ manifest, staging }) => ({ manifest, folder: staging }))
       rowFiles = await prepareRows(releasesDir, sources, false)
     }
-    // Nothing is in its place until everything is whole: an import that fails leaves no release at all.
+    // Rename releases only after all of them are complete, so that a failed import leaves none behind.
     for (const release of prepared) await commitRelease(releasesDir, release)
     const madeRows: Record<string, MadeRows> = {}
     for (const [id, rows] of rowFiles) {
@@ -212,7 +212,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       sih: idOf('sih'),
       sia: idOf('sia'),
       financing: idOf('financing'),
-      analytics: joined.manifest.release_id,
+      analytics: analytics.manifest.release_id,
       rows: Object.fromEntries(
         [...releases.values()].flatMap(({ manifest }) =>
           Object.entries(manifest.datasets).map(([name, { rows }]) => [name, rows]),
@@ -227,7 +227,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       rowFiles: madeRows,
     }
   } finally {
-    for (const stop of stops) await stop()
+    for (const stop of stopCallbacks) await stop()
     for (const rows of rowFiles.values()) await rows.discard()
     closeOnce()
     for (const folder of [work, ...prepared.map(({ staging }) => staging)])
@@ -241,21 +241,21 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
   return sums
 }
 
-const idsOf = (releases: Iterable<readonly [Area, AreaRelease]>): Manifest['components'] =>
+const releaseIdsOf = (releases: Iterable<readonly [Area, AreaRelease]>): Manifest['components'] =>
   Object.fromEntries([...releases].map(([area, { manifest }]) => [area, manifest.release_id]))
 
-/** What all manifests have in common: versions, and the outcome of checks. */
-const describe = (version: string, checks: readonly NamedCheck[]) => ({
+/** @returns the members that all manifests share: versions and check results */
+const buildSharedMembers = (duckdbVersion: string, checks: readonly NamedCheck[]) => ({
   format: 1 as const,
   importer_version: IMPORTER_VERSION,
-  duckdb_version: version,
+  duckdb_version: duckdbVersion,
   catalog_version: CATALOG_VERSION,
   checks: checks.map(({ name, violations }) => ({ name, violations })),
 })
 
-/** @throws ImportError where there is no population at all and the operator did not say so */
+/** @throws ImportError if there is no population and the operator did not allow that */
 function checkPopulation(demography: Manifest | undefined, { withoutPopulation }: ImportOptions): void {
-  // Without a municipality list there is another error.
+  // A missing municipality list gets its own error later.
   if (
     demography === undefined ||
     withoutPopulation === true ||
@@ -269,17 +269,17 @@ function checkPopulation(demography: Manifest | undefined, { withoutPopulation }
   )
 }
 
-/** The operator's notes about the files of a release; null where there are none. */
-function notesOf({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
+/** @returns the operator's notes about the files of a release, or null */
+function selectNotes({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
   const files = new Set(snapshots.map(({ file, archive }) => archive?.file.split('/')[0] ?? file))
   const notes = acquisitions.filter(({ file }) => files.has(file))
   return notes.length > 0 ? notes : null
 }
 
-async function withStaging<Made>(
+async function withStaging<Result>(
   releasesDir: string,
-  make: (staging: string) => Promise<Made>,
-): Promise<Made> {
+  make: (staging: string) => Promise<Result>,
+): Promise<Result> {
   const staging = await createStaging(releasesDir)
   try {
     return await make(staging)
@@ -292,19 +292,19 @@ async function withStaging<Made>(
 function makeAnalytics(
   session: Session,
   { releasesDir, sign, threads }: ImportOptions,
-  version: string,
+  duckdbVersion: string,
   releases: ReadonlyMap<Area, AreaRelease>,
 ): Promise<PreparedRelease> {
   const cnes = releases.get('cnes')
   const demography = releases.get('demography')
-  // Of the months there are; of releases of places alone, what those say.
-  const ofMonths = [cnes, releases.get('sih'), releases.get('sia')].flatMap(
+  // Monthly areas determine the month and scope. Yearly areas do so only if there is no monthly one.
+  const monthlyReleases = [cnes, releases.get('sih'), releases.get('sia')].flatMap(
     (release) => release?.manifest ?? [],
   )
-  // Financing is of years, which reach to December before it has come.
-  const ofYears = [releases.get('financing'), demography].flatMap((release) => release?.manifest ?? [])
-  const described = ofMonths.length > 0 ? ofMonths : ofYears.slice(0, 1)
-  const [first] = described
+  // A financing year counts until December, which may still lie in the future.
+  const yearlyReleases = [releases.get('financing'), demography].flatMap((release) => release?.manifest ?? [])
+  const describingReleases = monthlyReleases.length > 0 ? monthlyReleases : yearlyReleases.slice(0, 1)
+  const [first] = describingReleases
   if (first === undefined)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
   return withStaging(releasesDir, async (staging) => {
@@ -324,18 +324,20 @@ function makeAnalytics(
       ['sih', ADMISSION_TABLES],
       ['sia', OUTPATIENT_TABLES],
     ] as const) {
-      const made = releases.get(area)
-      if (made !== undefined)
-        flows.push(...(await buildFlowPreAggregates(session, staging, tables, made.folder, made.manifest)))
+      const release = releases.get(area)
+      if (release !== undefined)
+        flows.push(
+          ...(await buildFlowPreAggregates(session, staging, tables, release.folder, release.manifest)),
+        )
     }
     const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...flows])
     return prepareRelease(
       staging,
       await withContent(staging, releases, threads, {
-        ...describe(version, built.checks),
+        ...buildSharedMembers(duckdbVersion, built.checks),
         area: 'analytics',
-        scope: described.every(({ scope }) => scope === first.scope) ? first.scope : 'br',
-        month: Math.max(...described.map(({ month }) => month)),
+        scope: describingReleases.every(({ scope }) => scope === first.scope) ? first.scope : 'br',
+        month: Math.max(...describingReleases.map(({ month }) => month)),
         synthetic: [...releases.values()].some(({ manifest }) => manifest.synthetic),
         datasets,
         files: await digestFiles(staging, rowsByFile),
@@ -343,7 +345,7 @@ function makeAnalytics(
         coverage: {},
         counts: {},
         set_aside: [],
-        components: idsOf(releases),
+        components: releaseIdsOf(releases),
         census_year: demography?.manifest.census_year ?? null,
       }),
       null,
@@ -357,7 +359,7 @@ async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {
   return id === null ? null : readManifest(releasesDir, id).catch(() => null)
 }
 
-/** The promoted release of an area; where there is none and another release is to be made with it, the newest one here. */
+/** @returns the promoted release of an area; if there is none and the import needs one, the newest existing release */
 async function findRelease(
   releasesDir: string,
   area: Area,

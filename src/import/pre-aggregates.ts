@@ -1,9 +1,9 @@
 /**
- * The pre-aggregates of an analytics release, from the facts of the releases it joins, cnes, sih and sia. In: a release's folder and
- * manifest. Out: one Parquet file a month and pre-aggregate, and what the manifest says of it.
+ * Builds the pre-aggregates of an analytics release from the facts of its cnes, sih and sia releases: one Parquet file per month and
+ * pre-aggregate, with its manifest entry.
  *
- * The planner relies on a municipality lying in one state: an import in which one does not fails. Sums are of integers, so that
- * the order in which facts are read changes nothing: equal facts give equal bytes.
+ * The planner assumes that each municipality lies in one state, so an import that violates this fails. All sums are over integers,
+ * so equal facts give equal bytes in any read order.
  */
 import { join } from 'node:path'
 import { type AddedUpTable, type Dimension, dimensionOf } from '../model/dimensions.ts'
@@ -39,7 +39,7 @@ export interface BuiltPreAggregates {
   readonly checks: readonly NamedCheck[]
 }
 
-/** @param folder of the cnes release, or of what will become it */
+/** @param folder folder of the cnes release, which may still be the staging folder */
 export async function buildPreAggregates(
   session: Session,
   staging: string,
@@ -47,32 +47,37 @@ export async function buildPreAggregates(
   cnes: Manifest,
 ): Promise<BuiltPreAggregates> {
   const built = new Map<CnesFacts, DatasetOutput[]>()
-  /** @returns municipalities that are in more than one state */
-  const build = async (own: Session, datasets: readonly CnesFacts[]): Promise<number> => {
+  /** @returns number of municipalities in more than one state */
+  const build = async (laneSession: Session, datasets: readonly CnesFacts[]): Promise<number> => {
     const violations: number[] = []
     for (const dataset of datasets) {
       const outputs: DatasetOutput[] = []
       for (const period of cnes.datasets[dataset]?.periods ?? []) {
         const file = join(folder, dataset, `reference_period=${period}`, '*.parquet')
-        await stageFacts(own, dataset, file, cnes.datasets[dataset]?.fields.map(({ name }) => name) ?? [])
+        await stageFacts(
+          laneSession,
+          dataset,
+          file,
+          cnes.datasets[dataset]?.fields.map(({ name }) => name) ?? [],
+        )
         violations.push(
-          await own.number(
+          await laneSession.number(
             `SELECT count(*) FROM (
                SELECT municipality_ibge_code FROM facts_to_add GROUP BY 1 HAVING count(DISTINCT uf) > 1)`,
           ),
         )
         for (const names of groupNames(dataset))
-          outputs.push(...(await writeGroup(own, staging, names, period)))
+          outputs.push(...(await writeGroup(laneSession, staging, names, period)))
       }
       built.set(dataset, outputs)
     }
-    await own.run('DROP TABLE IF EXISTS facts_to_add; DROP TABLE IF EXISTS added_facilities')
+    await laneSession.run('DROP TABLE IF EXISTS facts_to_add; DROP TABLE IF EXISTS added_facilities')
     return violations.reduce((sum, count) => sum + count, 0)
   }
-  // Services are about as much work as all the others.
+  // Use two lanes: services take about as long as the other three datasets together.
   const violations = await session.all<number>([
-    (own) => build(own, ['specialized_services']),
-    (own) => build(own, ['facilities', 'bed_capacity', 'equipment_inventory']),
+    (laneSession) => build(laneSession, ['specialized_services']),
+    (laneSession) => build(laneSession, ['facilities', 'bed_capacity', 'equipment_inventory']),
   ])
   const outputs = FACTS.flatMap((dataset) => built.get(dataset) ?? [])
   return {
@@ -83,7 +88,7 @@ export async function buildPreAggregates(
   }
 }
 
-/** Active facilities' facts of a month, without what is not added up; each condition of a metric as a flag. */
+/** Stages the facts of active facilities in a month: only aggregated columns, and one flag per metric condition. */
 async function stageFacts(
   session: Session,
   dataset: CnesFacts,
@@ -91,13 +96,15 @@ async function stageFacts(
   present: readonly string[],
 ): Promise<void> {
   const { quantities } = measuredFields(dataset)
-  const mine = PRE_AGGREGATE_NAMES.map(preAggregateOf).filter((other) => other.dataset === dataset)
-  const keys = new Set(mine.flatMap(keyColumns))
+  const datasetPreAggregates = PRE_AGGREGATE_NAMES.map(preAggregateOf).filter(
+    (other) => other.dataset === dataset,
+  )
+  const keys = new Set(datasetPreAggregates.flatMap(keyColumns))
   const conditions = new Map(
-    mine
+    datasetPreAggregates
       .flatMap(storedMeasures)
       .flatMap(({ where }) => where)
-      .map((condition) => [flagOf(condition), conditionSql(condition)]),
+      .map((condition) => [flagName(condition), conditionSql(condition)]),
   )
   const columns = [
     'CAST(cnes_code AS INTEGER) AS cnes',
@@ -112,15 +119,15 @@ async function stageFacts(
   )
 }
 
-/** Pre-aggregates of a dataset, those together that have the same keys beside what a facility has one of. */
+/** Groups the pre-aggregates of a dataset by their keys, ignoring keys with one value per facility. */
 function groupNames(dataset: CnesFacts): PreAggregateName[][] {
-  const mine = PRE_AGGREGATE_NAMES.filter((name) => preAggregateOf(name).dataset === dataset)
-  return [...groupBy(mine, (name) => factColumns(preAggregateOf(name)).join()).values()]
+  const datasetPreAggregates = PRE_AGGREGATE_NAMES.filter((name) => preAggregateOf(name).dataset === dataset)
+  return [...groupBy(datasetPreAggregates, (name) => factColumns(preAggregateOf(name)).join()).values()]
 }
 
 /**
- * First one row a facility and key, so that facilities are counted by adding; then one row a key. Where no facility has two facts
- * of a key, its facts are counted straight away.
+ * Aggregates first to one row per facility and key, then to one row per key, so that summing counts each facility once. The first
+ * step is skipped if each facility has at most one fact per key.
  */
 async function writeGroup(
   session: Session,
@@ -129,41 +136,41 @@ async function writeGroup(
   period: number,
 ): Promise<DatasetOutput[]> {
   const group = names.map(preAggregateOf)
-  const once = group.every(hasFacilityOnce)
-  if (!once) {
+  const isUnique = group.every(hasFacilityOnce)
+  if (!isUnique) {
     const keys = ['cnes', ...new Set(group.flatMap(factColumns))].map(quoteName)
-    const ofFacility = new Set(group.flatMap(keyColumns).filter((key) => !keys.includes(quoteName(key))))
+    const facilityKeys = new Set(group.flatMap(keyColumns).filter((key) => !keys.includes(quoteName(key))))
     const measures = new Map(group.flatMap(storedMeasures).map((measure) => [measure.column, measure]))
     await session.run(
       `CREATE OR REPLACE TEMP TABLE added_facilities AS
        SELECT ${[
          ...keys,
-         ...[...ofFacility].map((key) => `any_value(${quoteName(key)}) AS ${quoteName(key)}`),
+         ...[...facilityKeys].map((key) => `any_value(${quoteName(key)}) AS ${quoteName(key)}`),
          ...[...measures].map(([column, measure]) => `${measureSql(measure, false)} AS ${quoteName(column)}`),
        ].join(', ')}
        FROM facts_to_add GROUP BY ${keys.join(', ')}`,
     )
   }
   const outputs: DatasetOutput[] = []
-  for (const name of names) outputs.push(await writePreAggregate(session, staging, name, period, once))
+  for (const name of names) outputs.push(await writePreAggregate(session, staging, name, period, isUnique))
   return outputs
 }
 
-/** @param once from facts_to_add; else from added_facilities */
+/** @param isUnique true: each facility has at most one fact per key, so facts_to_add is read instead of added_facilities */
 function writePreAggregate(
   session: Session,
   staging: string,
   name: PreAggregateName,
   period: number,
-  once: boolean,
+  isUnique: boolean,
 ): Promise<DatasetOutput> {
-  return writeAddedUp(session, staging, name, period, {
-    from: once ? 'facts_to_add' : 'added_facilities',
-    value: (measure) => (once ? measureSql(measure, true) : `sum(${quoteName(measure.column)})`),
+  return writeSums(session, staging, name, period, {
+    from: isUnique ? 'facts_to_add' : 'added_facilities',
+    value: (measure) => (isUnique ? measureSql(measure, true) : `sum(${quoteName(measure.column)})`),
   })
 }
 
-function writeAddedUp(
+function writeSums(
   session: Session,
   staging: string,
   name: PreAggregateName,
@@ -196,9 +203,9 @@ function writeAddedUp(
 }
 
 /**
- * Flows are sums alone, so no facility is counted. A release of an earlier version may lack a column: what is added up by it is not
- * made, and questions about it are answered from the facts, where the column reads as null.
- * @param tables those of the release @param folder of the release, or of what will become it
+ * Builds the pre-aggregates of flows, which are only sums and count no facilities. A release of an earlier version may lack a column.
+ * Pre-aggregates that need it are skipped, and queries read the facts, where the column is null.
+ * @param folder folder of the release, which may still be the staging folder
  */
 export async function buildFlowPreAggregates(
   session: Session,
@@ -208,11 +215,11 @@ export async function buildFlowPreAggregates(
   manifest: Manifest,
 ): Promise<DatasetOutput[]> {
   const built = await session.all(
-    tables.map((dataset) => async (own: Session): Promise<DatasetOutput[]> => {
+    tables.map((dataset) => async (laneSession: Session): Promise<DatasetOutput[]> => {
       const outputs: DatasetOutput[] = []
       const { periods = [], fields = [] } = manifest.datasets[dataset] ?? {}
       const stored = new Set(fields.map(({ name }) => name))
-      const made = PRE_AGGREGATE_NAMES.filter((name) => {
+      const supportedNames = PRE_AGGREGATE_NAMES.filter((name) => {
         const preAggregate = preAggregateOf(name)
         const needed = [
           ...keyColumns(preAggregate),
@@ -221,9 +228,9 @@ export async function buildFlowPreAggregates(
         return preAggregate.dataset === dataset && needed.every((column) => stored.has(column))
       })
       for (const period of periods)
-        for (const name of made)
+        for (const name of supportedNames)
           outputs.push(
-            await writeAddedUp(own, staging, name, period, {
+            await writeSums(laneSession, staging, name, period, {
               from: `read_parquet(${quoteText(join(folder, dataset, `reference_period=${period}`, '*.parquet'))}, hive_partitioning = false)`,
               value: ({ field }) => `sum(${quoteName(field ?? '')})`,
             }),
@@ -234,15 +241,16 @@ export async function buildFlowPreAggregates(
   return built.flat()
 }
 
-/** Of one facility and key; of a key where a facility is in it once. @param once the latter */
-function measureSql({ kind, field, where }: StoredMeasure, once: boolean): string {
-  const filter = where.length === 0 ? '' : ` FILTER (WHERE ${where.map(flagOf).map(quoteName).join(' AND ')})`
-  if (kind === 'count' || (kind === 'distinct' && once)) return `count(*)${filter}`
+/** @returns SQL of a measure per facility and key; with `isUnique`, per key */
+function measureSql({ kind, field, where }: StoredMeasure, isUnique: boolean): string {
+  const filter =
+    where.length === 0 ? '' : ` FILTER (WHERE ${where.map(flagName).map(quoteName).join(' AND ')})`
+  if (kind === 'count' || (kind === 'distinct' && isUnique)) return `count(*)${filter}`
   if (kind === 'sum') return `coalesce(sum(${quoteName(field ?? '')})${filter}, 0)`
   return `CASE WHEN count(*)${filter} > 0 THEN 1 ELSE 0 END`
 }
 
-const flagOf = (condition: Condition): string => `meets${nameCondition(condition)}`
+const flagName = (condition: Condition): string => `meets${nameCondition(condition)}`
 
 function conditionSql(condition: Condition): string {
   if ('above' in condition) return `${quoteName(condition.field)} > ${condition.above}`
@@ -252,7 +260,7 @@ function conditionSql(condition: Condition): string {
   if ('flag' in condition) return quoteName(condition.flag)
   if ('anyFlag' in condition) return `(${condition.anyFlag.map(quoteName).join(' OR ')})`
   if ('outsourced' in condition)
-    // The common characteristic of all declarations, 3 where they differ: 2 or 3 where one of them is.
+    // 2 means outsourced. 3 means that the declarations differ, so at least one of them is outsourced.
     return "characteristic_code IN ('2', '3')"
   throw new TypeError('population is in no pre-aggregate')
 }

@@ -1,28 +1,28 @@
 /**
- * The rows of a published file of admissions or of production that meet conditions on cells. In: a file, conditions as a lineage
- * answer has them. Out: their numbers, and the cells that the importer reads: no other column has a reader, nor has the date of discharge.
+ * Finds the rows of a published admissions or production file that match the conditions of a lineage response. It returns row
+ * numbers and only the cells that the importer reads. The discharge date is excluded, because the importer compares only its month.
  */
 import { READ_COLUMNS } from '../model/sia/layout.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../model/sih/layout.ts'
 import { type DbfHeader, readDbfRecords } from './readers/dbf-records.ts'
 
-/** Columns whose cells may be shown. */
-const SHOWN: readonly string[] = [
+/** Columns that results may contain. */
+const VISIBLE_COLUMNS: readonly string[] = [
   ...REQUIRED_COLUMNS.filter((column) => column !== 'DT_SAIDA'),
   ...OPTIONAL_COLUMNS,
   ...READ_COLUMNS,
 ]
 
 export interface FoundRow {
-  /** As in a table program: the header is row 1. */
+  /** Row number as in a spreadsheet: the header is row 1. */
   readonly row: number
   readonly cells: Readonly<Record<string, string>>
 }
 export interface FoundRows {
   readonly sha256: string
-  /** Rows that meet the conditions. */
+  /** Number of matching rows in the file. */
   readonly count: number
-  /** The page of them that was asked for. */
+  /** Requested page of matching rows. */
   readonly rows: readonly FoundRow[]
 }
 interface Condition {
@@ -30,37 +30,39 @@ interface Condition {
   readonly pattern: string
 }
 
-/** @throws ImportError where it is no such file; Error where a condition names a column that is not read */
+/** @throws ImportError for an invalid file; Error if a condition names a column that is not read */
 export async function findPublishedRows(
   path: string,
   where: readonly Condition[],
   page: { readonly limit: number; readonly offset: number },
 ): Promise<FoundRows> {
   for (const name of where.flatMap(({ columns }) => columns.flatMap((column) => column.split('|'))))
-    if (!SHOWN.includes(name)) throw new Error(`${name} is no column that the importer reads`)
+    if (!VISIBLE_COLUMNS.includes(name)) throw new Error(`${name} is no column that the importer reads`)
   const rows: FoundRow[] = []
   let count = 0
   const { sha256 } = await readDbfRecords(path, path, ({ columns }: DbfHeader) => {
     const byName = new Map(columns.map((column) => [column.name, column]))
-    const shown = columns.filter(({ name }) => SHOWN.includes(name))
-    const tests = where.map(({ columns: named, pattern }) => ({
-      places: named.map((names) => names.split('|').flatMap((name) => byName.get(name) ?? [])[0]),
+    const visibleColumns = columns.filter(({ name }) => VISIBLE_COLUMNS.includes(name))
+    const tests = where.map(({ columns: columnNames, pattern }) => ({
+      places: columnNames.map((names) => names.split('|').flatMap((name) => byName.get(name) ?? [])[0]),
       pattern: new RegExp(pattern),
     }))
-    const cell = (bytes: Buffer, start: number, place: (typeof columns)[number] | undefined): string =>
-      place === undefined
+    const cell = (bytes: Buffer, start: number, column: (typeof columns)[number] | undefined): string =>
+      column === undefined
         ? ''
-        : bytes.toString('latin1', start + place.offset, start + place.offset + place.length).trim()
+        : bytes.toString('latin1', start + column.offset, start + column.offset + column.length).trim()
     return (bytes, start, record) => {
-      const isMet = tests.every(({ places, pattern }) =>
-        pattern.test(places.map((place) => cell(bytes, start, place)).join(' ')),
+      const matches = tests.every(({ places, pattern }) =>
+        pattern.test(places.map((column) => cell(bytes, start, column)).join(' ')),
       )
-      if (!isMet) return
+      if (!matches) return
       count += 1
       if (count > page.offset && rows.length < page.limit)
         rows.push({
           row: record + 2,
-          cells: Object.fromEntries(shown.map((place) => [place.name, cell(bytes, start, place)])),
+          cells: Object.fromEntries(
+            visibleColumns.map((column) => [column.name, cell(bytes, start, column)]),
+          ),
         })
     }
   })

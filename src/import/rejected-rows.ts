@@ -1,34 +1,33 @@
 /**
- * Rows that could not be loaded, with their reason: the table that every area stages and writes. In: where they are published, and
- * why they are left out. Out: the table of a release, and their numbers by file and reason for its manifest.
+ * Stages, counts and writes rejected rows: rows that could not be loaded, with their file, row number and reason. Every area writes
+ * them as a table of its release and counts them by file and reason in its manifest.
  */
 import type { Manifest } from '../release/manifest.ts'
 import type { Session } from './session.ts'
 import { type DatasetOutput, writeParquet } from './write-parquet.ts'
 
 export interface SetAsideRow {
-  /** Row of the file, header = 1. */
+  /** Row number in the file; the header is row 1. */
   readonly row: number
   readonly reason: string
 }
 
 /**
- * Reasons that lose nothing, so that they do not count against --max-rejected: a row that repeats another in everything but its place,
- * and one that the publisher marked as deleted.
+ * Reasons that do not count against --max-rejected, because no data is lost: exact duplicates of another row, and rows that the
+ * publisher marked as deleted.
  */
 const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
 
-/** Names the rows of a file that are set aside for a reason. */
+/** @returns map key of a file and reason */
 export const setAsideKey = (file: string, reason: string): string => `${file}\u0000${reason}`
 
-/** Does a row set aside for this reason count against --max-rejected? */
 export const countsAsRejected = (reason: string): boolean => !HARMLESS.has(reason)
 
-/** @returns rows that count against --max-rejected */
+/** @returns number of rows that count against --max-rejected */
 export const rejectedRows = (setAside: Manifest['set_aside']): number =>
   setAside.reduce((sum, { reason, rows }) => sum + (countsAsRejected(reason) ? rows : 0), 0)
 
-/** @returns SQL that makes the staged table */
+/** @returns SQL that creates the staged table */
 export const createSetAside = (table: string): string =>
   `CREATE TABLE ${table} (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR)`
 
@@ -50,7 +49,7 @@ export async function noteAside(
   appender.closeSync()
 }
 
-/** @returns how many there are, by file and reason */
+/** @returns number of rejected rows by file and reason */
 export async function listSetAside(session: Session, table: string): Promise<Manifest['set_aside']> {
   const rows = await session.rows(
     `SELECT source_file AS file, reason, count(*) AS n FROM ${table} GROUP BY ALL ORDER BY ALL`,
@@ -58,7 +57,7 @@ export async function listSetAside(session: Session, table: string): Promise<Man
   return rows.map(({ file, reason, n }) => ({ file: String(file), reason: String(reason), rows: Number(n) }))
 }
 
-/** @param name in the release: one joins areas, and each has its own */
+/** @param name table name in the release; areas use different names, because a release may join several areas */
 export const writeSetAside = (
   session: Session,
   staging: string,

@@ -1,9 +1,9 @@
 /**
- * The digest of the rows of Parquet files (`rows_sha256`): equal rows give an equal digest, whatever wrote the file and however it is
- * laid out. docs/content-digests.md describes the encoding, docs/decisions/0020-content-digests.md says why.
+ * Computes the digest of the rows of Parquet files (`rows_sha256`). Equal rows give equal digests with any writer and file layout.
+ * docs/content-digests.md describes the encoding and docs/decisions/0020-content-digests.md the reasons.
  *
- * In: paths of files whose rows are in the order of their key. Out: 64 hex digits for each. Every column is a text of its values in
- * that order, each followed by a zero byte, and has a SHA-256; the digest of the file is the one of these by name.
+ * The rows of a file must be in key order. Each column is encoded as the text of its values, each followed by a zero byte, and hashed
+ * with SHA-256. The file digest covers these column digests by name.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
@@ -22,9 +22,9 @@ import { digestJson } from '../release/digest.ts'
 import { quoteName, quoteText } from './session.ts'
 
 const ROWS_FORMAT = 'sus-data-rows-1'
-/** Rows of one statement: DuckDB joins their values to one text per column, so this bounds memory. */
+/** Rows per statement. It limits memory, because DuckDB joins their values into one text per column. */
 const STEP_ROWS = 61_440
-/** More statements at once would occupy Node's pool of four threads, which also reads files. */
+/** Maximum number of parallel statements. It leaves one of Node's four pool threads free for reading files. */
 const MAX_LANES = 3
 const KINDS: Readonly<Record<string, string>> = {
   VARCHAR: 'text',
@@ -37,28 +37,29 @@ const KINDS: Readonly<Record<string, string>> = {
   DOUBLE: 'double',
 }
 
-/** A column of plain values, as SQL text. */
+/** A column of scalar values, and the SQL of its text. */
 interface Leaf {
   readonly path: string
   readonly kind: string
   readonly sql: string
 }
-/** Rows that columns are read from: those of the file, or the elements of a list in them. */
+/** Source of columns: the rows of the file, or the elements of a list column. */
 interface Level {
   readonly leaves: Leaf[]
-  /** List whose elements are the rows; null: the rows of the file. */
+  /** List column whose elements are the rows; null for the rows of the file. */
   readonly list: { readonly sql: string; readonly level: Level } | null
 }
 
 /**
- * @param paths absolute; @param threads cores to use, all of them where absent
- * @returns the digest of the rows of each file, in the order of the paths
+ * @param paths absolute paths
+ * @param threads cores to use; all by default
+ * @returns row digest of each file (64 hex digits), in the order of the paths
  */
 export async function digestRows(paths: readonly string[], threads?: number): Promise<string[]> {
   const lanes = Math.min(threads ?? availableParallelism(), MAX_LANES, paths.length)
   if (lanes === 0) return []
   const instance = await DuckDBInstance.create(':memory:', {
-    // One thread: a statement reads rows, and so joins values, in the order of the file.
+    // Use one thread, so that a statement joins values in file order.
     threads: '1',
     memory_limit: `${Math.min(1200, Math.floor(usableMemory() / 3 / 1024 / 1024))}MB`,
     autoinstall_known_extensions: 'false',
@@ -66,14 +67,14 @@ export async function digestRows(paths: readonly string[], threads?: number): Pr
   })
   try {
     const digests: string[] = []
-    const waiting = [...paths.entries()]
+    const pending = [...paths.entries()]
     const runLane = async (): Promise<void> => {
       const connection = await instance.connect()
       try {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        for (let next = pending.shift(); next !== undefined; next = pending.shift())
           digests[next[0]] = await digestFileRows(connection, next[1])
       } finally {
-        waiting.length = 0
+        pending.length = 0
         connection.closeSync()
       }
     }
@@ -91,8 +92,8 @@ async function digestFileRows(connection: DuckDBConnection, path: string): Promi
   const levels: Level[] = [{ leaves: [], list: null }]
   for (const [index, name] of schema.columnNames().entries())
     addColumn(levels, levels[0] as Level, name, quoteName(name), types[index] as DuckDBType)
-  const counted = `SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(path)})`
-  const rows = Number((await firstRow(connection, counted))[0] ?? 0)
+  const countStatement = `SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(path)})`
+  const rows = Number((await firstRow(connection, countStatement))[0] ?? 0)
   const hashes = new Map<string, Hash>()
   for (const { leaves } of levels)
     for (const { path: column } of leaves) {
@@ -101,7 +102,7 @@ async function digestFileRows(connection: DuckDBConnection, path: string): Promi
     }
   for (let first = 0; first < rows; first += STEP_ROWS) {
     const range = `(FROM ${source} WHERE file_row_number BETWEEN ${first} AND ${first + STEP_ROWS - 1})`
-    for (const level of levels) await hashRange(connection, level, elementsOf(level, range), hashes)
+    for (const level of levels) await hashRange(connection, level, levelSource(level, range), hashes)
   }
   const columns = levels
     .flatMap(({ leaves }) => leaves)
@@ -109,7 +110,7 @@ async function digestFileRows(connection: DuckDBConnection, path: string): Promi
   return digestJson({ format: ROWS_FORMAT, rows, columns: Object.fromEntries(columns) })
 }
 
-/** Adds a column, the fields of its struct, and the elements of its list. */
+/** Adds a column and, recursively, its struct fields or list elements. */
 function addColumn(levels: Level[], level: Level, path: string, sql: string, type: DuckDBType): void {
   if (type instanceof DuckDBStructType) {
     level.leaves.push({ path, kind: 'struct', sql: `CASE WHEN ${sql} IS NOT NULL THEN '' END` })
@@ -135,11 +136,11 @@ function addColumn(levels: Level[], level: Level, path: string, sql: string, typ
   level.leaves.push({ path, kind, sql: kind === 'text' ? sql : `CAST(${sql} AS VARCHAR)` })
 }
 
-/** @returns SQL of the rows of a level; its list's elements in their order */
-const elementsOf = ({ list }: Level, range: string): string =>
-  list === null ? range : `(SELECT unnest(${list.sql}) AS element FROM ${elementsOf(list.level, range)})`
+/** @returns SQL of the rows of a level; list elements keep their order */
+const levelSource = ({ list }: Level, range: string): string =>
+  list === null ? range : `(SELECT unnest(${list.sql}) AS element FROM ${levelSource(list.level, range)})`
 
-/** Values are joined by DuckDB: 20 ns each, where handing them to JavaScript takes ten times that for texts over 12 bytes. */
+/** Lets DuckDB join the values, at 20 ns each. Passing texts over 12 bytes to JavaScript takes ten times as long. */
 async function hashRange(
   connection: DuckDBConnection,
   { leaves }: Level,
@@ -158,8 +159,8 @@ async function hashRange(
     let value = row[1 + 2 * index]
     if (row[2 + 2 * index] === true) {
       const escaped = `replace(replace(${sql}, chr(1), chr(1) || '1'), chr(0), chr(1) || '0')`
-      const again = `SELECT encode(string_agg(coalesce(${escaped}, chr(1)), chr(0))) FROM ${source}`
-      ;[value] = await firstRow(connection, again)
+      const escapedStatement = `SELECT encode(string_agg(coalesce(${escaped}, chr(1)), chr(0))) FROM ${source}`
+      ;[value] = await firstRow(connection, escapedStatement)
     }
     hashes
       .get(path)

@@ -1,24 +1,24 @@
 /**
- * Each rule of model/rules.ts as a DuckDB expression. In: the quoted column of a staged table (text, as published).
- * Out: SQL text. The importer runs over its own staging tables only; no request reaches this file.
+ * Translates each rule of model/rules.ts into a DuckDB expression over a quoted text column of a staged table. Only the importer uses
+ * this file; no request reaches it.
  */
 import type { RuleName } from '../model/rules.ts'
 import { cnpjOf } from './cnpj.ts'
 
-/** trim() walks a whole text to find blanks at its ends; most texts have none there. */
+/** Calls trim() only if a text begins or ends with a blank. trim() scans the whole text, and most texts do not need it. */
 const quickTrim = (column: string): string =>
   `CASE WHEN ${[' ', '\u00a0'].map((blank) => `starts_with(${column}, '${blank}') OR ends_with(${column}, '${blank}')`).join(' OR ')} THEN trim(${column}) ELSE ${column} END`
 const trimmed = (column: string): string => `nullif(${quickTrim(column)}, '')`
 const padded = (column: string, width: number): string =>
   `CASE WHEN length(trim(${column})) BETWEEN 1 AND ${width} THEN lpad(trim(${column}), ${width}, '0') ELSE ${trimmed(column)} END`
-/** Eleven digits, with or without the usual points and dash, that are not part of a longer number. */
+/** Matches eleven digits, with or without points and dash, that are not part of a longer number. */
 const CPF_PATTERN = '(^|[^0-9])[0-9]{3}\\.?[0-9]{3}\\.?[0-9]{3}-?[0-9]{2}($|[^0-9])'
 const withoutCpf = (text: string): string =>
   `CASE WHEN regexp_matches(${text}, '${CPF_PATTERN}') THEN nullif(trim(regexp_replace(regexp_replace(${text}, '${CPF_PATTERN}', '\\1\\2', 'g'), '${CPF_PATTERN}', '\\1\\2', 'g')), '') ELSE ${text} END`
-const wholeNumber = (column: string): string =>
+const integer = (column: string): string =>
   `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{1,9}') THEN CAST(trim(${column}) AS INTEGER) END`
-/** The usual cells need no trim(). */
-const isOne = (column: string): string =>
+/** Tests the usual values first, because they need no trim(). */
+const equalsOne = (column: string): string =>
   `CASE WHEN ${column} = '1' THEN true WHEN ${column} IN ('0', '2', '') THEN false ELSE coalesce(trim(${column}) = '1', false) END`
 const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${column}), ',', '.') AS DOUBLE)`
 const degreesBetween = (column: string, low: number, high: number): string =>
@@ -40,12 +40,12 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
     `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{8}') THEN trim(${column}) END`,
   phone: (column) => `CASE WHEN regexp_matches(${column}, '([0-9][^0-9]*){8}') THEN trim(${column}) END`,
   house_number: (column) => withoutCpf(trimmed(column)),
-  quantity: wholeNumber,
-  quantity_optional: wholeNumber,
+  quantity: integer,
+  quantity_optional: integer,
   yes_no: (column) => `CASE trim(${column}) WHEN 'S' THEN true WHEN 'N' THEN false END`,
   yes_no_1_0: (column) => `CASE trim(${column}) WHEN '1' THEN true WHEN '0' THEN false END`,
-  flag_1_2: (column) => isOne(column),
-  flag_1_0: (column) => isOne(column),
+  flag_1_2: (column) => equalsOne(column),
+  flag_1_0: (column) => equalsOne(column),
   tp_sus: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '9') THEN trim(${column}) ELSE '0' END`,
   ind_sus: (column) => `CASE WHEN trim(${column}) = '1' THEN '1' ELSE '2' END`,
   characteristic: (column) => `CASE WHEN trim(${column}) IN ('1', '2', '3') THEN trim(${column}) END`,
@@ -64,32 +64,31 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   provider: trimmed,
 }
 
-/** @returns SQL of a rule applied to a quoted column */
 export const applyRule = (rule: RuleName, column: string): string => EXPRESSIONS[rule](column)
 
-/** Rules that look for a CPF inside a text, which is costly. */
-const SEARCHING: ReadonlySet<RuleName> = new Set(['name', 'house_number'])
+/** Rules that search a text for a CPF, which is expensive. */
+const RULES_THAT_SEARCH: ReadonlySet<RuleName> = new Set(['name', 'house_number'])
 
 /**
- * The same value for less work: where a flag of the row already tells that none of its texts holds a CPF, searching rules
- * only trim. @param rowHoldsCpf SQL of that flag
+ * Applies a rule, but skips the search for a CPF if the row is known to hold none.
+ * @param rowHoldsCpf SQL of a flag that tells whether any searched text of the row holds a CPF
  */
 export const applyGuardedRule = (rule: RuleName, column: string, rowHoldsCpf: string): string =>
-  SEARCHING.has(rule)
+  RULES_THAT_SEARCH.has(rule)
     ? `CASE WHEN ${rowHoldsCpf} THEN ${applyRule(rule, column)} ELSE ${trimmed(column)} END`
     : applyRule(rule, column)
 
-/** SQL: does any of a row's searched texts hold a CPF? One search a row instead of one a cell and use. */
+/** @returns SQL that is true if any searched text of a row holds a CPF: one search per row instead of one per cell */
 export function rowHoldsCpf(
   lineage: readonly { readonly column: string; readonly rule: RuleName }[],
   quote: (column: string) => string,
 ): string {
-  const columns = lineage.filter(({ rule }) => SEARCHING.has(rule)).map(({ column }) => quote(column))
+  const columns = lineage.filter(({ rule }) => RULES_THAT_SEARCH.has(rule)).map(({ column }) => quote(column))
   return columns.length === 0 ? 'false' : holdsCpf(`concat_ws(' | ', ${columns.join(', ')})`)
 }
 
-/** SQL: names in lower case without accents, what search compares with. */
+/** @returns SQL of the text in lower case without accents, for search */
 export const foldText = (text: string): string => `lower(strip_accents(${text}))`
 
-/** SQL: does a text hold eleven digits in a row, the shape of a CPF? */
+/** @returns SQL that is true if a text holds eleven digits in the form of a CPF */
 export const holdsCpf = (text: string): string => `regexp_matches(${text}, '${CPF_PATTERN}')`

@@ -1,8 +1,7 @@
 /**
- * One DuckDB for one import: staged tables in, Parquet out. Lives in the staging folder and goes with it.
+ * Opens the DuckDB instance of one import, which stages tables and writes Parquet. Its files lie in the staging folder.
  *
- * Absent on purpose: the server's engine. The importer trusts nothing it reads but needs the file system; the server is
- * locked away from it.
+ * The importer does not use the server's engine: it needs access to the file system, and the server's engine has none.
  */
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -18,57 +17,56 @@ import { LimitReached } from './import-error.ts'
 
 export interface Session {
   readonly connection: DuckDBConnection
-  /** Folder for extracted and spilled files; not part of any release. */
+  /** Folder for extracted and spilled files. No release includes it. */
   readonly scratch: string
   run(sql: string): Promise<void>
   rows(sql: string): Promise<Record<string, DuckDBValue>[]>
-  /** First column of the first row as a number. */
+  /** Returns the first column of the first row as a number. */
   number(sql: string): Promise<number>
   version(): Promise<string>
   /**
-   * Pieces of work side by side, as many at once as there are lanes, begun in their order; each on a connection of its
-   * own to the same tables. None is running any more when it resolves. @throws what the first of them that failed threw
+   * Runs tasks in parallel lanes, started in order. Each lane has its own connection to the same tables. All tasks have ended when
+   * the promise settles. @throws the error of the first task that failed
    */
-  all<Result>(work: readonly ((session: Session) => Promise<Result>)[]): Promise<Result[]>
+  all<Result>(tasks: readonly ((session: Session) => Promise<Result>)[]): Promise<Result[]>
   close(): void
 }
 
 export interface SessionOptions {
   readonly scratch: string
-  /** Cores to use, 1 or more; all of them where absent. */
+  /** Cores to use, at least 1. Default: all. */
   readonly threads?: number | undefined
-  /** MB DuckDB may use; half of the machine, at most 1,800, where absent. */
+  /** Memory limit of DuckDB in MB. Default: half of the usable memory, at most 1,800. */
   readonly memoryMb?: number
-  /** Bytes of the files that are imported: small ones get less memory and disk, so that none of them takes the machine. */
+  /** Total bytes of the imported files. Small imports get less memory and disk. */
   readonly inputBytes?: number
 }
 
-/** Statements run on Node's pool of four threads, which also reads and writes files: one is left for that. */
+/** Maximum number of parallel statements. It leaves one of Node's four pool threads free for file access. */
 const MAX_LANES = 3
 
 /**
- * Memory and disk by the size of the files. A national month (700 MB) has the most, and spills 0.2 GB; small files that unpack to rows
- * upon rows would otherwise fill 1.8 GB of memory and all of the disk.
+ * Memory and disk limits grow with the size of the files. A national month (700 MB) gets the most and spills 0.2 GB. Without these
+ * limits, a small file that unpacks to very many rows would fill 1.8 GB of memory and the whole disk.
  */
 const [FIRST_MEMORY_MB, MEMORY_PER_BYTE] = [200, 20]
 const [FIRST_SPILL_MB, SPILL_PER_BYTE] = [512, 20]
 const MAX_SPILL_MB = 64 * 1024
 
-/** Row groups small enough that a record by key reads little, large enough to compress. */
+/** Rows per row group: small enough for cheap reads by key, large enough to compress well. */
 export const ROW_GROUP_ROWS = 30_720
 
 /**
- * An in-memory DuckDB with a bounded memory that spills to the scratch folder.
+ * Opens an in-memory DuckDB with limited memory that spills to the scratch folder.
  *
- * Every statement runs on a thread of its own, and cores are filled by statements side by side: to parse CSV and to write
- * Parquet on two threads takes a fifth to two thirds more CPU than on one. Cores without a lane help
- * whichever statement has work for them.
+ * Cores are used by parallel statements, one thread each, because parsing CSV and writing Parquet on two threads takes a fifth to
+ * two thirds more CPU than on one. Cores beyond the lanes help any running statement.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   await mkdir(options.scratch, { recursive: true })
   const cores = options.threads ?? availableParallelism()
   const lanes = Math.min(cores, MAX_LANES)
-  // With this a national month takes some 2.5 GB in all and spills 0.2 GB to disk; under 900 MB it fails.
+  // With these limits a national month takes about 2.5 GB in total and spills 0.2 GB to disk. Below 900 MB it fails.
   const inputMb = (options.inputBytes ?? Number.POSITIVE_INFINITY) / 2 ** 20
   const {
     memoryMb = Math.floor(
@@ -78,11 +76,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const spillMb = Math.floor(Math.min(FIRST_SPILL_MB + inputMb * SPILL_PER_BYTE, MAX_SPILL_MB))
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
-    // The calling threads count as one, however many statements run at once.
+    // DuckDB counts all calling threads as one.
     threads: String(cores - lanes + 1),
     temp_directory: join(options.scratch, 'spill'),
     max_temp_directory_size: `${spillMb}MB`,
-    // Memory is reused from one statement to the next: a quarter of the import's system time went into freeing and taking the same pages.
+    // Reuse memory between statements. Freeing and allocating the same pages took a quarter of the system time of an import.
     block_allocator_memory: `${Math.floor(memoryMb * 0.9)}MB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -115,7 +113,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       async version() {
         return String((await read('SELECT version()')).getRows()[0]?.[0])
       },
-      all: (work) => inLanes(work, lanes, connect),
+      all: (tasks) => runInLanes(tasks, lanes, connect),
       close: () => connection.closeSync(),
     }
   }
@@ -129,29 +127,29 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-async function inLanes<Result>(
-  work: readonly ((session: Session) => Promise<Result>)[],
+async function runInLanes<Result>(
+  tasks: readonly ((session: Session) => Promise<Result>)[],
   lanes: number,
   connect: () => Promise<Session>,
 ): Promise<Result[]> {
   const results: Result[] = []
   const failures: unknown[] = []
-  const waiting = [...work.entries()]
+  const pending = [...tasks.entries()]
   const runLane = async (): Promise<void> => {
     let session: Session | undefined
     try {
       session = await connect()
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      for (let next = pending.shift(); next !== undefined; next = pending.shift())
         results[next[0]] = await next[1](session)
     } catch (error) {
       failures.push(error)
-      // What has not begun never will.
-      waiting.length = 0
+      // Do not start the remaining tasks.
+      pending.length = 0
     } finally {
       session?.close()
     }
   }
-  await Promise.all(Array.from({ length: Math.min(lanes, work.length) }, runLane))
+  await Promise.all(Array.from({ length: Math.min(lanes, tasks.length) }, runLane))
   if (failures.length > 0) throw failures[0]
   return results
 }

@@ -1,13 +1,13 @@
 /**
- * How many stored texts hold a character that the publisher's encoding does not define. In: the tables of a release, written. Out: a
- * count for its manifest. Undefined bytes became U+FFFD when the files were read (readers/windows-1252.ts).
+ * Counts cells of a written release that hold a byte undefined in the publisher's encoding. Readers replace such bytes by U+FFFD
+ * (readers/windows-1252.ts).
  */
 import { join } from 'node:path'
 import type { BuiltArea } from './area.ts'
 import { REPLACEMENT_CHARACTER } from './readers/windows-1252.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 
-/** @returns `cells_with_undefined_characters`: cells of the release's datasets that hold U+FFFD; nothing where there are none */
+/** @returns `cells_with_undefined_characters` for the manifest, or an empty object if there are none */
 export async function countUndecoded(
   session: Session,
   staging: string,
@@ -16,7 +16,7 @@ export async function countUndecoded(
   let cells = 0
   for (const path of rowsByFile.keys()) {
     const [dataset = ''] = path.split('/')
-    // Provenance repeats the cells of its dataset.
+    // Skip provenance tables, because they repeat the cells of their dataset.
     if (dataset.endsWith('_provenance')) continue
     const texts = (datasets[dataset]?.fields ?? []).filter(({ type }) => type === 'VARCHAR')
     if (texts.length === 0) continue

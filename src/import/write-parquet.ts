@@ -1,7 +1,6 @@
 /**
- * One dataset (or one partition of it) → one Parquet file in key order: the bytes depend on the rows alone.
- *
- * In: a SELECT over staged tables. Out: path, rows and schema for the manifest.
+ * Writes a dataset or one of its partitions to a Parquet file in key order, so that the bytes depend only on the rows. It takes a
+ * SELECT over staged tables and returns path, row count and schema for the manifest.
  */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -26,7 +25,7 @@ export interface DatasetOutput {
 
 export { sqlTypeOf } from '../model/stored-columns.ts'
 
-/** Writes a declared dataset. @param select SQL that yields its stored columns by name, in any order */
+/** Writes a dataset of the model. @param select SQL that returns its stored columns by name, in any order */
 export function writeDataset(
   session: Session,
   staging: string,
@@ -47,22 +46,22 @@ export function writeDataset(
   )
 }
 
-/** 'sorted': the SELECT yields its rows in the order of the key, which is checked; 'sort': they are sorted here. */
+/** 'sort' sorts the rows by key. 'sorted' means that the SELECT returns them in key order, which is then verified. */
 export type RowOrder = 'sort' | 'sorted'
 
 export interface TableShape {
   readonly name: string
   readonly key: readonly string[]
   readonly columns: readonly { readonly name: string; readonly type: string }[]
-  /** Total order of the rows. */
+  /** Columns that order the rows without ties. */
   readonly order: readonly string[]
 }
 
-/** @returns where a table, or its partition of a month, is in a release */
+/** @returns path in a release of a table or of its partition of a month */
 export const partOf = (table: string, period: number | null): string =>
   `${table}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
 
-/** Writes any table of a release: datasets, and the provenance tables beside them. */
+/** Writes any table of a release, such as a dataset or a provenance table. */
 export async function writeParquet(
   session: Session,
   staging: string,
@@ -84,9 +83,9 @@ export async function writeParquet(
   const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
   if (rowOrder === 'sorted') {
     const source = `read_parquet(${quoteText(target)}, hive_partitioning = false)`
-    const wrong = await countDisorder(session, source, shape.order)
-    // A defect, never the data's fault.
-    if (wrong > 0) throw new Error(`${target}: ${wrong} rows are not in the order of their key`)
+    const misplaced = await countDisorder(session, source, shape.order)
+    // This is a defect of the importer, not of the data.
+    if (misplaced > 0) throw new Error(`${target}: ${misplaced} rows are not in the order of their key`)
   }
   const fields = shape.columns.map(({ name, type }) => ({ name, type }))
   return {
@@ -97,15 +96,14 @@ export async function writeParquet(
 }
 
 /**
- * Rows of a Parquet file that do not come after the row before them: out of order, or with a key that is there already. Nulls
- * are last.
+ * Counts the rows of a Parquet file that are out of key order or repeat the key of the row before. Nulls sort last.
  *
  * @param source SQL that reads the file
  */
 export function countDisorder(session: Session, source: string, key: readonly string[]): Promise<number> {
   const columns = key.map(quoteName)
   const before = columns.map((_, index) => `before_${index}`)
-  const notAfter = columns.reduceRight(
+  const isNotAfter = columns.reduceRight(
     (rest, column, index) =>
       `${column} < ${before[index]} OR (${column} IS NOT NULL AND ${before[index]} IS NULL) OR (${column} IS NOT DISTINCT FROM ${before[index]} AND (${rest}))`,
     'true',
@@ -114,11 +112,11 @@ export function countDisorder(session: Session, source: string, key: readonly st
     `SELECT count(*) FROM (
        SELECT ${columns.join(', ')}, ${columns.map((column, index) => `lag(${column}) OVER () AS ${before[index]}`).join(', ')}, row_number() OVER () AS place
        FROM ${source}
-     ) WHERE place > 1 AND (${notAfter})`,
+     ) WHERE place > 1 AND (${isNotAfter})`,
   )
 }
 
-/** Joins partitions of one dataset into one entry. */
+/** Merges the partitions of each dataset into one manifest entry. */
 export function mergeOutputs(outputs: readonly DatasetOutput[]): {
   datasets: Manifest['datasets']
   rowsByFile: Map<string, number>
@@ -127,7 +125,7 @@ export function mergeOutputs(outputs: readonly DatasetOutput[]): {
   const rowsByFile = new Map<string, number>()
   for (const { name, entry, files } of outputs) {
     const before = datasets[name]
-    // Provenance tables keep the published columns: the entry lists those of every partition.
+    // Provenance tables keep published columns, which vary by month. The entry lists the columns of all partitions.
     const fields = [
       ...(before?.fields ?? []),
       ...entry.fields.filter((field) => before?.fields.every((other) => other.name !== field.name) ?? true),
