@@ -1,10 +1,9 @@
 /**
- * A release whose rows are added up from monthly files by state: what is the same for every area of that kind. In: the area's files,
- * and how they are appended, written and checked. Out: Parquet in the staging folder and what the manifest says of it.
+ * Builds a release whose rows are aggregated from monthly files by state. Each area supplies its files and the functions that append,
+ * write and check a month. The result is Parquet in the staging folder and the manifest contents.
  *
- * Files are added up as they are read, on every core (decoders.ts), and each month is written before the one after the next is
- * read, so memory holds the groups of two months. The unit that a newer file replaces is a state's month, whole: which files make
- * one is the area's to say, before this begins.
+ * Files are aggregated while they are read, on all cores (decoders.ts). Reading runs at most one month ahead of writing, so memory
+ * holds the groups of two months. A newer import replaces a whole month of a state; the area decides beforehand which files form one.
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,43 +20,43 @@ import type { Session } from '../session.ts'
 import { type CodeList, readCodeTables } from '../sih/code-tables.ts'
 import { writeCodeLists } from '../sih/tables.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
-import { type AddedUpArea, oldCodesOf, setAsideOf } from './area.ts'
-import { type DecodeJob, type FileKind, type PromiseOf, type ReadOf, readInOrder } from './decoders.ts'
+import { type AggregatedAreaName, oldCodesTable, rejectedRowsTable } from './area.ts'
+import { type DecodeJob, type FileKind, type NamePartsOf, type ReadOf, readInOrder } from './decoders.ts'
 import { groupBy } from './group-by.ts'
 
 const PUBLISHER = 'DATASUS'
 
-export type MonthlyFile<Kind extends FileKind> = PromiseOf<Kind> & { readonly found: FoundFile }
+export type MonthlyFile<Kind extends FileKind> = NamePartsOf<Kind> & { readonly found: FoundFile }
 
-/** What an operator gave of an area. */
-export interface AddedUpFiles<Kind extends FileKind> {
-  /** In the order in which the files of a month are appended. */
+/** Files of an area that the operator supplied. */
+export interface AggregatedFiles<Kind extends FileKind> {
+  /** Monthly files, in append order within a month. */
   readonly monthly: readonly MonthlyFile<Kind>[]
-  /** Code tables that name what rows are of. */
+  /** Tables with the names of codes. */
   readonly tables: readonly FoundFile[]
-  /** br_municip.cnv: codes that municipalities had before. */
+  /** br_municip.cnv: old municipality codes. */
   readonly municipalities: readonly FoundFile[]
 }
 
-/** What a file promised by its name, and what it holds. */
-export type AppendedFile<Kind extends FileKind> = PromiseOf<Kind> & ReadOf<Kind> & { readonly file: string }
-/** What is known of a file once its groups are appended. */
-export type FileTotals<Kind extends FileKind> = PromiseOf<Kind> &
+/** Attributes from a file's name, and its contents. */
+export type AppendedFile<Kind extends FileKind> = NamePartsOf<Kind> & ReadOf<Kind> & { readonly file: string }
+/** Summary of a file after its groups are appended. */
+export type FileTotals<Kind extends FileKind> = NamePartsOf<Kind> &
   Omit<ReadOf<Kind>, 'setAside'> & { readonly setAside: number }
 
-/** How an area is made. */
-export interface AddedUp<Kind extends FileKind> {
-  readonly area: AddedUpArea
+/** Definition of an area that is built by aggregation. */
+export interface AggregatedArea<Kind extends FileKind> {
+  readonly area: AggregatedAreaName
   readonly kind: Kind
-  /** Its rows, in messages. */
-  readonly rows: string
-  /** Facts that every file is of. */
+  /** Name of the area's rows, for messages. */
+  readonly rowsLabel: string
+  /** Fact tables that every file contributes to. */
   readonly facts: readonly AddedUpTable[]
-  /** Published columns that something is read from. */
+  /** Published columns that are read. */
   readonly columns: readonly string[]
   readonly lists: readonly CodeList[]
-  /** Name of the table of rows set aside. */
-  readonly setAside: string
+  /** Name of the table of rejected rows. */
+  readonly rejectedTable: string
   /** @param municipalities Parquet of the municipality list */
   createTables(session: Session, municipalities: string): Promise<void>
   append(session: Session, read: AppendedFile<Kind>): Promise<void>
@@ -67,60 +66,68 @@ export interface AddedUp<Kind extends FileKind> {
     period: number,
     files: readonly FileTotals<Kind>[],
   ): Promise<{ readonly checks: readonly NamedCheck[]; readonly counts: Readonly<Record<string, number>> }>
-  /** Lists beside those of code tables. */
-  writeMore?(session: Session, staging: string): Promise<readonly DatasetOutput[]>
+  /** Writes further lists, in addition to those of code tables. */
+  writeExtraLists?(session: Session, staging: string): Promise<readonly DatasetOutput[]>
 }
 
-async function jobOf<Kind extends FileKind>(
+async function createJob<Kind extends FileKind>(
   kind: Kind,
-  { found: { path, name }, ...promise }: MonthlyFile<Kind>,
+  { found: { path, name }, ...nameParts }: MonthlyFile<Kind>,
 ): Promise<DecodeJob<Kind>> {
-  return { kind, path, name, promise: promise as unknown as PromiseOf<Kind>, bytes: (await stat(path)).size }
+  return {
+    kind,
+    path,
+    name,
+    promise: nameParts as unknown as NamePartsOf<Kind>,
+    bytes: (await stat(path)).size,
+  }
 }
 
-/** @throws ImportError where the municipality list lacks, or a file is not what it is named */
-export async function buildAddedUp<Kind extends FileKind>(
-  own: AddedUp<Kind>,
-  { monthly, tables, municipalities }: AddedUpFiles<Kind>,
+/** @throws ImportError if the municipality list is missing, or the content of a file contradicts its name */
+export async function buildAggregatedArea<Kind extends FileKind>(
+  definition: AggregatedArea<Kind>,
+  { monthly, tables, municipalities }: AggregatedFiles<Kind>,
   { session, staging, needed, onProgress, threads }: BuildContext,
 ): Promise<BuiltArea> {
-  const { area, kind, facts } = own
+  const { area, kind, facts } = definition
   const demography = needed.get('demography')
   if (demography === undefined)
     throw new ImportError(
-      own.rows,
+      definition.rowsLabel,
       'cannot be placed without a municipality list',
       "Add IBGE's list of municipalities and population to the import, or import them first",
     )
   const codes = await readCodeTables(tables)
-  await own.createTables(session, join(demography, 'municipalities/part-0.parquet'))
-  const old = await stageMunicipalityCodes(session, municipalities, oldCodesOf(area))
-  for (const { file, row } of [...codes.unread, ...old.unread])
-    await noteAside(session, setAsideOf(area), 'code_tables', file, [{ row, reason: 'unreadable_row' }])
+  await definition.createTables(session, join(demography, 'municipalities/part-0.parquet'))
+  const oldCodes = await stageMunicipalityCodes(session, municipalities, oldCodesTable(area))
+  for (const { file, row } of [...codes.unread, ...oldCodes.unread])
+    await noteAside(session, rejectedRowsTable(area), 'code_tables', file, [
+      { row, reason: 'unreadable_row' },
+    ])
   const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
   const counts: Record<string, number> = {}
-  const snapshots: Snapshot[] = [...codes.snapshots, ...old.snapshots]
+  const snapshots: Snapshot[] = [...codes.snapshots, ...oldCodes.snapshots]
   const headers = new HeaderList()
   const coverage: Record<string, Record<string, Coverage>> = {}
-  const published: PublishedRows[] = []
+  const publishedRows: PublishedRows[] = []
   const months = [...groupBy(monthly, ({ period }) => period)].sort(([left], [right]) => left - right)
   const jobs = await Promise.all(
-    months.map(([, files]) => Promise.all(files.map((file) => jobOf(kind, file)))),
+    months.map(([, files]) => Promise.all(files.map((file) => createJob(kind, file)))),
   )
-  const decoded = readInOrder(jobs, threads)
+  const decodedFiles = readInOrder(jobs, threads)
   try {
     for (const [period, files] of months) {
       const totals: FileTotals<Kind>[] = []
-      for (const { found, ...promise } of files) {
+      for (const { found, ...nameParts } of files) {
         onProgress(`month ${period}: ${found.name}`)
-        const { value: read } = await decoded.next()
+        const { value: read } = await decodedFiles.next()
         if (read === undefined) throw new TypeError('a file was not read')
-        headers.add(found.name, read.columns, own.columns)
-        await noteAside(session, setAsideOf(area), facts[0] ?? area, found.name, read.setAside)
-        const appended = { ...promise, ...read, file: found.name } as unknown as AppendedFile<Kind>
-        await own.append(session, appended)
-        // Deleted rows are in no total.
+        headers.add(found.name, read.columns, definition.columns)
+        await noteAside(session, rejectedRowsTable(area), facts[0] ?? area, found.name, read.setAside)
+        const appended = { ...nameParts, ...read, file: found.name } as unknown as AppendedFile<Kind>
+        await definition.append(session, appended)
+        // Totals do not include harmless rejections, such as deleted rows.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
         totals.push({ ...appended, setAside: rejected.length } as unknown as FileTotals<Kind>)
         snapshots.push({
@@ -133,10 +140,10 @@ export async function buildAddedUp<Kind extends FileKind>(
         })
       }
       onProgress(`month ${period}: write`)
-      outputs.push(...(await own.writeMonth(session, staging, period)))
-      const checked = await own.checkMonth(session, period, totals)
-      checks.push(...checked.checks)
-      Object.assign(counts, checked.counts)
+      outputs.push(...(await definition.writeMonth(session, staging, period)))
+      const monthResult = await definition.checkMonth(session, period, totals)
+      checks.push(...monthResult.checks)
+      Object.assign(counts, monthResult.counts)
       const rowsByState = groupBy(totals, ({ uf }) => uf)
       const states = [...rowsByState.keys()].sort()
       const rowsOf = (uf: string): number =>
@@ -155,19 +162,19 @@ export async function buildAddedUp<Kind extends FileKind>(
         }
       const [table] = facts
       if (table !== undefined)
-        published.push(...states.map((uf) => ({ table, uf, period, rows: rowsOf(uf) })))
+        publishedRows.push(...states.map((uf) => ({ table, uf, period, rows: rowsOf(uf) })))
     }
   } finally {
-    await decoded.return(undefined)
+    await decodedFiles.return(undefined)
   }
   onProgress('code lists')
   outputs.push(
-    ...(await writeCodeLists(session, staging, codes.codes, area, own.lists)),
-    ...((await own.writeMore?.(session, staging)) ?? []),
-    await writeSetAside(session, staging, setAsideOf(area), own.setAside),
+    ...(await writeCodeLists(session, staging, codes.codes, area, definition.lists)),
+    ...((await definition.writeExtraLists?.(session, staging)) ?? []),
+    await writeSetAside(session, staging, rejectedRowsTable(area), definition.rejectedTable),
   )
   const { datasets, rowsByFile } = mergeOutputs(outputs)
-  const setAside = await listSetAside(session, setAsideOf(area))
+  const setAside = await listSetAside(session, rejectedRowsTable(area))
   for (const dataset of facts) counts[dataset] = datasets[dataset]?.rows ?? 0
   const states = new Set(monthly.map(({ uf }) => uf))
   return {
@@ -178,7 +185,7 @@ export async function buildAddedUp<Kind extends FileKind>(
     rejected: rejectedRows(setAside),
     read: snapshots.reduce((sum, { rows }) => sum + rows, 0),
     checks,
-    emptied: findEmptied(published),
+    emptied: findEmptied(publishedRows),
     coverage,
     headers: headers.list(),
     month: Math.max(...months.map(([period]) => period)),

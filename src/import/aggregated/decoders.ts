@@ -1,7 +1,6 @@
 /**
- * Files of admissions or of production read side by side, each by a worker process. In: files, and how many processes there may be.
- * Out: what the reader of their kind makes of each, in the order of the files, whichever was ready first: an import writes the same
- * bytes with any number of them. Not here: the reading (sih/admission-files.ts, sia/production-files.ts), and what becomes of it.
+ * Reads admissions or production files in parallel worker processes. Results are returned in the order of the files, so an import
+ * writes the same bytes with any number of processes. The readers are in sih/admission-files.ts and sia/production-files.ts.
  */
 import { createJobWorker } from '../../workers/entry.ts'
 import { ImportError } from '../import-error.ts'
@@ -13,64 +12,68 @@ import {
   type Sums,
 } from '../sih/admission-files.ts'
 
-/** What each kind of files promises by name and gives when read. */
+/** Attributes from the file name, and the result of reading, by kind of file. */
 interface Kinds {
   readonly admissions: { readonly promise: AdmissionFileName; readonly read: ReadAdmissions }
   readonly production: { readonly promise: ProductionFileName; readonly read: ReadProduction }
 }
 export type FileKind = keyof Kinds
-export type PromiseOf<Kind extends FileKind> = Kinds[Kind]['promise']
+export type NamePartsOf<Kind extends FileKind> = Kinds[Kind]['promise']
 export type ReadOf<Kind extends FileKind> = Kinds[Kind]['read']
 
 type Reader<Kind extends FileKind> = (
   path: string,
   name: string,
-  promise: PromiseOf<Kind>,
+  nameParts: NamePartsOf<Kind>,
 ) => Promise<ReadOf<Kind>>
 const READERS: { readonly [Kind in FileKind]: Reader<Kind> } = {
   admissions: readAdmissions,
   production: readProduction,
 }
-/** Members that are sums by group. */
+/** Members of a result that hold sums by group. */
 const GROUPS: Readonly<Record<FileKind, readonly string[]>> = {
   admissions: ['byHospital', 'byResidence'],
   production: ['groups'],
 }
 
-/** One file to read: what a worker is sent. */
+/** Message to a worker: one file to read. */
 export interface DecodeJob<Kind extends FileKind = FileKind> {
   readonly kind: Kind
   readonly path: string
   readonly name: string
-  readonly promise: PromiseOf<Kind>
+  readonly promise: NamePartsOf<Kind>
   readonly bytes: number
 }
 
-const read = <Kind extends FileKind>({ kind, path, name, promise }: DecodeJob<Kind>): Promise<ReadOf<Kind>> =>
-  READERS[kind](path, name, promise)
+const readJob = <Kind extends FileKind>({
+  kind,
+  path,
+  name,
+  promise,
+}: DecodeJob<Kind>): Promise<ReadOf<Kind>> => READERS[kind](path, name, promise)
 
-/** Groups as one text and one array, which pass from process to process in a tenth of the time of objects. */
+/** Groups packed into one string and one array, which cross processes in a tenth of the time of objects. */
 interface PackedSums {
-  /** A line a group, its codes between bars: they are digits and letters. */
+  /** One line per group, with its codes joined by bars. Codes contain only digits and letters. */
   readonly codes: string
   readonly values: Float64Array
 }
-/** What was read, but groups are packed. */
+/** Result of reading, with packed groups. */
 type Packed = Readonly<Record<string, unknown>>
-/** What a worker answers. */
+/** Response of a worker. */
 export type DecodeReply =
   | { readonly read: Packed }
   | { readonly refused: readonly [file: string, problem: string, remedy: string] }
   | { readonly error: string }
 
-/** A process costs a start of a third of a second: files that one reads in less are read here. */
-const BYTES_OF_ONE = 8 * 2 ** 20
+/** Smaller imports are read in this process, because starting a worker takes a third of a second. */
+const MIN_PARALLEL_BYTES = 8 * 2 ** 20
 
-/** What a worker does with a job. */
+/** Runs a job in a worker. Errors become part of the response. */
 export async function decode(job: DecodeJob): Promise<DecodeReply> {
   try {
     return {
-      read: mapGroups(job.kind, { ...(await read(job)) }, (groups) =>
+      read: mapGroups(job.kind, { ...(await readJob(job)) }, (groups) =>
         pack(groups as Iterable<Sums<readonly string[]>>),
       ),
     }
@@ -80,9 +83,12 @@ export async function decode(job: DecodeJob): Promise<DecodeReply> {
   }
 }
 
-const mapGroups = (kind: FileKind, whole: Packed, change: (groups: unknown) => unknown): Packed =>
+const mapGroups = (kind: FileKind, result: Packed, transform: (groups: unknown) => unknown): Packed =>
   Object.fromEntries(
-    Object.entries(whole).map(([name, value]) => [name, GROUPS[kind].includes(name) ? change(value) : value]),
+    Object.entries(result).map(([name, value]) => [
+      name,
+      GROUPS[kind].includes(name) ? transform(value) : value,
+    ]),
   )
 
 function pack(sums: Iterable<Sums<readonly string[]>>): PackedSums {
@@ -99,17 +105,18 @@ function* unpack({ codes, values }: PackedSums): Generator<Sums<readonly string[
   if (values.length === 0) return
   const lines = codes.split('\n')
   const width = values.length / lines.length
-  let at = 0
+  let position = 0
   for (const line of lines) {
-    yield { codes: line.split('|'), values: values.subarray(at, at + width) }
-    at += width
+    yield { codes: line.split('|'), values: values.subarray(position, position + width) }
+    position += width
   }
 }
 
 /**
- * @param months jobs of each month, in the order of their appending
- * @param processes 1: this one alone
- * @returns what each file holds, in that order. @throws ImportError of the first file that cannot be read
+ * Reads all files and yields the results in order.
+ * @param months jobs of each month, in append order
+ * @param processes number of worker processes; 1 reads in this process
+ * @throws ImportError of the first file that cannot be read
  */
 export async function* readInOrder<Kind extends FileKind>(
   months: readonly (readonly DecodeJob<Kind>[])[],
@@ -117,55 +124,55 @@ export async function* readInOrder<Kind extends FileKind>(
 ): AsyncGenerator<ReadOf<Kind>, undefined> {
   const bytes = months.flat().reduce((sum, job) => sum + job.bytes, 0)
   const count = Math.min(processes, months.flat().length)
-  if (count <= 1 || bytes < BYTES_OF_ONE) {
-    for (const job of months.flat()) yield await read(job)
+  if (count <= 1 || bytes < MIN_PARALLEL_BYTES) {
+    for (const job of months.flat()) yield await readJob(job)
     return
   }
-  // The largest of a month first, so that none is begun when all others are done; at most a month ahead of what was taken.
-  const waiting = months.flatMap((jobs, month) =>
+  // Start the largest file of a month first, so that it does not finish last. Read at most one month ahead of the consumer.
+  const pending = months.flatMap((jobs, month) =>
     [...jobs].sort((left, right) => right.bytes - left.bytes).map((job) => ({ job, month })),
   )
   const results = new Map<DecodeJob<Kind>, Promise<ReadOf<Kind>>>()
-  const settle = new Map<DecodeJob<Kind>, (read: Promise<ReadOf<Kind>>) => void>()
+  const resolvers = new Map<DecodeJob<Kind>, (readJob: Promise<ReadOf<Kind>>) => void>()
   for (const job of months.flat()) {
-    const result = new Promise<ReadOf<Kind>>((resolve) => settle.set(job, resolve))
-    // A file that fails is reported when its turn comes.
+    const result = new Promise<ReadOf<Kind>>((resolve) => resolvers.set(job, resolve))
+    // Avoid an unhandled rejection: the error is thrown when this file is consumed.
     result.catch(() => undefined)
     results.set(job, result)
   }
-  const idle = Array.from({ length: count }, createDecoder)
-  const all = [...idle]
-  let taken = 0
-  const fill = (): void => {
+  const idleDecoders = Array.from({ length: count }, createDecoder)
+  const decoders = [...idleDecoders]
+  let currentMonth = 0
+  const startJobs = (): void => {
     for (;;) {
-      const [next] = waiting
-      const decoder = idle[0]
-      if (next === undefined || decoder === undefined || next.month > taken + 1) return
-      waiting.shift()
-      idle.shift()
+      const [next] = pending
+      const decoder = idleDecoders[0]
+      if (next === undefined || decoder === undefined || next.month > currentMonth + 1) return
+      pending.shift()
+      idleDecoders.shift()
       const result = decoder.run(next.job)
-      settle.get(next.job)?.(result)
-      const free = (): void => {
-        idle.push(decoder)
-        fill()
+      resolvers.get(next.job)?.(result)
+      const releaseDecoder = (): void => {
+        idleDecoders.push(decoder)
+        startJobs()
       }
-      result.then(free, free)
+      result.then(releaseDecoder, releaseDecoder)
     }
   }
   try {
-    fill()
+    startJobs()
     for (const [month, jobs] of months.entries()) {
-      taken = month
-      fill()
+      currentMonth = month
+      startJobs()
       for (const job of jobs) {
         yield await (results.get(job) as Promise<ReadOf<Kind>>)
         results.delete(job)
-        settle.delete(job)
+        resolvers.delete(job)
       }
     }
   } finally {
-    waiting.length = 0
-    for (const decoder of all) decoder.end()
+    pending.length = 0
+    for (const decoder of decoders) decoder.end()
   }
 }
 
@@ -179,10 +186,10 @@ function createDecoder(): Decoder {
   return {
     async run(job) {
       const reply = await worker.run(job as unknown as DecodeJob).catch((error: Error): never => {
-        const [why = ''] = error.message.trim().split('\n')
+        const [reason = ''] = error.message.trim().split('\n')
         throw new ImportError(
           job.name,
-          `could not be read: its worker ended (${why})`,
+          `could not be read: its worker ended (${reason})`,
           'Import again, with --threads 1 if it happens again',
         )
       })

@@ -1,4 +1,4 @@
-/** Map.groupBy, which Node.js 20 lacks. */
+/** Replaces Map.groupBy, which Node.js 20 lacks. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

@@ -1,15 +1,15 @@
-/** File names that end in a state and a month, as DATASUS writes them: UFAAMM. In: letters and digits of a name. Out: state and month. */
+/** Parses the state and month at the end of DATASUS file names: UFAAMM. */
 import { STATES } from '../../model/territory/states.ts'
 import { ImportError } from '../import-error.ts'
 
-/** Files begin in 1992: later digits are of this century. */
+/** Published files begin in 1992. Smaller two-digit years belong to this century. */
 const FIRST_YEAR = 92
 
-/** @returns YYYYMM of two digits of a year and two of a month */
+/** @returns YYYYMM from a two-digit year and a two-digit month */
 export const periodOfDigits = (year: string, month: string): number =>
   ((Number(year) >= FIRST_YEAR ? 1900 : 2000) + Number(year)) * 100 + Number(month)
 
-/** @returns state and month (YYYYMM) of a name, or null where the letters are no state */
+/** @returns state and month (YYYYMM), or null if the letters are not a state */
 export function stateMonthOf(
   letters: string,
   year: string,
@@ -20,8 +20,10 @@ export function stateMonthOf(
 }
 
 /**
- * The error about a row that does not fit the name of its file.
- * @param row of the file, header = 1 @param column that says so @param isFirst all rows before it fit the name
+ * Creates the error for a row whose state or month contradicts the file name.
+ * @param row row number in the file; the header is row 1
+ * @param column column that contradicts the name
+ * @param isFirst true for the first row of the file
  */
 export const rowUnlikeName = (
   file: string,

@@ -1,60 +1,57 @@
 /**
- * TabWin conversion table (.cnv) → its lines: which codes stand under which label, with the row of each line.
+ * Reads TabWin conversion tables (.cnv): labels, their codes, and the row of each line.
  *
- * In: the bytes. Out: values. The format has no column names; its fields are places of a line, and DATASUS's tables in
- * it disagree in everything but those places. What a label means (a municipality, a health region, a legal nature) only
- * the caller knows. Files of this kind carry no date.
+ * The format has no column names; fields are character positions, the only thing that all DATASUS tables share. The caller knows what
+ * a label means: a municipality, a health region, a legal nature. The files contain no date.
  */
 import { ImportError } from '../import-error.ts'
 import { decodeText } from './windows-1252.ts'
 
-/** Places of a line, 0-based and end excluded: number of the line it is a part of, its own number, label, codes. */
+/** Character ranges of a line, 0-based, end excluded: number of the parent category, number of the category, label, codes. */
 const SUBTOTAL = [0, 3] as const
 const ORDER = [3, 7] as const
 const LABEL = [9, 59] as const
 const CODES_START = 60
 
-/** Name of the label for provenance: places of a line as an editor counts them, from 1. */
+/** Name of the label column in provenance, with 1-based positions as in an editor. */
 export const CNV_LABEL_COLUMN = `characters ${LABEL[0] + 1}–${LABEL[1]}`
 
-/** Codes of one line: `from` and `to` are equal but for a range. The code '' is the empty cell. */
+/** A code or a range of codes. A single code has equal `from` and `to`. The code '' stands for an empty cell. */
 export interface CnvCodes {
   readonly from: string
   readonly to: string
 }
 
 export interface CnvLine {
-  /** Line of the file, the first (header) = 1. */
+  /** Line number in the file; the header is line 1. */
   readonly row: number
-  /** Category of the table. Lines with one number belong together: they continue a long list of codes. */
+  /** Category number. Lines with the same number continue one list of codes. */
   readonly order: number
-  /** Number of the category that this one is a part of; null where it is of none. */
+  /** Number of the parent category, or null. */
   readonly subtotal: number | null
-  /** Without the blanks that fill its field; nothing else is changed. */
+  /** Label without padding, otherwise unchanged. */
   readonly label: string
   readonly codes: readonly CnvCodes[]
 }
 
 export interface CnvTable {
-  /** Characters of a code. */
+  /** Number of characters of a code. */
   readonly codeWidth: number
-  /** In file order. */
   readonly lines: readonly CnvLine[]
-  /** Rows that do not fit the layout; nothing is read from them. */
+  /** Line numbers that do not match the layout and were skipped. */
   readonly unread: readonly number[]
 }
 
-/** Do these first bytes look like a conversion table? */
 export const looksLikeCnv = (head: Buffer): boolean =>
   /^ *\d+ +\d+[^\n\r]*\r?\n[ \d]{7} {2}\S/.test(head.toString('latin1'))
 
 /**
- * @param bytes UTF-8 where they are valid as such, else Windows-1252
- * @throws ImportError where the first line does not say how many categories there are and how wide a code is
+ * @param bytes valid UTF-8, or else Windows-1252
+ * @throws ImportError if the first line does not state the number of categories and the width of a code
  */
 export function readCnv(bytes: Buffer, file: string): CnvTable {
   const text = decodeText(bytes)
-  // Old tools end a text with 0x1A.
+  // Ignore everything after 0x1A, which old tools write at the end of a text.
   const [header = '', ...published] = text.split('\u001a', 1).join('').split('\n')
   const width = /^ *\d+ +(\d{1,2})\b/.exec(header)?.[1]
   if (width === undefined)
@@ -69,7 +66,7 @@ export function readCnv(bytes: Buffer, file: string): CnvTable {
   for (const [index, line] of published.entries()) {
     const row = index + 2
     const cells = line.replace(/\r$/, '')
-    // A semicolon opens a comment.
+    // Skip comments, which begin with a semicolon.
     if (cells.trim() === '' || cells.startsWith(';')) continue
     const read = readLine(cells, row, codeWidth)
     if (read === null) unread.push(row)
@@ -82,20 +79,20 @@ function readLine(line: string, row: number, codeWidth: number): CnvLine | null 
   const subtotal = line.slice(...SUBTOTAL).trim()
   const order = line.slice(...ORDER).trim()
   const label = line.slice(...LABEL).trim()
-  const isWhole =
+  const matchesLayout =
     /^\d*$/.test(subtotal) &&
     /^\d+$/.test(order) &&
     label !== '' &&
     line.slice(ORDER[1], LABEL[0]).trim() === '' &&
     line.slice(LABEL[1], CODES_START).trim() === ''
-  if (!isWhole) return null
-  const pieces = line.slice(CODES_START).split(',')
+  if (!matchesLayout) return null
+  const codeTexts = line.slice(CODES_START).split(',')
   const codes: CnvCodes[] = []
-  for (const [index, piece] of pieces.entries()) {
-    const code = piece.trim()
+  for (const [index, codeText] of codeTexts.entries()) {
+    const code = codeText.trim()
     if (code === '') {
-      // Blanks between two commas are the code of an empty cell; after the last comma they only fill the line.
-      if (piece.length >= codeWidth && index < pieces.length - 1) codes.push({ from: '', to: '' })
+      // Blanks between two commas mean the empty cell. Blanks after the last comma are padding.
+      if (codeText.length >= codeWidth && index < codeTexts.length - 1) codes.push({ from: '', to: '' })
       continue
     }
     const [from = '', to = from, ...more] = code.split('-').map((end) => end.trim())
@@ -108,23 +105,22 @@ function readLine(line: string, row: number, codeWidth: number): CnvLine | null 
 }
 
 /**
- * What TabWin does with a code: it is under the last line that names it, alone or in a range, so that a line after the
- * range of its group takes a code out of the group.
+ * Looks codes up as TabWin does: the last line that contains a code wins, so a later line can remove a code from an earlier range.
  *
- * @returns the line of a code, blanks around it not counted; null where no line has it
+ * @returns function from a code, which is trimmed, to its line or null
  */
 export function cnvLookup(table: CnvTable): (code: string) => CnvLine | null {
-  const single = new Map<string, number>()
+  const indexByCode = new Map<string, number>()
   const ranges: (CnvCodes & { readonly index: number })[] = []
   for (const [index, { codes }] of table.lines.entries())
     for (const { from, to } of codes)
-      if (from === to) single.set(from, index)
+      if (from === to) indexByCode.set(from, index)
       else ranges.push({ from, to, index })
   ranges.reverse()
   return (published) => {
     const code = published.trim()
     const range = ranges.find(({ from, to }) => code.length === from.length && code >= from && code <= to)
-    const index = Math.max(single.get(code) ?? -1, range?.index ?? -1)
+    const index = Math.max(indexByCode.get(code) ?? -1, range?.index ?? -1)
     return table.lines[index] ?? null
   }
 }

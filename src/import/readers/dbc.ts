@@ -1,8 +1,9 @@
 /**
- * DATASUS .dbc container → dBase bytes: a plain header, a CRC-32, the records as a PKWARE DCL "implode" stream.
+ * Decodes the DATASUS .dbc container to dBase bytes. A .dbc has a plain dBase header, a CRC-32, and the records as a PKWARE DCL
+ * "implode" stream.
  *
- * In: the file's bytes. Out: header and records, checked against the CRC the file carries. node-pkware unpacks; its
- * streaming interface with 4 KiB chunks is used because the one-call interface takes time that grows with the square.
+ * node-pkware decompresses. Its streaming interface with 4 KiB chunks is used, because the time of its one-call interface grows with
+ * the square of the size.
  */
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -15,8 +16,9 @@ const CHUNK_BYTES = 4096
 const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
- * Is it a packed table, whatever its name says? After the header and the CRC-32 an implode stream says how it is packed, in two
- * bytes that no record of text holds. @param head first bytes, the header's end included where they are to tell
+ * Detects a compressed table by content, not by name. The implode stream after the header and CRC-32 begins with two bytes that no
+ * text record contains.
+ * @param head first bytes of the file, up to those two bytes
  */
 export function isDbc(head: Buffer): boolean {
   if (head.length < 40 || head[0] !== 0x03) return false
@@ -26,8 +28,8 @@ export function isDbc(head: Buffer): boolean {
 }
 
 /**
- * @returns dBase bytes: header then records, without the final 0x1A
- * @throws ImportError when the bytes are no .dbc, are cut, or do not have the CRC-32 of the header
+ * @returns dBase header and records, without the final 0x1A
+ * @throws ImportError if the bytes are not a .dbc, are truncated, or have a wrong CRC-32
  */
 export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   if (bytes.length < 40 || bytes[0] !== 0x03) throw new ImportError(file, 'is not a .dbc file', REMEDY)
@@ -51,19 +53,19 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
       `${body.length < bodyLength ? 'is cut: it ' : ''}unpacks to ${body.length} bytes where its header says ${bodyLength}`,
       REMEDY,
     )
-  // The CRC covers the records as they were packed, the final 0x1A included where there is one.
-  const checks = [body, body.subarray(0, bodyLength)].map((part) => crc32(part, crc32(header)))
+  // The CRC covers the records as they were compressed, which may or may not include the final 0x1A.
+  const checks = [body, body.subarray(0, bodyLength)].map((content) => crc32(content, crc32(header)))
   if (!checks.includes(expected))
     throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY)
   return table.subarray(0, headerLength + bodyLength)
 }
 
-/** @returns bytes unpacked */
+/** @returns number of bytes written to `body` */
 async function explodeInto(body: Buffer, packed: Buffer, file: string): Promise<number> {
   let length = 0
   const output = new PassThrough()
   output.on('data', (chunk: Buffer) => {
-    // A stream that never ends must not fill the memory.
+    // Stop when the stream exceeds the expected size, because it may never end.
     if (length + chunk.length > body.length) output.destroy(new Error('too long'))
     else length += chunk.copy(body, length)
   })

@@ -1,7 +1,7 @@
 /**
- * Records of a dBase table one after another, packed (.dbc) or not, without ever holding the table: memory does not grow with
- * the file. In: a path, and what is done with each record. Out: size and SHA-256 of the published bytes, and how many records
- * there are. The same checks as the readers of whole files (dbc.ts, dbf.ts), whose errors it gives in the same words.
+ * Streams the records of a dBase table, compressed (.dbc) or not, so memory does not grow with the file. A visitor receives each
+ * record. The result is the size and SHA-256 of the published bytes and the row counts. The checks and error messages equal those of
+ * dbc.ts and dbf.ts, which read complete files.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -20,20 +20,20 @@ export interface DbfHeader {
   readonly records: number
 }
 
-/** @param record 0-based @param bytes hold it @param start where in them it begins, with its deletion mark */
+/** @param bytes buffer that contains the record; @param start offset of its deletion mark; @param record 0-based number */
 export type RecordVisitor = (bytes: Buffer, start: number, record: number) => void
 
 export interface ReadFile {
   readonly bytes: number
   readonly sha256: string
-  /** Records that carry no deletion mark. */
+  /** Number of records without a deletion mark. */
   readonly rows: number
-  /** Rows of the file that carry one, the header counted as row 1. */
+  /** Row numbers of records with a deletion mark; the header is row 1. */
   readonly deleted: readonly number[]
 }
 
 const READ_BYTES = 1 << 18
-/** Larger pieces take the library time that grows with their square. */
+/** Input chunk size of the decompression library, whose time grows with the square of this size. */
 const PACKED_BYTES = 4096
 const DELETED = 0x2a
 const END_OF_FILE = 0x1a
@@ -41,9 +41,9 @@ const REMEDY = 'Fetch the file again'
 const REMEDY_PACKED = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
- * @param file its name, for messages
- * @param open gets the header and gives what is called with every record that is not deleted
- * @throws ImportError where the bytes are no table, are cut, or do not have the CRC-32 that they state; what `open` throws
+ * @param file name for messages
+ * @param open receives the header and returns the visitor of records that are not deleted
+ * @throws ImportError if the file is not a table, is truncated, or has a wrong CRC-32; also any error of `open`
  */
 export async function readDbfRecords(
   path: string,
@@ -61,80 +61,80 @@ export async function readDbfRecords(
       yield chunk
     }
   })()
-  const head = await takeHead(published)
-  const { length, recordLength, records, columns } = readHeader(head, file)
-  const feed = createFeed(recordLength, records, open({ columns, records }))
-  const header = head.subarray(0, length)
-  if (isDbc(head)) {
+  const headBytes = await takeHead(published)
+  const { length, recordLength, records, columns } = readHeader(headBytes, file)
+  const splitter = createRecordSplitter(recordLength, records, open({ columns, records }))
+  const header = headBytes.subarray(0, length)
+  if (isDbc(headBytes)) {
     refuseUnpacked(file, (await stat(path)).size, records * recordLength)
-    let checked = crc32(header)
-    // The CRC covers the records as they were packed, the final 0x1A included where there is one.
-    let checkedWithoutEnd = checked
-    const expected = head.readUInt32LE(length)
+    let checksum = crc32(header)
+    // The CRC covers the records as they were compressed, which may or may not include the final 0x1A.
+    let checksumWithoutEnd = checksum
+    const expected = headBytes.readUInt32LE(length)
     const body = records * recordLength
-    let taken = 0
-    await unpack(continued(head.subarray(length + 4), published), file, (chunk) => {
-      const before = checked
-      checked = crc32(chunk, checked)
-      taken += chunk.length
-      if (taken <= body) checkedWithoutEnd = checked
-      else if (taken === body + 1) checkedWithoutEnd = crc32(chunk.subarray(0, -1), before)
-      if (taken > body + 1 || (taken === body + 1 && chunk.at(-1) !== END_OF_FILE))
+    let unpackedBytes = 0
+    await unpack(prepend(headBytes.subarray(length + 4), published), file, (chunk) => {
+      const previousChecksum = checksum
+      checksum = crc32(chunk, checksum)
+      unpackedBytes += chunk.length
+      if (unpackedBytes <= body) checksumWithoutEnd = checksum
+      else if (unpackedBytes === body + 1) checksumWithoutEnd = crc32(chunk.subarray(0, -1), previousChecksum)
+      if (unpackedBytes > body + 1 || (unpackedBytes === body + 1 && chunk.at(-1) !== END_OF_FILE))
         throw new ImportError(file, 'unpacks to more bytes than its header says', REMEDY_PACKED)
-      feed.take(chunk)
+      splitter.take(chunk)
     })
-    if (taken < body)
+    if (unpackedBytes < body)
       throw new ImportError(
         file,
-        `is cut: it unpacks to ${taken} bytes where its header says ${body}`,
+        `is cut: it unpacks to ${unpackedBytes} bytes where its header says ${body}`,
         REMEDY_PACKED,
       )
-    if (checked !== expected && checkedWithoutEnd !== expected)
+    if (checksum !== expected && checksumWithoutEnd !== expected)
       throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY_PACKED)
   } else {
-    for await (const chunk of continued(head.subarray(length), published)) feed.take(chunk)
-    if (feed.seen() < records)
+    for await (const chunk of prepend(headBytes.subarray(length), published)) splitter.take(chunk)
+    if (splitter.seen() < records)
       throw new ImportError(file, `is cut: ${records} records do not fit its ${size} bytes`, REMEDY)
-    refuseUncounted(file, records, feed.next(), (size - length - records * recordLength) / recordLength)
+    refuseUncounted(file, records, splitter.next(), (size - length - records * recordLength) / recordLength)
   }
-  return { bytes: size, sha256: hash.digest('hex'), rows: feed.visited(), deleted: feed.deleted() }
+  return { bytes: size, sha256: hash.digest('hex'), rows: splitter.visited(), deleted: splitter.deleted() }
 }
 
-/** The header, and with it the bytes that say whether what follows is packed. */
+/** Reads the header and the next bytes, which tell whether the records are compressed. */
 async function takeHead(published: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let head: Buffer = Buffer.alloc(0)
-  const wanted = (): number => (head.length < 10 ? 10 : head.readUInt16LE(8) + 6)
-  while (head.length < wanted()) {
+  let headBytes: Buffer = Buffer.alloc(0)
+  const requiredBytes = (): number => (headBytes.length < 10 ? 10 : headBytes.readUInt16LE(8) + 6)
+  while (headBytes.length < requiredBytes()) {
     const { value, done } = await published.next()
     if (done === true) break
-    head = Buffer.concat([head, value])
+    headBytes = Buffer.concat([headBytes, value])
   }
-  return head
+  return headBytes
 }
 
 function readHeader(
-  head: Buffer,
+  headBytes: Buffer,
   file: string,
 ): { length: number; recordLength: number; records: number; columns: readonly DbfColumn[] } {
-  if (head.length < 33 || (head[0] as number) % 16 !== 3)
+  if (headBytes.length < 33 || (headBytes[0] as number) % 16 !== 3)
     throw new ImportError(file, 'is not a dBase file', REMEDY)
-  const records = head.readUInt32LE(4)
-  const length = head.readUInt16LE(8)
-  const recordLength = head.readUInt16LE(10)
-  if (head.length < length) throw new ImportError(file, 'is cut within its header', REMEDY)
-  const columns = readDbfColumns(head.subarray(0, length))
+  const records = headBytes.readUInt32LE(4)
+  const length = headBytes.readUInt16LE(8)
+  const recordLength = headBytes.readUInt16LE(10)
+  if (headBytes.length < length) throw new ImportError(file, 'is cut within its header', REMEDY)
+  const columns = readDbfColumns(headBytes.subarray(0, length))
   const width = columns.reduce((sum, column) => sum + column.length, 1)
   if (columns.length === 0 || width !== recordLength)
     throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
   return { length, recordLength, records, columns }
 }
 
-async function* continued(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (first.length > 0) yield first
   yield* rest
 }
 
-async function* slicesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* splitChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks)
     for (let start = 0; start < chunk.length; start += PACKED_BYTES)
       yield chunk.subarray(start, start + PACKED_BYTES)
@@ -158,26 +158,26 @@ async function unpack(
     },
   })
   try {
-    await pipeline(Readable.from(slicesOf(packed)), stream.through(explode()), output)
+    await pipeline(Readable.from(splitChunks(packed)), stream.through(explode()), output)
   } catch {
     throw problem ?? new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY_PACKED)
   }
 }
 
-interface Feed {
+interface RecordSplitter {
   take(chunk: Buffer): void
-  /** Records that were whole. */
+  /** Number of complete records. */
   seen(): number
   visited(): number
   deleted(): readonly number[]
-  /** First byte behind the records that the header counts. */
+  /** First byte after the records that the header counts. */
   next(): number | undefined
 }
 
-/** Chunks end anywhere: what is left of one is the begin of the next record. */
-function createFeed(recordLength: number, records: number, visit: RecordVisitor): Feed {
-  const split = Buffer.alloc(recordLength)
-  let held = 0
+/** Splits chunks into records. A chunk may end within a record, so its rest is kept for the next chunk. */
+function createRecordSplitter(recordLength: number, records: number, visit: RecordVisitor): RecordSplitter {
+  const partialRecord = Buffer.alloc(recordLength)
+  let heldBytes = 0
   let record = 0
   let visited = 0
   let next: number | undefined
@@ -192,13 +192,13 @@ function createFeed(recordLength: number, records: number, visit: RecordVisitor)
   return {
     take(chunk) {
       let start = 0
-      if (held > 0 && record < records) {
-        start = Math.min(recordLength - held, chunk.length)
-        chunk.copy(split, held, 0, start)
-        held += start
-        if (held < recordLength) return
-        held = 0
-        visitOne(split, 0)
+      if (heldBytes > 0 && record < records) {
+        start = Math.min(recordLength - heldBytes, chunk.length)
+        chunk.copy(partialRecord, heldBytes, 0, start)
+        heldBytes += start
+        if (heldBytes < recordLength) return
+        heldBytes = 0
+        visitOne(partialRecord, 0)
       }
       while (record < records && start + recordLength <= chunk.length) {
         visitOne(chunk, start)
@@ -208,7 +208,7 @@ function createFeed(recordLength: number, records: number, visit: RecordVisitor)
         next ??= chunk[start]
         return
       }
-      held = chunk.copy(split, 0, start)
+      heldBytes = chunk.copy(partialRecord, 0, start)
     },
     seen: () => record,
     visited: () => visited,

@@ -1,8 +1,8 @@
 /**
- * dBase III table → cells as published. In: the bytes. Out: columns and, for a record and a column, the exact text.
+ * Reads a dBase III table from bytes: its columns, and the exact text of each cell, decoded as Windows-1252.
  *
- * Ours rather than a library's: the readers at hand want a path on disk, trim cells and parse numbers, and provenance
- * shows the cell as it was published. Nothing is trimmed or converted here; text is Windows-1252.
+ * No library is used, because the available ones need a path on disk, trim cells and parse numbers. Provenance must show each cell
+ * as published.
  */
 import { ImportError } from '../import-error.ts'
 import { decodeWindows1252 } from './windows-1252.ts'
@@ -21,17 +21,17 @@ export interface DbfTable {
   readonly recordLength: number
   /** @param record 0-based */
   isDeleted(record: number): boolean
-  /** @returns the cell with its blanks; @param record 0-based */
+  /** @param record 0-based; @returns the cell with its blanks */
   text(record: number, column: DbfColumn): string
 }
 
 const REMEDY = 'Fetch the file again'
 
-/** Do the bytes hold all records that the header counts? @param bytes of the whole file */
+/** Tells whether the file contains all records that its header counts. */
 export const isWholeDbf = (bytes: Buffer): boolean =>
   bytes.length >= bytes.readUInt16LE(8) + bytes.readUInt32LE(4) * bytes.readUInt16LE(10)
 
-/** @throws ImportError when the header does not fit the bytes */
+/** @throws ImportError if the header does not match the bytes */
 export function openDbf(bytes: Buffer, file: string): DbfTable {
   if (bytes.length < 33 || (bytes[0] as number) % 16 !== 3)
     throw new ImportError(file, 'is not a dBase file', REMEDY)
@@ -59,29 +59,34 @@ export function openDbf(bytes: Buffer, file: string): DbfTable {
   }
 }
 
-const MARKS: ReadonlySet<number | undefined> = new Set([0x20, 0x2a])
+const DELETION_MARKS: ReadonlySet<number | undefined> = new Set([0x20, 0x2a])
 
 /**
- * Rows behind those that the header counts would be lost unseen.
- * @param next first byte behind the counted records: a record begins with a mark, the end of the file is 0x1A
- * @param more records that the bytes behind could be
- * @throws ImportError where there are any
+ * Rejects records after those that the header counts, because they would be lost silently.
+ * @param next first byte after the counted records: a deletion mark begins a record, 0x1A ends the file
+ * @param more number of records that fit in the remaining bytes
+ * @throws ImportError if there are uncounted records
  */
-export function refuseUncounted(file: string, records: number, next: number | undefined, more: number): void {
-  if (more >= 1 && MARKS.has(next))
+export function refuseUncounted(
+  file: string,
+  records: number,
+  next: number | undefined,
+  extraRecords: number,
+): void {
+  if (extraRecords >= 1 && DELETION_MARKS.has(next))
     throw new ImportError(
       file,
-      `holds ${Math.floor(more)} records more than the ${records} that its header counts`,
+      `holds ${Math.floor(extraRecords)} records more than the ${records} that its header counts`,
       REMEDY,
     )
 }
 
-/** @param head first bytes of a dBase file, its header included; @returns the columns it declares */
+/** @param head first bytes of a dBase file, including its header */
 export function readDbfColumns(head: Buffer): DbfColumn[] {
   const columns: DbfColumn[] = []
   const headerLength = Math.min(head.length, head.length < 10 ? 0 : head.readUInt16LE(8))
   let offset = 1
-  // Some headers end with a blank instead of 0x0D: their length says how many columns there are.
+  // Also stop at the stated header length, because some headers end with a blank instead of 0x0D.
   for (let start = 32; start + 32 < headerLength && head[start] !== 0x0d; start += 32) {
     const name = head
       .toString('latin1', start, start + 11)

@@ -1,26 +1,24 @@
 /**
- * Tables of fixed width with a layout file beside them, as SIGTAP publishes them → cells by the names of the layout.
- *
- * In: the bytes of both. Out: the cells with the blanks that fill them, and the line of each record; the first line of the
- * table is 1, because such a table has no header.
+ * Reads fixed-width tables with a separate layout file, as SIGTAP publishes them. Cells are returned by column name, with their
+ * padding. The tables have no header, so the first record is line 1.
  */
 import { ImportError } from '../import-error.ts'
 import { decodeText } from './windows-1252.ts'
 
 export interface LayoutColumn {
   readonly name: string
-  /** Characters of a line, counted from 1, both included. */
+  /** First character of the column, counted from 1. `to` is its last character. */
   readonly from: number
   readonly to: number
 }
 
 export interface FixedWidthTable {
   readonly lines: readonly { readonly row: number; readonly cells: Readonly<Record<string, string>> }[]
-  /** Lines that end before a wanted column begins. */
+  /** Line numbers of lines that are too short for a requested column. */
   readonly unread: readonly number[]
 }
 
-/** @param bytes `Coluna,Tamanho,Inicio,Fim,Tipo` and a line a column; @throws ImportError where it is not */
+/** @param bytes header `Coluna,Tamanho,Inicio,Fim,Tipo`, then one line per column; @throws ImportError for other content */
 export function readLayout(bytes: Buffer, file: string): LayoutColumn[] {
   const [header = '', ...lines] = decodeText(bytes).split(/\r?\n/)
   const titles = header.split(',').map((title) => title.trim().toLowerCase())
@@ -33,10 +31,10 @@ export function readLayout(bytes: Buffer, file: string): LayoutColumn[] {
       from: Number(cells[from ?? -1]),
       to: Number(cells[to ?? -1]),
     }))
-  const isWhole = columns.every(
+  const isValid = columns.every(
     (column) => column.name !== '' && column.from >= 1 && column.to >= column.from && column.to < 10_000,
   )
-  if (columns.length === 0 || !isWhole)
+  if (columns.length === 0 || !isValid)
     throw new ImportError(
       file,
       'is no layout: it does not say where each column begins and ends',
@@ -45,14 +43,14 @@ export function readLayout(bytes: Buffer, file: string): LayoutColumn[] {
   return columns
 }
 
-/** @throws ImportError where the layout lacks a wanted column */
+/** @throws ImportError if the layout lacks a requested column */
 export function readFixedWidth(
   bytes: Buffer,
   file: string,
   layout: readonly LayoutColumn[],
-  wanted: readonly string[],
+  columnNames: readonly string[],
 ): FixedWidthTable {
-  const columns = wanted.map((name) => {
+  const columns = columnNames.map((name) => {
     const found = layout.find((column) => column.name === name)
     if (found === undefined)
       throw new ImportError(

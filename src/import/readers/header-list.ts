@@ -1,6 +1,6 @@
 /**
- * What the headers of published tables say, for the manifest: every column, those that nothing is read from, and where a
- * column has another name in the tables of the release, the published one. Tables with one header share an entry.
+ * Collects the headers of published tables for the manifest: all columns, unread columns, and the published names of renamed
+ * columns. Tables with the same header share an entry.
  */
 import type { Manifest } from '../../release/manifest.ts'
 import { normaliseHeader } from './stage-csv.ts'
@@ -10,10 +10,12 @@ type Headers = NonNullable<Manifest['headers']>
 export class HeaderList {
   readonly #entries = new Map<string, { columns: readonly string[]; unread: string[]; files: string[] }>()
 
-  /** @param columns as published, in order; @param read those that something is read from, by either name */
+  /** @param columns published names, in order; @param read columns that are read, by published or normalised name */
   add(file: string, columns: readonly string[], read: readonly string[]): void {
-    const known = new Set(read)
-    const unread = columns.filter((column) => !known.has(column) && !known.has(normaliseHeader(column)))
+    const readNames = new Set(read)
+    const unread = columns.filter(
+      (column) => !readNames.has(column) && !readNames.has(normaliseHeader(column)),
+    )
     const key = JSON.stringify([columns, unread])
     const entry = this.#entries.get(key) ?? { columns, unread, files: [] }
     entry.files.push(file)

@@ -1,11 +1,11 @@
-/** Published JSON: answers of interfaces, meshes, notes of the operator. In: bytes. Out: a value, within limits. */
+/** Parses published JSON within limits: API responses, meshes, and notes of the operator. */
 import { exceededLimit } from '../../json-size.ts'
 import { ImportError } from '../import-error.ts'
 
-/** A mesh of all municipalities has 500,000 points, each a list of two numbers. */
+/** Size limits. A mesh of all municipalities has 500,000 points, each an array of two numbers. */
 const LIMITS = { depth: 64, objects: 3_000_000, values: 12_000_000 }
 
-/** @throws ImportError where it is no JSON, or more of it than any published file has */
+/** @throws ImportError if the bytes are not JSON or exceed the limits */
 export function parseJson(bytes: Buffer, file: string): unknown {
   if (exceededLimit(bytes, LIMITS) !== null)
     throw new ImportError(

@@ -1,9 +1,9 @@
 /**
- * The polygons of a shapefile. In: the bytes of a .shp. Out: for each record its rings of [x, y], as the file has them.
+ * Reads the polygons of a shapefile (.shp): the rings of [x, y] of each record, unchanged.
  *
- * Written here because the package that read them depends on an archived one, and the packages that are kept bring projections and
- * archives along. Polygons are all that is read: of heights and measures (types 15 and 25) nothing is used, and attributes are in the
- * .dbf of the same name (dbf.ts). The format is ESRI's "Shapefile Technical Description" of July 1998.
+ * No package is used: the former one depends on an archived package, and maintained ones include projections and archives. Heights
+ * and measures (types 15 and 25) are ignored, and attributes are in the .dbf of the same name (dbf.ts). The format is ESRI's
+ * "Shapefile Technical Description" of July 1998.
  */
 import { ImportError } from '../import-error.ts'
 
@@ -12,23 +12,23 @@ export type ShapeRing = readonly (readonly [x: number, y: number])[]
 const FILE_CODE = 9994
 const HEADER_BYTES = 100
 const RECORD_HEADER_BYTES = 8
-/** Offset of the numbers of the parts in a record. */
-const PARTS_AT = 44
+/** Offset in a record of the first point index of each ring. */
+const RINGS_OFFSET = 44
 const NULL_SHAPE = 0
-/** Polygons, polygons with heights, polygons with measures. */
+/** Types of polygons: plain, with heights, with measures. */
 const POLYGON_TYPES: ReadonlySet<number> = new Set([5, 15, 25])
 const REMEDY = 'Fetch the file again'
 
 /**
- * @returns rings of each record; null where a record has no shape
- * @throws ImportError for bytes that are no whole file, and for shapes that are no polygons
+ * @returns rings of each record; null for a record without a shape
+ * @throws ImportError if the file is incomplete, or a shape is not a polygon
  */
 export function readShapes(file: string, bytes: Buffer): (readonly ShapeRing[] | null)[] {
   const refuse = (problem = 'is not a whole shapefile'): never => {
     throw new ImportError(file, problem, REMEDY)
   }
   if (bytes.length < HEADER_BYTES || bytes.readInt32BE(0) !== FILE_CODE) refuse()
-  // Lengths are counted in words of 16 bits.
+  // Lengths are in 16-bit words.
   const end = bytes.readInt32BE(24) * 2
   if (end > bytes.length) refuse()
   const shapes: (readonly ShapeRing[] | null)[] = []
@@ -46,20 +46,20 @@ export function readShapes(file: string, bytes: Buffer): (readonly ShapeRing[] |
   return shapes
 }
 
-/** @returns rings of a record; null where its counts do not fit its bytes */
+/** @returns rings of a record; null if its counts exceed its bytes */
 function readRings(record: Buffer): ShapeRing[] | null {
-  if (record.length < PARTS_AT) return null
-  const parts = record.readInt32LE(36)
-  const points = record.readInt32LE(40)
-  const pointsAt = PARTS_AT + 4 * parts
-  if (parts < 0 || points < 0 || pointsAt + 16 * points > record.length) return null
-  const starts = Array.from({ length: parts }, (_, part) => record.readInt32LE(PARTS_AT + 4 * part))
-  const ends = [...starts.slice(1), points]
-  if (starts.some((first, part) => first < 0 || first > (ends[part] as number))) return null
-  return starts.map((first, part) =>
-    Array.from({ length: (ends[part] as number) - first }, (_, index) => {
-      const at = pointsAt + 16 * (first + index)
-      return [record.readDoubleLE(at), record.readDoubleLE(at + 8)] as const
+  if (record.length < RINGS_OFFSET) return null
+  const ringCount = record.readInt32LE(36)
+  const pointCount = record.readInt32LE(40)
+  const pointsOffset = RINGS_OFFSET + 4 * ringCount
+  if (ringCount < 0 || pointCount < 0 || pointsOffset + 16 * pointCount > record.length) return null
+  const starts = Array.from({ length: ringCount }, (_, ring) => record.readInt32LE(RINGS_OFFSET + 4 * ring))
+  const ends = [...starts.slice(1), pointCount]
+  if (starts.some((first, ring) => first < 0 || first > (ends[ring] as number))) return null
+  return starts.map((first, ring) =>
+    Array.from({ length: (ends[ring] as number) - first }, (_, index) => {
+      const offset = pointsOffset + 16 * (first + index)
+      return [record.readDoubleLE(offset), record.readDoubleLE(offset + 8)] as const
     }),
   )
 }

@@ -1,10 +1,9 @@
 /**
- * One published CSV (`;`, quoted, its text UTF-8 by now) → one staged table of text, with the row number of the file.
+ * Stages a published CSV (`;`, quoted, already converted to UTF-8) as a text table with source_row and the requested columns.
  *
- * In: a file on disk, the columns wanted. Out: table with source_row and those columns as published; rows that do not parse are
- * listed by number and reason, never by content. A row's number is the line at which its record begins, as a text editor
- * counts lines: the header is 1, and a line feed inside a quoted cell counts. DuckDB's reader does the reading; this file checks
- * that the file is what it should be, and says what to do when it is not.
+ * source_row is the line on which a record begins, as in a text editor: the header is line 1, and line feeds inside cells count.
+ * Rows that do not parse are listed by number and reason, never by content. DuckDB parses the file; this code checks it and explains
+ * errors.
  */
 import { open, rm, stat } from 'node:fs/promises'
 import { ImportError, LimitReached } from '../import-error.ts'
@@ -12,40 +11,39 @@ import { quoteName, quoteText, type Session } from '../session.ts'
 import { countLines, regulariseCsv } from './regular-csv.ts'
 
 export interface CsvTable {
-  /** Name shown in messages. */
+  /** Name for messages. */
   readonly file: string
-  /** Where the bytes are. */
   readonly path: string
   readonly table: string
   readonly required: readonly string[]
-  /** Columns that come and go between months: null where the file lacks them. */
+  /** Columns that exist only in some months. They are null if the file lacks them. */
   readonly optional: readonly string[]
 }
 
 export interface StagedCsv {
-  /** Data rows the file publishes: staged + rejected. */
+  /** Number of data rows in the file, staged or rejected. */
   readonly rows: number
   readonly rejected: readonly { readonly row: number; readonly reason: string }[]
-  /** Names of the columns as published, in file order. */
+  /** Published column names, in file order. */
   readonly published: readonly string[]
-  /** The same, normalised. */
+  /** Normalised column names, in file order. */
   readonly columns: readonly string[]
 }
 
 const DATE_HEADER = /^TO_CHAR\((\w+),\s*'DD\/MM\/YYYY'\)$/i
 const MAX_HEADER_BYTES = 1 << 16
 /**
- * A table of more lines has more bytes in each: published rows have quotes around every cell. Empty cells take DuckDB 16 bytes each, so
- * that a few megabytes of packed separators would take gigabytes.
+ * Number of lines above which a minimum size per line is required. DuckDB needs 16 bytes per empty cell, so a few megabytes of packed
+ * separators would take gigabytes. Published rows are larger, because every cell is quoted.
  */
-const FULL_ROWS_FROM = 100_000
-const ROW_BYTES_PER_COLUMN = 2
+const SIZE_CHECK_MIN_LINES = 100_000
+const MIN_ROW_BYTES_PER_COLUMN = 2
 
-/** `TO_CHAR(DT_ATUALIZACAO,'DD/MM/YYYY')` and `DT_ATUALIZACAO` are one column. */
+/** Normalises a column name, so that `TO_CHAR(DT_ATUALIZACAO,'DD/MM/YYYY')` becomes `DT_ATUALIZACAO`. */
 export const normaliseHeader = (header: string): string =>
   /RENEM/i.test(header) ? 'CO_RENEM' : (DATE_HEADER.exec(header.trim())?.[1] ?? header.trim()).toUpperCase()
 
-/** @throws ImportError naming the file and the remedy */
+/** @throws ImportError with the file and the remedy */
 export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedCsv> {
   const published = await readHeader(csv)
   const columns = published.map(normaliseHeader)
@@ -56,54 +54,53 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
       `lacks the column ${missing.join(', ')}`,
       'Fetch the file again; if the publisher renamed the column, this version cannot read the month',
     )
-  const twice = columns.find((column, index) => columns.indexOf(column) !== index)
-  if (twice !== undefined)
-    throw new ImportError(csv.file, `names the column ${twice} twice`, 'Fetch the file again')
+  const repeatedColumn = columns.find((column, index) => columns.indexOf(column) !== index)
+  if (repeatedColumn !== undefined)
+    throw new ImportError(csv.file, `names the column ${repeatedColumn} twice`, 'Fetch the file again')
 
   const lines = await countLines(csv.path)
   const { size } = await stat(csv.path)
-  if (lines.feeds > FULL_ROWS_FROM && size < lines.feeds * columns.length * ROW_BYTES_PER_COLUMN)
+  if (lines.feeds > SIZE_CHECK_MIN_LINES && size < lines.feeds * columns.length * MIN_ROW_BYTES_PER_COLUMN)
     throw new ImportError(
       csv.file,
       `has ${lines.feeds} lines with hardly more than ${columns.length} separators each, so that nearly all of its cells are empty`,
       'Fetch the file again and import it unchanged',
     )
-  const places = columns.map((column) => ({ column, place: columns.indexOf(column) }))
-  const wanted = [...csv.required, ...csv.optional]
-  const selected = wanted.map((column) =>
+  const columnIndexes = columns.map((column) => ({ column, place: columns.indexOf(column) }))
+  const requestedColumns = [...csv.required, ...csv.optional]
+  const selected = requestedColumns.map((column) =>
     columns.includes(column) ? quoteName(column) : `CAST(NULL AS VARCHAR) AS ${quoteName(column)}`,
   )
-  // Rows keep the order of the file, so the position in the table is the row of the file; a window function would read
-  // the file with one thread.
-  const rows = `${csv.table}_rows`
-  const staged = await readLines(session, csv, rows, columns, selected, lines)
+  // Derive the row number from rowid, because rows keep file order. A window function would read the file with one thread.
+  const rowsTable = `${csv.table}_rows`
+  const staged = await readLines(session, csv, rowsTable, columns, selected, lines)
   if (staged !== null) {
     await session.run(
-      `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rows)}`,
+      `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(rowid + 2 AS INTEGER) AS source_row, * FROM ${quoteName(rowsTable)}`,
     )
     return { rows: staged, rejected: [], published, columns }
   }
 
-  await session.run(`DROP TABLE IF EXISTS ${quoteName(rows)}`)
-  const kept = places.filter(({ column }) => wanted.includes(column))
+  await session.run(`DROP TABLE IF EXISTS ${quoteName(rowsTable)}`)
+  const presentColumns = columnIndexes.filter(({ column }) => requestedColumns.includes(column))
   const regular = `${csv.path}.regular`
-  const read = await regulariseCsv(
+  const regularised = await regulariseCsv(
     csv.path,
     regular,
     columns.length,
-    kept.map(({ place }) => place),
+    presentColumns.map(({ place }) => place),
   )
-  if (read.isCut)
+  if (regularised.isCut)
     throw new ImportError(
       csv.file,
-      `is cut: its last line (${read.rejected.at(-1)?.row}) ends before its last cell does`,
+      `is cut: its last line (${regularised.rejected.at(-1)?.row}) ends before its last cell does`,
       'Fetch the file again',
     )
   await readTable(
     session,
     csv,
-    rows,
-    [SOURCE_ROW, ...kept.map(({ column }) => column)],
+    rowsTable,
+    [SOURCE_ROW, ...presentColumns.map(({ column }) => column)],
     [SOURCE_ROW, ...selected],
     {
       path: regular,
@@ -113,40 +110,45 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
   )
   await rm(regular, { force: true })
   await session.run(
-    `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(${SOURCE_ROW} AS INTEGER) AS source_row, * EXCLUDE (${SOURCE_ROW}) FROM ${quoteName(rows)}`,
+    `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(${SOURCE_ROW} AS INTEGER) AS source_row, * EXCLUDE (${SOURCE_ROW}) FROM ${quoteName(rowsTable)}`,
   )
-  return { rows: read.rows + read.rejected.length, rejected: read.rejected, published, columns }
+  return {
+    rows: regularised.rows + regularised.rejected.length,
+    rejected: regularised.rejected,
+    published,
+    columns,
+  }
 }
 
 const SOURCE_ROW = 'line_of_file'
 
 /**
- * Reads a file whose records are its lines, as nearly all are.
+ * Reads a regular file, in which every record is one line. Nearly all files are regular.
  *
- * @returns rows; null where a record is not a line: a cell of several lines, a row that does not parse, a blank line
+ * @returns number of rows; null if the file has multi-line cells, blank lines or rows that do not parse
  */
 async function readLines(
   session: Session,
   csv: CsvTable,
-  rows: string,
+  rowsTable: string,
   columns: readonly string[],
   selected: readonly string[],
   { feeds, endsWithFeed }: Awaited<ReturnType<typeof countLines>>,
 ): Promise<number | null> {
   const rejects = `${csv.table}_rejects`
   try {
-    await readTable(session, csv, rows, columns, selected, { path: csv.path, header: true, rejects })
+    await readTable(session, csv, rowsTable, columns, selected, { path: csv.path, header: true, rejects })
   } catch (error) {
     if (error instanceof LimitReached) throw error
     return null
   }
   const rejected = await session.number(`SELECT count(*) FROM ${quoteName(rejects)}`)
   await session.run(`DROP TABLE ${quoteName(rejects)}; DROP TABLE ${quoteName(`${rejects}_scan`)}`)
-  const staged = await session.number(`SELECT count(*) FROM ${quoteName(rows)}`)
+  const staged = await session.number(`SELECT count(*) FROM ${quoteName(rowsTable)}`)
   return rejected === 0 && feeds === staged + (endsWithFeed ? 1 : 0) ? staged : null
 }
 
-/** @param source rejects: table that rows which do not parse are listed in; null where there can be none */
+/** @param source rejects: table for rows that do not parse, or null if there can be none */
 async function readTable(
   session: Session,
   { file }: CsvTable,
@@ -200,7 +202,7 @@ async function readHeader(csv: CsvTable): Promise<string[]> {
   }
 }
 
-/** Header cells may be quoted, and the SQL of a date column holds a comma but no semicolon. */
+/** Splits a header at semicolons and removes quotes. The SQL of a date column may contain a comma but no semicolon. */
 const splitHeader = (header: string): string[] =>
   header.split(';').map((cell) =>
     cell
@@ -209,7 +211,7 @@ const splitHeader = (header: string): string[] =>
       .replaceAll('""', '"'),
   )
 
-/** DuckDB's message may quote a line of the file, which may hold personal data: only its kind is shown. */
+/** Maps DuckDB's message to a safe reason, because it may quote a line with personal data. */
 function publicReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (/encod|utf|unicode|latin/i.test(message)) return 'the bytes do not fit the encoding'

@@ -1,20 +1,20 @@
 /**
- * Which published table has these columns, whatever the file is called. In: names of columns. Out: what the table is, and its
- * published name where it is read. Columns of the facility stand in every CNES table, so the columns that only one has decide.
+ * Identifies a published table by its columns, regardless of the file name. All CNES tables share the facility columns, so columns
+ * that occur in only one table decide.
  */
 import { ImportError } from '../import-error.ts'
 
 export interface TableKind {
-  /** Letters that the published name begins with. */
+  /** Prefixes of the published name. */
   readonly kinds: readonly string[]
-  /** "a CNES file of beds by state" */
+  /** Description for messages, such as "a CNES file of beds by state". */
   readonly what: string
-  /** A published name; null: such files are not read. */
+  /** Example of a published name; null if such files are not read. */
   readonly example: string | null
 }
 
 const KINDS: readonly (TableKind & { readonly marks: readonly string[] })[] = [
-  // Not read. They come first: their rows repeat columns of the tables that are.
+  // Tables that are not read come first, because they repeat columns of the tables that are read.
   {
     kinds: ['EP'],
     marks: ['IDEQUIPE', 'TIPO_EQP', 'NOME_EQP'],
@@ -81,13 +81,13 @@ const KINDS: readonly (TableKind & { readonly marks: readonly string[] })[] = [
   },
 ]
 
-/** @returns the table that has these columns; null where none is known by them */
+/** @returns the table with these columns, or null if it is unknown */
 export const kindOfColumns = (columns: readonly string[]): TableKind | null =>
   KINDS.find(({ marks }) => marks.some((mark) => columns.includes(mark))) ?? null
 
 /**
- * @param group letters that the name begins with
- * @throws ImportError where the columns are those of another table
+ * @param group prefix of the file name
+ * @throws ImportError if the columns belong to another table
  */
 export function refuseOtherTable(file: string, group: string, columns: readonly string[]): void {
   const kind = kindOfColumns(columns)
@@ -99,6 +99,6 @@ export function refuseOtherTable(file: string, group: string, columns: readonly 
     )
 }
 
-/** What to do with a file of a kind, for messages. */
+/** @returns the remedy for a misnamed file, for messages */
 export const remedyOf = ({ example }: TableKind): string =>
   example === null ? 'Leave it out: such files are not read' : `Give it its published name, e.g. ${example}`

@@ -1,10 +1,8 @@
 /**
- * Windows-1252 → UTF-8, once, while a file is read for its digest. In: a stream of published bytes. Out: UTF-8 on disk, and
- * whether the bytes were UTF-8 already.
+ * Converts Windows-1252 to UTF-8 on disk while the published bytes are hashed, and tells whether they were UTF-8 already.
  *
- * A text that begins with the mark of UTF-8 (EF BB BF) says what it is: the mark is taken away and the text kept, unless it is
- * not UTF-8 after all. Real exports hold a few bytes of 0x80–0x9F, the dashes and quotes of Windows-1252. DuckDB's reader, which gets
- * UTF-8 alone and decodes nothing, would refuse a file of ISO-8859-1 for one of them.
+ * The UTF-8 byte order mark (EF BB BF) is removed. Text after it is kept if it is valid UTF-8, and converted otherwise. DuckDB only
+ * gets UTF-8: as ISO-8859-1 it would reject a file for one of the dashes or quotes of Windows-1252 (0x80–0x9F) in real exports.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -13,49 +11,49 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { decodeWindows1252 } from './windows-1252.ts'
 
-/** A character of UTF-8 may be cut at either end of a chunk. */
-const CUT_BYTES = 3
+/** Maximum number of bytes of a UTF-8 character that may be missing at either end of a chunk. */
+const MAX_PARTIAL_BYTES = 3
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 export interface Transcoder {
   readonly stream: Transform
-  /** After the end: every chunk with accents was valid UTF-8, and no mark at the beginning said so. */
+  /** Valid after the end of the stream: true if all non-ASCII chunks were valid UTF-8 without a byte order mark. */
   wasUtf8(): boolean
 }
 
 export function createTranscoder(): Transcoder {
-  let accented = 0
-  let valid = 0
-  let begun = false
-  let isMarked = false
-  /** What a marked text is: its first chunk with accents decides. */
-  let marked: 'utf8' | 'latin1' | null = null
+  let nonAsciiChunks = 0
+  let validChunks = 0
+  let hasBegun = false
+  let hasMark = false
+  /** Encoding of text with a byte order mark, decided by its first non-ASCII chunk. */
+  let markedEncoding: 'utf8' | 'latin1' | null = null
   const stream = new Transform({
     transform(published: Buffer, _encoding, done) {
       let chunk = published
-      if (!begun) {
-        begun = true
-        isMarked = chunk.subarray(0, 3).equals(BYTE_ORDER_MARK)
-        if (isMarked) chunk = chunk.subarray(3)
+      if (!hasBegun) {
+        hasBegun = true
+        hasMark = chunk.subarray(0, 3).equals(BYTE_ORDER_MARK)
+        if (hasMark) chunk = chunk.subarray(3)
       }
       if (isAscii(chunk)) return done(null, chunk)
-      const isValid = isUtf8(trimCut(chunk))
-      accented += 1
-      if (isValid) valid += 1
-      if (isMarked) marked ??= isValid ? 'utf8' : 'latin1'
-      if (marked === 'utf8') return done(null, chunk)
+      const isValid = isUtf8(trimPartialCharacters(chunk))
+      nonAsciiChunks += 1
+      if (isValid) validChunks += 1
+      if (hasMark) markedEncoding ??= isValid ? 'utf8' : 'latin1'
+      if (markedEncoding === 'utf8') return done(null, chunk)
       done(null, Buffer.from(decodeWindows1252(chunk), 'utf8'))
     },
   })
-  return { stream, wasUtf8: () => !isMarked && accented > 0 && accented === valid }
+  return { stream, wasUtf8: () => !hasMark && nonAsciiChunks > 0 && nonAsciiChunks === validChunks }
 }
 
-/** Without the part of a character that may have been cut off at the ends. */
-function trimCut(chunk: Buffer): Buffer {
+/** Removes incomplete UTF-8 characters at both ends of a chunk. */
+function trimPartialCharacters(chunk: Buffer): Buffer {
   let start = 0
-  while (start < CUT_BYTES && ((chunk[start] ?? 0) & 0xc0) === 0x80) start += 1
-  for (let back = 1; back <= CUT_BYTES && back <= chunk.length; back += 1) {
+  while (start < MAX_PARTIAL_BYTES && ((chunk[start] ?? 0) & 0xc0) === 0x80) start += 1
+  for (let back = 1; back <= MAX_PARTIAL_BYTES && back <= chunk.length; back += 1) {
     const byte = chunk[chunk.length - back] ?? 0
     if (byte >= 0xc0) return chunk.subarray(start, chunk.length - back)
     if (byte < 0x80) break

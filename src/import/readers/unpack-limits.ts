@@ -1,8 +1,8 @@
 /**
- * How much a file may unpack to, so that a small one fills neither disk nor memory. In: packed and unpacked sizes. Out: an error that
- * names the file, before anything is unpacked where the file states its size.
+ * Limits on unpacked size, lines and cells, so that a small file cannot fill disk or memory. If a file states its unpacked size, it
+ * is checked before unpacking.
  *
- * Of 100 published files the most packed one unpacks to 20 times its size, archives to 8 times. The limit is twice the most.
+ * Among 100 published files, the largest ratio of unpacked to packed size is 20, and 8 for archives. The limit is twice the largest.
  */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
@@ -11,20 +11,20 @@ import { createGunzip } from 'node:zlib'
 import { ImportError } from '../import-error.ts'
 
 const RATIO_MAX = 40
-/** Small files may unpack to this much at any ratio: a table of blanks is packed to nearly nothing. */
+/** Unpacked size that is accepted at any ratio, because a table of blanks compresses to almost nothing. */
 const UNPACKED_FREE_BYTES = 32 * 2 ** 20
-/** A table of one state, which is held in memory. */
+/** Maximum size of a table of one state, which is held in memory. */
 const TABLE_BYTES_MAX = 512 * 2 ** 20
-/** Files that are read as one text: lists, tables of codes, answers of interfaces. */
+/** Maximum size of a file that is read as one string: lists, code tables, API responses. */
 export const TEXT_BYTES_MAX = 128 * 2 ** 20
 const TEXT_LINES_MAX = 4_000_000
 const REMEDY = 'Fetch the file again; published files are packed to no less than a twentieth'
 
-/** @returns bytes that a file or archive may unpack to */
+/** @returns maximum unpacked size in bytes of a file or archive */
 export const unpackedMax = (packedBytes: number): number =>
   Math.max(UNPACKED_FREE_BYTES, packedBytes * RATIO_MAX)
 
-/** @throws ImportError where a file would unpack to more than it may */
+/** @throws ImportError if a file unpacks to more than the limit */
 export function refuseUnpacked(file: string, packedBytes: number, unpackedBytes: number): void {
   const max = unpackedMax(packedBytes)
   if (unpackedBytes > max)
@@ -35,7 +35,7 @@ export function refuseUnpacked(file: string, packedBytes: number, unpackedBytes:
     )
 }
 
-/** @throws ImportError where a table is too large for memory */
+/** @throws ImportError if a table is too large to hold in memory */
 export function refuseLargeTable(file: string, bytes: number): void {
   if (bytes > TABLE_BYTES_MAX)
     throw new ImportError(
@@ -48,8 +48,8 @@ export function refuseLargeTable(file: string, bytes: number): void {
 const toMebibytes = (bytes: number): number => Math.floor(bytes / 2 ** 20)
 
 /**
- * Unpacks gzip. The bytes are counted first and then unpacked into one buffer: pieces that are put together take twice the memory.
- * @throws ImportError where they are cut, or are more than they may be
+ * Unpacks gzip. It counts the bytes first and then unpacks into one buffer, because concatenating chunks takes twice the memory.
+ * @throws ImportError if the data is truncated or exceeds a limit
  */
 export async function gunzipWithin(packed: Buffer, file: string): Promise<Buffer> {
   let size = 0
@@ -77,8 +77,8 @@ async function* gunzipped(packed: Buffer, file: string): AsyncGenerator<Buffer> 
 }
 
 /**
- * Reads a file that becomes one text or one object.
- * @throws ImportError where it has more bytes or lines than any published one: each line becomes a text of its own
+ * Reads a file that becomes one string or one object.
+ * @throws ImportError if it has more bytes or lines than any published file; lines count because each becomes a string
  */
 export async function readTextFile(path: string, file: string): Promise<Buffer> {
   const { size } = await stat(path)
@@ -87,12 +87,13 @@ export async function readTextFile(path: string, file: string): Promise<Buffer> 
   if (size > TEXT_BYTES_MAX) throw tooLarge(`${toMebibytes(TEXT_BYTES_MAX)} MiB`)
   let lines = 0
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>)
-    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lines += 1
+    for (let position = chunk.indexOf(0x0a); position >= 0; position = chunk.indexOf(0x0a, position + 1))
+      lines += 1
   if (lines > TEXT_LINES_MAX) throw tooLarge(`${TEXT_LINES_MAX} lines`)
   return readFile(path)
 }
 
-/** Cells of one table that is read as a list of rows; IBGE's largest has 300,000. */
+/** Maximum number of cells of a table that is read as a list of rows. The largest of IBGE has 300,000. */
 const CELLS_MAX = 5_000_000
 const tooManyCells = (file: string): ImportError =>
   new ImportError(
@@ -101,19 +102,19 @@ const tooManyCells = (file: string): ImportError =>
     'Fetch the file again; no published one has as many',
   )
 
-/** @throws ImportError where a workbook has a few cells so far to the right that its rows would hold millions of empty ones */
+/** @throws ImportError if a few cells far to the right would create millions of empty cells in a workbook */
 export function refuseWideGrid(file: string, rows: readonly (readonly unknown[] | undefined)[]): void {
   let cells = 0
   for (const row of rows) cells += 1 + (row?.length ?? 0)
   if (cells > CELLS_MAX) throw tooManyCells(file)
 }
 
-/** @throws ImportError where a text has more cells than a published table */
+/** @throws ImportError if a text table has more cells than any published one */
 export function refuseManyCells(file: string, bytes: Buffer, separator: ';' | ','): void {
-  const mark = separator.charCodeAt(0)
+  const separatorByte = separator.charCodeAt(0)
   let cells = 0
   for (const byte of bytes) {
-    if (byte === mark) cells += 1
+    if (byte === separatorByte) cells += 1
     if (cells > CELLS_MAX) throw tooManyCells(file)
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Published zips. In: a path. Out: the names inside, and entries extracted to files with size, CRC-32 and SHA-256
- * checked. yauzl reads the format; it does not check the CRC, so this file does.
+ * Lists and extracts published zip archives with yauzl. This file checks the CRC-32 of entries, because yauzl does not.
  */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -14,17 +13,17 @@ import { createTranscoder } from './transcode.ts'
 import { refuseUnpacked } from './unpack-limits.ts'
 
 const MAX_ENTRY_BYTES = 8 * 2 ** 30
-/** A month of the national base has 109 tables. */
+/** Maximum number of entries. A month of the national base has 109. */
 const MAX_ENTRIES = 10_000
 const REMEDY = 'Fetch the archive again; a zip that was cut does not open'
 
-/** Workbooks of IBGE with all municipalities and years unpack to 4 MB. */
+/** Maximum unpacked size of a workbook. The largest of IBGE, with all municipalities and years, has 4 MB. */
 const MAX_WORKBOOK_BYTES = 16 * 2 ** 20
 
 export interface Extracted {
   readonly bytes: number
   readonly sha256: string
-  /** The text was UTF-8 where ISO-8859-1 is expected. */
+  /** True if the text was UTF-8 instead of the expected ISO-8859-1. */
   readonly wasUtf8: boolean
 }
 
@@ -38,7 +37,7 @@ export interface ZipEntry {
   readonly bytes: number
 }
 
-/** @returns the plain files inside; @throws ImportError when the archive does not open, or would unpack to too much */
+/** @returns the entries that are files; @throws ImportError if the archive is invalid or unpacks to more than the limit */
 export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
   const entries: ZipEntry[] = []
   const { size } = await stat(path)
@@ -54,11 +53,11 @@ export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
 }
 
 /**
- * Unpacks a workbook to nothing, so that a library that trusts stated sizes gets no other ones.
- * @throws ImportError where its parts unpack to more than a table of a workbook has, or to other sizes than they state
+ * Unpacks a workbook and discards the result, so that only workbooks with correct sizes reach the library, which trusts them.
+ * @throws ImportError if its parts unpack to more than the limit, or to other sizes than stated
  */
 export async function checkWorkbookParts(path: string, file: string): Promise<void> {
-  // Workbooks of Excel 97 are packed in no way.
+  // Workbooks of Excel 97 are not compressed.
   if (!(await beginsLikeZip(path))) return
   let unpacked = 0
   await walk(path, file, async (entry, zip) => {
@@ -70,57 +69,56 @@ export async function checkWorkbookParts(path: string, file: string): Promise<vo
         'Fetch the workbook again',
       )
     if (entry.isEncrypted()) throw new ImportError(file, 'is encrypted', 'Import the workbook as published')
-    // yauzl fails where a part has more or fewer bytes than it states.
+    // Read to the end: yauzl fails if a part has more or fewer bytes than stated.
     for await (const _ of await openEntry(zip, entry));
   })
 }
 
 /**
- * Extracts some entries, one after another.
- * @param wanted entry name → destination path
- * @param options isText: ISO-8859-1 becomes UTF-8 on the way, digests are always of the published bytes; onEntry: called as
- *   soon as an entry is whole
- * @returns bytes and SHA-256 by entry name
- * @throws ImportError naming archive and entry: cut, encrypted, wrong CRC-32
+ * Extracts selected entries one after another.
+ * @param destinations entry name → destination path
+ * @param options isText converts ISO-8859-1 to UTF-8; onEntry is called after each complete entry
+ * @returns size and SHA-256 of the published bytes, by entry name
+ * @throws ImportError with archive and entry if an entry is truncated, encrypted or has a wrong CRC-32
  */
 export async function extractZip(
   path: string,
   file: string,
-  wanted: ReadonlyMap<string, string>,
+  destinations: ReadonlyMap<string, string>,
   { isText = false, onEntry }: ExtractOptions = {},
 ): Promise<Map<string, Extracted>> {
   const extracted = new Map<string, Extracted>()
   await walk(path, file, async (entry, zip) => {
-    const destination = wanted.get(entry.fileName)
+    const destination = destinations.get(entry.fileName)
     if (destination === undefined) return
     const name = `${file}/${entry.fileName}`
     if (entry.isEncrypted()) throw new ImportError(name, 'is encrypted', 'Import the archive as published')
     if (entry.uncompressedSize > MAX_ENTRY_BYTES) throw new ImportError(name, 'is larger than 8 GiB', REMEDY)
     const hash = createHash('sha256')
-    let check = 0
+    let checksum = 0
     let bytes = 0
     const digest = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         hash.update(chunk)
-        check = crc32(chunk, check)
+        checksum = crc32(chunk, checksum)
         bytes += chunk.length
         done(null, chunk)
       },
     })
     const transcoder = createTranscoder()
-    const through = isText ? transcoder.stream : new PassThrough()
+    const conversion = isText ? transcoder.stream : new PassThrough()
     try {
-      await pipeline(await openEntry(zip, entry), digest, through, createWriteStream(destination))
+      await pipeline(await openEntry(zip, entry), digest, conversion, createWriteStream(destination))
     } catch (error) {
-      // A full disk is not the archive's fault.
+      // Do not blame the archive for errors of the file system, such as a full disk.
       if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error
       throw new ImportError(name, 'cannot be unpacked', REMEDY)
     }
-    if (bytes !== entry.uncompressedSize || check !== entry.crc32)
+    if (bytes !== entry.uncompressedSize || checksum !== entry.crc32)
       throw new ImportError(name, 'does not have the size and CRC-32 the archive states', REMEDY)
-    const whole = { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() }
-    extracted.set(entry.fileName, whole)
-    onEntry?.(entry.fileName, whole)
+    const result = { bytes, sha256: hash.digest('hex'), wasUtf8: transcoder.wasUtf8() }
+    extracted.set(entry.fileName, result)
+    onEntry?.(entry.fileName, result)
   })
   return extracted
 }

@@ -1,15 +1,14 @@
 /**
- * Outpatient production of any number of states and months → the datasets of one sia release (build-added-up.ts).
+ * Builds a sia release from outpatient production files of any states and months (aggregated/build.ts).
  *
- * In: PA files, tables of SIGTAP, DATASUS's table of old municipality codes, and the municipality list (Parquet of a demography
- * release). Here: which files make a month. The unit that a newer file replaces is a state's month, whole: with all its parts, of
- * which none may lack between others.
+ * It reads PA files, SIGTAP tables, DATASUS's table of old municipality codes and the municipality list of a demography release. This
+ * file decides which files form a month of a state: either one complete file or all parts without a gap.
  */
 import { WHOLE_FILE } from '../../model/sia/code-lists.ts'
 import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'
 import { READ_COLUMNS } from '../../model/sia/layout.ts'
 import { REAIS_FROM } from '../../model/sih/layout.ts'
-import { type AddedUp, buildAddedUp, type MonthlyFile } from '../aggregated/build.ts'
+import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
 import { groupBy } from '../aggregated/group-by.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
@@ -20,19 +19,19 @@ import { appendProduction, checkMonth, createTables, writeCarePeriods, writeMont
 
 type ProductionFile = MonthlyFile<'production'>
 
-const PRODUCTION: AddedUp<'production'> = {
+const PRODUCTION: AggregatedArea<'production'> = {
   area: 'sia',
   kind: 'production',
-  rows: 'outpatient production',
+  rowsLabel: 'outpatient production',
   facts: OUTPATIENT_TABLES,
   columns: READ_COLUMNS,
   lists: ['procedures', 'procedure_groups', 'procedure_subgroups', 'procedure_forms'],
-  setAside: 'set_aside_production',
+  rejectedTable: 'set_aside_production',
   createTables,
   append: appendProduction,
   writeMonth,
   checkMonth,
-  writeMore: writeCarePeriods,
+  writeExtraLists: writeCarePeriods,
 }
 
 export const SIA: AreaImporter = {
@@ -42,49 +41,53 @@ export const SIA: AreaImporter = {
   alsoReads: (name) => isProcedureTable(name) || isMunicipalityTable(name),
   async open(files) {
     const production = files.flatMap((found): ProductionFile[] => {
-      const promise = recogniseProductionFile(found.name)
-      return promise === null ? [] : [{ ...promise, found }]
+      const nameParts = recogniseProductionFile(found.name)
+      return nameParts === null ? [] : [{ ...nameParts, found }]
     })
     if (production.length === 0) return null
-    for (const own of groupBy(production, ({ uf, period }) => `${period} ${uf}`).values()) checkParts(own)
+    for (const stateMonthFiles of groupBy(production, ({ uf, period }) => `${period} ${uf}`).values())
+      checkParts(stateMonthFiles)
     const monthly = production.sort((left, right) => (left.uf + left.part < right.uf + right.part ? -1 : 1))
     const tables = files.filter(({ name }) => isProcedureTable(name))
     const municipalities = files.filter(({ name }) => isMunicipalityTable(name))
     return {
       synthetic: false,
-      build: (context) => buildAddedUp(PRODUCTION, { monthly, tables, municipalities }, context),
+      build: (context) => buildAggregatedArea(PRODUCTION, { monthly, tables, municipalities }, context),
     }
   },
 }
 
-/** @param files of a state's month @throws ImportError where one is there twice, parts come beside a whole file, or one lacks */
+/**
+ * @param files all files of one state and month
+ * @throws ImportError for a repeated part, for parts next to a complete file, or for a missing part
+ */
 export function checkParts(files: readonly ProductionFile[]): void {
   const sorted = [...files].sort((left, right) => (left.part < right.part ? -1 : 1))
   for (const [index, { part, period, found }] of sorted.entries()) {
-    const before = sorted[index - 1]
+    const previous = sorted[index - 1]
     if (period < REAIS_FROM)
       throw new ImportError(
         found.shown,
         'is of a month before July 1994, whose values are not in reais',
         'Leave it out, and import months from 1994-07 on',
       )
-    if (before?.part === part)
+    if (previous?.part === part)
       throw new ImportError(
         found.shown,
-        `is the same month, state and part as ${before.found.shown}`,
+        `is the same month, state and part as ${previous.found.shown}`,
         'Import one file of each: the newest that DATASUS published',
       )
-    if (before?.part === WHOLE_FILE)
+    if (previous?.part === WHOLE_FILE)
       throw new ImportError(
         found.shown,
-        `is a part of the month that ${before.found.shown} holds whole`,
+        `is a part of the month that ${previous.found.shown} holds whole`,
         'Import either the whole month or all of its parts: those that DATASUS published last',
       )
-    const wanted = part === WHOLE_FILE ? part : String.fromCharCode('a'.charCodeAt(0) + index)
-    if (part !== wanted)
+    const expectedPart = part === WHOLE_FILE ? part : String.fromCharCode('a'.charCodeAt(0) + index)
+    if (part !== expectedPart)
       throw new ImportError(
         found.shown,
-        `is part ${part} of its month, and part ${wanted} is not there`,
+        `is part ${part} of its month, and part ${expectedPart} is not there`,
         'Import all parts of the month together, from a on: a part of a month is not the month',
       )
   }

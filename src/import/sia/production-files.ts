@@ -1,9 +1,9 @@
 /**
- * Monthly files of outpatient production (PAUFAAMM.dbc or .dbf, of large states in parts a, b, c …) → sums by facility.
+ * Reads monthly files of outpatient production (PAUFAAMM.dbc or .dbf; large states publish parts a, b, c …) into sums by facility.
  *
- * In: a file that is named so. Out: its rows added up as they are read, what they say of themselves (the sum of a value, totals), and
- * the rows that cannot be loaded, by number and reason. Personal data stops here: columns that model/sia/layout.ts does not name
- * have no reader. Rows repeat legitimately and have no key: every one counts.
+ * Rows are aggregated while they are read. The result holds the groups, totals and row counts for checks, and rejected rows by number
+ * and reason. Columns that model/sia/layout.ts does not list are never read, because they may be personal. Rows have no key and may
+ * legitimately repeat, so every row counts.
  */
 import { NO_INSTRUMENT, WHOLE_FILE } from '../../model/sia/code-lists.ts'
 import {
@@ -26,15 +26,15 @@ import { integerCell, type Sums } from '../sih/admission-files.ts'
 
 export interface ProductionFileName {
   readonly uf: string
-  /** YYYYMM of processing. */
+  /** Month of processing, YYYYMM. */
   readonly period: number
-  /** a, b, c …; WHOLE_FILE where the month is one file. */
+  /** a, b, c …, or WHOLE_FILE if the month is one file. */
   readonly part: string
 }
 
 const FILE_NAME = new RegExp(`^PA([A-Z]{2})(\\d{2})(0[1-9]|1[0-2])([a-z]?)${COPY_MARK}\\.(dbc|dbf)$`, 'i')
 
-/** @returns what a file name promises, or null when it is no file of outpatient production */
+/** @returns attributes from the file name, or null if it is not a production file */
 export function recogniseProductionFile(fileName: string): ProductionFileName | null {
   const match = FILE_NAME.exec(fileName)
   if (match === null) return null
@@ -43,7 +43,7 @@ export function recogniseProductionFile(fileName: string): ProductionFileName | 
   return found === null ? null : { ...found, part: part === '' ? WHOLE_FILE : part.toLowerCase() }
 }
 
-/** What is added up, in this order. */
+/** Measures, in the order in which sums are stored. */
 export const MEASURES = [
   'records',
   'quantity_presented',
@@ -52,10 +52,10 @@ export const MEASURES = [
   'value_approved_cents',
 ] as const
 
-/** Of a group of rows: month of care (YYYY-MM), facility, procedure, financing, complexity, instrument, municipality as published. */
+/** Codes of a group: month of care (YYYY-MM), facility, procedure, financing, complexity, instrument, municipality as published. */
 export type ProductionCodes = readonly [string, string, string, string, string, string, string]
 
-/** Rows that a release counts, beside what it adds up. */
+/** Counts of unusual rows for the manifest. */
 export interface RowCounts {
   readonly notApproved: number
   readonly ofEarlierMonths: number
@@ -67,23 +67,22 @@ export interface ReadProduction {
   readonly sha256: string
   readonly rows: number
   readonly columns: readonly string[]
-  /** Values in the order of MEASURES. */
   readonly groups: Iterable<Sums<ProductionCodes>>
-  /** Of all rows that were loaded, in the order of MEASURES: added up apart from the groups. */
+  /** Totals of all loaded rows in the order of MEASURES, summed independently of the groups. */
   readonly totals: readonly number[]
-  /** Rows whose approved value is not the sum of its parts; null where the file has not all of them. */
+  /** Rows whose approved value differs from the sum of its parts; null if the file lacks a part. */
   readonly unequalValues: number | null
   readonly counts: RowCounts
   readonly setAside: readonly { readonly row: number; readonly reason: string }[]
 }
 
-/** @throws ImportError where it is no such file, or its rows are of another state or month than its name says */
+/** @throws ImportError if the file is invalid, or its rows belong to another state or month than its name */
 export async function readProduction(
   path: string,
   name: string,
-  promise: Pick<ProductionFileName, 'uf' | 'period'>,
+  nameParts: Pick<ProductionFileName, 'uf' | 'period'>,
 ): Promise<ReadProduction> {
-  const tally = new Tally(name, promise.uf, promise.period)
+  const tally = new Tally(name, nameParts.uf, nameParts.period)
   let columns: readonly string[] = []
   const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
     columns = header.columns.map((column) => column.name)
@@ -94,9 +93,9 @@ export async function readProduction(
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
 
-type Place = Pick<DbfColumn, 'offset' | 'length'>
+type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 
-/** What tells groups apart, in the order in which its cells make a key. */
+/** Cells that form the key of a group, in key order. */
 const KEY_CELLS = [
   'care',
   'facility',
@@ -107,32 +106,32 @@ const KEY_CELLS = [
   'municipality',
 ] as const satisfies readonly ProductionCell[]
 
-/** Sums of a group begin at its number times this. */
+/** Number of sums per group. The sums of group n begin at n × WIDTH. */
 const WIDTH = MEASURES.length
 const FIRST_GROUPS = 4096
-/** Stands for a group whose codes cannot be loaded. */
+/** Group number of rows whose codes cannot be loaded. */
 const REFUSED = -1
 
 class Tally {
   readonly #name: string
   readonly #period: number
   readonly #stateCode: string
-  /** Cells as published, one after another → number of the group, or REFUSED. */
-  readonly #numbers = new Map<string, number>()
+  /** Concatenated published cells → group number, or REFUSED. */
+  readonly #groupNumbers = new Map<string, number>()
   readonly #codes: ProductionCodes[] = []
-  /** Of refused groups. */
+  /** Reason of each refused group. */
   readonly #reasons = new Map<string, string>()
-  /** Sums of all groups in one array: an object a group takes three times the memory. */
+  /** Sums of all groups in one array. One object per group would take three times the memory. */
   #sums = new Float64Array(FIRST_GROUPS * WIDTH)
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
-  #hasParts = false
-  #unequal = 0
-  #ofState = 0
-  #loaded = 0
-  #notApproved = 0
-  #earlier = 0
-  #above = 0
+  #hasValueParts = false
+  #unequalRows = 0
+  #rowsInState = 0
+  #loadedRows = 0
+  #notApprovedRows = 0
+  #earlierRows = 0
+  #aboveRows = 0
 
   constructor(name: string, uf: string, period: number) {
     this.#name = name
@@ -141,26 +140,28 @@ class Tally {
   }
 
   open({ columns }: DbfHeader): RecordVisitor {
-    const byName = new Map(columns.map((column): [string, Place] => [column.name, column]))
-    const placeOf = (names: readonly string[]): Place | undefined =>
+    const byName = new Map(columns.map((column): [string, CellRange] => [column.name, column]))
+    const findRange = (names: readonly string[]): CellRange | undefined =>
       names.flatMap((column) => byName.get(column) ?? [])[0]
     refuseOtherTable(this.#name, 'PA', [...byName.keys()])
-    const required = this.#requirePlaces(placeOf)
+    const required = this.#requireRanges(findRange)
     const { processing, presented, approved, presentedValue, approvedValue, status } = required
-    const optional = Object.entries(OPTIONAL_COLUMNS).map(([cell, names]) => [cell, placeOf(names)] as const)
-    const places: Readonly<Record<string, Place | undefined>> = {
+    const optional = Object.entries(OPTIONAL_COLUMNS).map(
+      ([cell, names]) => [cell, findRange(names)] as const,
+    )
+    const ranges: Readonly<Record<string, CellRange | undefined>> = {
       ...required,
       ...Object.fromEntries(optional),
     }
-    const keyPlaces = KEY_CELLS.map((cell) => places[cell])
-    const present = keyPlaces.flatMap((place) => place ?? [])
-    const key = Buffer.alloc(present.reduce((sum, { length }) => sum + length, 0))
+    const keyRanges = KEY_CELLS.map((cell) => ranges[cell])
+    const presentRanges = keyRanges.flatMap((range) => range ?? [])
+    const key = Buffer.alloc(presentRanges.reduce((sum, { length }) => sum + length, 0))
     const price = byName.get(PRICE_COLUMN)
     const complements = COMPLEMENT_COLUMNS.flatMap((column) => byName.get(column) ?? [])
-    this.#hasParts = price !== undefined && complements.length === COMPLEMENT_COLUMNS.length
-    // Months of two digits of a year in files before 2006.
+    this.#hasValueParts = price !== undefined && complements.length === COMPLEMENT_COLUMNS.length
+    // Files before 2006 write the year with two digits.
     const month = Buffer.from(String(this.#period).slice(-processing.length), 'latin1')
-    const ofMonth = periodText(this.#period)
+    const processingMonth = periodText(this.#period)
     const values = MEASURES.map(() => 1)
     return (bytes, start, record) => {
       const row = record + 2
@@ -186,28 +187,28 @@ class Tally {
       values[3] = integerCell(bytes, start + presentedValue.offset, presentedValue.length, 2)
       values[4] = approvedCents
       let end = 0
-      for (const { offset, length } of present)
-        for (let at = start + offset; at < start + offset + length; at += 1) {
-          key[end] = bytes[at] as number
+      for (const { offset, length } of presentRanges)
+        for (let position = start + offset; position < start + offset + length; position += 1) {
+          key[end] = bytes[position] as number
           end += 1
         }
       const text = key.toString('latin1', 0, end)
-      const number = this.#numbers.get(text) ?? this.#addGroup(text, keyPlaces)
+      const number = this.#groupNumbers.get(text) ?? this.#addGroup(text, keyRanges)
       if (number === REFUSED || values.some(Number.isNaN)) {
         this.#setAside.push({ row, reason: this.#reasons.get(text) ?? 'unreadable_number' })
         return
       }
-      if (this.#hasParts && price !== undefined) {
+      if (this.#hasValueParts && price !== undefined) {
         let sum = approvedQuantity * integerCell(bytes, start + price.offset, price.length, 2)
         for (const { offset, length } of complements) sum += integerCell(bytes, start + offset, length, 2)
-        if (sum !== approvedCents) this.#unequal += 1
+        if (sum !== approvedCents) this.#unequalRows += 1
       }
-      this.#loaded += 1
-      if (bytes[start + status.offset] === NOT_APPROVED) this.#notApproved += 1
-      if (approvedQuantity > (values[1] ?? 0)) this.#above += 1
+      this.#loadedRows += 1
+      if (bytes[start + status.offset] === NOT_APPROVED) this.#notApprovedRows += 1
+      if (approvedQuantity > (values[1] ?? 0)) this.#aboveRows += 1
       const [care, , , , , , municipality] = this.#codes[number] as ProductionCodes
-      if (municipality.startsWith(this.#stateCode)) this.#ofState += 1
-      if (care !== ofMonth) this.#earlier += 1
+      if (municipality.startsWith(this.#stateCode)) this.#rowsInState += 1
+      if (care !== processingMonth) this.#earlierRows += 1
       for (let index = 0; index < WIDTH; index += 1) {
         const value = values[index] as number
         this.#sums[number * WIDTH + index] = (this.#sums[number * WIDTH + index] as number) + value
@@ -216,30 +217,32 @@ class Tally {
     }
   }
 
-  #requirePlaces(
-    placeOf: (names: readonly string[]) => Place | undefined,
-  ): Readonly<Record<keyof typeof COLUMN_NAMES, Place>> {
-    const found = Object.entries(COLUMN_NAMES).map(([cell, names]) => [cell, names, placeOf(names)] as const)
-    const missing = found.filter(([, , place]) => place === undefined)
+  #requireRanges(
+    findRange: (names: readonly string[]) => CellRange | undefined,
+  ): Readonly<Record<keyof typeof COLUMN_NAMES, CellRange>> {
+    const found = Object.entries(COLUMN_NAMES).map(
+      ([cell, names]) => [cell, names, findRange(names)] as const,
+    )
+    const missing = found.filter(([, , range]) => range === undefined)
     if (missing.length > 0)
       throw new ImportError(
         this.#name,
         `lacks the column ${missing.map(([, names]) => names.join(' or ')).join(', ')} of a PA file`,
         'Check that the file has its published name, or fetch it again',
       )
-    return Object.fromEntries(found.map(([cell, , place]) => [cell, place])) as Record<
+    return Object.fromEntries(found.map(([cell, , range]) => [cell, range])) as Record<
       keyof typeof COLUMN_NAMES,
-      Place
+      CellRange
     >
   }
 
-  /** Codes are checked once a group, not once a row. @param key cells as published, one after another */
-  #addGroup(key: string, places: readonly (Place | undefined)[]): number {
-    let at = 0
-    const cells = places.map((place) => {
-      if (place === undefined) return ''
-      at += place.length
-      return key.slice(at - place.length, at).trim()
+  /** Validates codes once per group instead of once per row. @param key concatenated published cells */
+  #addGroup(key: string, ranges: readonly (CellRange | undefined)[]): number {
+    let position = 0
+    const cells = ranges.map((range) => {
+      if (range === undefined) return ''
+      position += range.length
+      return key.slice(position - range.length, position).trim()
     })
     const [
       care = '',
@@ -254,7 +257,7 @@ class Tally {
     const reason = month === null ? 'no_month_of_care' : isProcedure(procedure) ? null : 'no_procedure'
     if (month === null || reason !== null) {
       this.#reasons.set(key, reason ?? '')
-      this.#numbers.set(key, REFUSED)
+      this.#groupNumbers.set(key, REFUSED)
       return REFUSED
     }
     const number = this.#codes.length
@@ -267,18 +270,18 @@ class Tally {
       /^[A-Z]$/.test(instrument) ? instrument : NO_INSTRUMENT,
       /^\d+$/.test(municipality) ? municipality : '',
     ])
-    this.#numbers.set(key, number)
+    this.#groupNumbers.set(key, number)
     if ((number + 1) * WIDTH > this.#sums.length) {
-      const more = new Float64Array(this.#sums.length * 2)
-      more.set(this.#sums)
-      this.#sums = more
+      const enlarged = new Float64Array(this.#sums.length * 2)
+      enlarged.set(this.#sums)
+      this.#sums = enlarged
     }
     return number
   }
 
   result(): Omit<ReadProduction, 'bytes' | 'sha256' | 'rows' | 'columns'> {
-    // Facilities of another state may be in the file; where all of them are, it is that state's file.
-    if (this.#loaded > 0 && this.#ofState === 0)
+    // Some facilities may lie in another state. If all do, the file belongs to that state.
+    if (this.#loadedRows > 0 && this.#rowsInState === 0)
       throw rowUnlikeName(this.#name, {
         row: 2,
         column: COLUMN_NAMES.municipality.join(' or '),
@@ -291,25 +294,25 @@ class Tally {
         values: this.#sums.subarray(number * WIDTH, (number + 1) * WIDTH),
       })),
       totals: this.#totals,
-      unequalValues: this.#hasParts ? this.#unequal : null,
+      unequalValues: this.#hasValueParts ? this.#unequalRows : null,
       counts: {
-        notApproved: this.#notApproved,
-        ofEarlierMonths: this.#earlier,
-        approvedAbovePresented: this.#above,
+        notApproved: this.#notApprovedRows,
+        ofEarlierMonths: this.#earlierRows,
+        approvedAbovePresented: this.#aboveRows,
       },
       setAside: this.#setAside,
     }
   }
 }
 
-/** PA_INDICA of what was not approved. */
+/** PA_INDICA of rows that were not approved. */
 const NOT_APPROVED = 0x30
 
 const periodText = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
-/** 10 digits of SIGTAP; before 2008 3, later 7 of the table of that time. */
+/** Tests for 10 digits of SIGTAP, or for 3, 7 or 8 digits of the tables before 2008. */
 const isProcedure = (cell: string): boolean => /^(\d{3}|\d{7,8}|\d{10})$/.test(cell)
 
-/** @param cell AAAAMM or AAMM; @returns YYYY-MM, or null where it is no month */
+/** @param cell AAAAMM or AAMM; @returns YYYY-MM, or null if it is not a month */
 export function careMonthOf(cell: string): string | null {
   if (!/^(19|20)?\d{2}(0[1-9]|1[0-2])$/.test(cell)) return null
   return periodText(cell.length === 6 ? Number(cell) : periodOfDigits(cell.slice(0, 2), cell.slice(2)))

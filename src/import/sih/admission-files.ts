@@ -1,9 +1,8 @@
 /**
- * Monthly files of hospital admissions (RDUFAAMM.dbc or .dbf, the "AIH reduzida") → sums by hospital and by residence.
+ * Reads monthly files of hospital admissions (RDUFAAMM.dbc or .dbf, the "AIH reduzida") into sums by hospital and by residence.
  *
- * In: a file that is named so. Out: its admissions added up as they are read, what its rows say of themselves (identities,
- * totals), and the rows that cannot be loaded, by number and reason. Personal data stops here: columns that model/sih/layout.ts
- * does not name have no reader, and of the date of discharge the month alone is compared.
+ * Rows are aggregated while they are read. The result holds the groups, totals for checks, and rejected rows by number and reason.
+ * Personal data is not read: columns that model/sih/layout.ts does not list are ignored, and only the month of discharge is compared.
  */
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
 import { chapterOf, NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
@@ -31,34 +30,34 @@ export type AdmissionKind = 'RD' | 'RJ' | 'ER' | 'SP'
 export interface AdmissionFileName {
   readonly kind: AdmissionKind
   readonly uf: string
-  /** YYYYMM of processing. */
+  /** Month of processing, YYYYMM. */
   readonly period: number
 }
 
 const FILE_NAME = new RegExp(`^(RD|RJ|ER|SP)([A-Z]{2})(\\d{2})(0[1-9]|1[0-2])${COPY_MARK}\\.(dbc|dbf)$`, 'i')
 
-/** @returns what a file name promises, or null when it is no file of hospital admissions */
+/** @returns attributes from the file name, or null if it is not an admissions file */
 export function recogniseAdmissionFile(fileName: string): AdmissionFileName | null {
   const match = FILE_NAME.exec(fileName)
   if (match === null) return null
   const [, kind = '', letters = '', year = '', month = ''] = match
-  const found = stateMonthOf(letters, year, month)
-  return found === null ? null : { kind: kind.toUpperCase() as AdmissionKind, ...found }
+  const stateMonth = stateMonthOf(letters, year, month)
+  return stateMonth === null ? null : { kind: kind.toUpperCase() as AdmissionKind, ...stateMonth }
 }
 
-const REFUSED: Readonly<Record<Exclude<AdmissionKind, 'RD'>, string>> = {
+const REFUSAL_REASONS: Readonly<Record<Exclude<AdmissionKind, 'RD'>, string>> = {
   RJ: 'holds rejected admissions',
   ER: 'holds admissions with errors',
   SP: 'holds services of professionals, many rows an admission',
 }
 
-/** @throws ImportError for a file that holds something else than approved admissions; @param shown where it is found */
+/** @throws ImportError for a file without approved admissions in reais; @param shown path for messages */
 export function refuseOtherKinds({ kind, uf, period }: AdmissionFileName, shown: string): void {
   const month = String(period).slice(2)
   if (kind !== 'RD')
     throw new ImportError(
       shown,
-      `${REFUSED[kind]} (${kind}), which are not counted as admissions`,
+      `${REFUSAL_REASONS[kind]} (${kind}), which are not counted as admissions`,
       `Leave it out, and import the approved admissions of the month, RD${uf}${month}.dbc`,
     )
   if (period < REAIS_FROM)
@@ -69,7 +68,7 @@ export function refuseOtherKinds({ kind, uf, period }: AdmissionFileName, shown:
     )
 }
 
-/** What is added up: of a hospital, in this order; of a residence, without the two parts of the value. */
+/** Measures, in the order in which sums are stored. The dataset by residence omits the two parts of the value. */
 export const MEASURES = [
   'admission_records',
   'admissions',
@@ -84,15 +83,15 @@ export const MEASURES = [
 
 /** Codes as published, in this order: facility, municipality, procedure, character, complexity, financing. */
 export type HospitalCodes = readonly [string, string, string, string, string, string]
-/** Municipality, category and chapter of the diagnosis, age group, sex; '' where not known. */
+/** Municipality, category and chapter of the diagnosis, age group, sex; '' if unknown. */
 export type ResidenceCodes = readonly [string, string, string, string, string]
 
 export interface Sums<Codes> {
   readonly codes: Codes
-  /** In the order of MEASURES. */
+  /** Sums in the order of MEASURES. */
   readonly values: readonly number[] | Float64Array
 }
-interface Growing<Codes> extends Sums<Codes> {
+interface MutableSums<Codes> extends Sums<Codes> {
   readonly values: number[]
 }
 
@@ -103,16 +102,16 @@ export interface ReadAdmissions {
   readonly columns: readonly string[]
   readonly byHospital: Iterable<Sums<HospitalCodes>>
   readonly byResidence: Iterable<Sums<ResidenceCodes>>
-  /** Of all rows that were loaded, in the order of MEASURES: added up apart from the groups. */
+  /** Totals of all loaded rows in the order of MEASURES, summed independently of the groups. */
   readonly totals: readonly number[]
-  /** Rows whose value is not the sum of its parts; null where files of the time were never measured. */
+  /** Rows whose value differs from the sum of its parts; null for periods in which this was never measured. */
   readonly unequalValues: number | null
   /** Rows that are neither an admission (1, 3) nor a continuation (5). */
   readonly otherKinds: number
   readonly setAside: readonly { readonly row: number; readonly reason: string }[]
 }
 
-/** @throws ImportError where it is no such file, or its rows are of another state or month than its name says */
+/** @throws ImportError if the file is invalid, or its rows belong to another state or month than its name */
 export async function readAdmissions(
   path: string,
   name: string,
@@ -135,61 +134,58 @@ const DOT = 0x2e
 const MINUS = 0x2d
 
 /**
- * A number of a dBase cell as an integer of its last decimal; empty is 0.
- * @param decimals digits that stand behind the point, or are added
- * @returns NaN where the cell holds anything else
+ * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is 0.
+ * @param decimals number of decimals in the result; missing ones are filled with zeros
+ * @returns NaN for any other content, or more decimals
  */
 export function integerCell(bytes: Buffer, start: number, length: number, decimals: number): number {
-  let at = start
+  let position = start
   let end = start + length
-  while (at < end && bytes[at] === BLANK) at += 1
-  while (end > at && (bytes[end - 1] === BLANK || bytes[end - 1] === 0)) end -= 1
-  if (at === end) return 0
-  const sign = bytes[at] === MINUS ? -1 : 1
-  if (sign < 0) at += 1
+  while (position < end && bytes[position] === BLANK) position += 1
+  while (end > position && (bytes[end - 1] === BLANK || bytes[end - 1] === 0)) end -= 1
+  if (position === end) return 0
+  const sign = bytes[position] === MINUS ? -1 : 1
+  if (sign < 0) position += 1
   let value = 0
-  let behind = -1
+  let decimalDigits = -1
   let digits = 0
-  for (; at < end; at += 1) {
-    const byte = bytes[at] as number
-    if (byte === DOT && behind < 0) behind = 0
+  for (; position < end; position += 1) {
+    const byte = bytes[position] as number
+    if (byte === DOT && decimalDigits < 0) decimalDigits = 0
     else if (byte >= ZERO && byte <= ZERO + 9) {
       value = value * 10 + byte - ZERO
       digits += 1
-      if (behind >= 0) behind += 1
+      if (decimalDigits >= 0) decimalDigits += 1
     } else return Number.NaN
   }
-  const lacking = decimals - Math.max(behind, 0)
-  if (digits === 0 || lacking < 0 || !Number.isSafeInteger(value)) return Number.NaN
-  return sign * value * 10 ** lacking
+  const missingDecimals = decimals - Math.max(decimalDigits, 0)
+  if (digits === 0 || missingDecimals < 0 || !Number.isSafeInteger(value)) return Number.NaN
+  return sign * value * 10 ** missingDecimals
 }
 
-type Place = Pick<DbfColumn, 'offset' | 'length'>
+type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 
 class Tally {
   readonly #name: string
   readonly #period: number
   readonly #stateCode: string
-  readonly #parts: readonly AdmissionColumn[] | null
-  readonly #hospitals = new Map<string, Growing<HospitalCodes>>()
-  readonly #residences = new Map<string, Growing<ResidenceCodes>>()
-  /**
-   * The same groups by the cells as they stand: what most rows have in common with one before them is not trimmed, checked and
-   * joined again.
-   */
-  readonly #hospitalsByCells = new Map<string, Growing<HospitalCodes> | null>()
-  readonly #residencesByCells = new Map<string, Growing<ResidenceCodes>>()
+  readonly #valueParts: readonly AdmissionColumn[] | null
+  readonly #hospitals = new Map<string, MutableSums<HospitalCodes>>()
+  readonly #residences = new Map<string, MutableSums<ResidenceCodes>>()
+  /** Caches groups by untrimmed cells, because most rows repeat the cells of an earlier row. */
+  readonly #hospitalsByCells = new Map<string, MutableSums<HospitalCodes> | null>()
+  readonly #residencesByCells = new Map<string, MutableSums<ResidenceCodes>>()
   readonly #categories = new Map<string, string>()
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
-  #unequal = 0
-  #otherKinds = 0
+  #unequalRows = 0
+  #otherKindRows = 0
 
   constructor(name: string, uf: string, period: number) {
     this.#name = name
     this.#period = period
     this.#stateCode = String(STATES.find((state) => state.uf === uf)?.ibge_code ?? '')
-    this.#parts = valueParts(period)
+    this.#valueParts = valueParts(period)
   }
 
   open({ columns }: DbfHeader): (bytes: Buffer, start: number, record: number) => void {
@@ -205,103 +201,107 @@ class Tally {
         `lacks the column ${missing.join(', ')} of an RD file`,
         'Check that the file has its published name, or fetch it again',
       )
-    const places: Partial<Record<AdmissionColumn, Place>> = {}
+    const ranges: Partial<Record<AdmissionColumn, CellRange>> = {}
     for (const column of [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS]) {
-      const found = byName.get(column)
-      if (found !== undefined) places[column] = found
+      const publishedColumn = byName.get(column)
+      if (publishedColumn !== undefined) ranges[column] = publishedColumn
     }
-    /** A cell as it stands, with its blanks. */
-    const cell = (bytes: Buffer, start: number, column: AdmissionColumn): string => {
-      const place = places[column]
-      if (place === undefined) return ''
-      return bytes.toString('latin1', start + place.offset, start + place.offset + place.length)
+    /** Returns a cell with its blanks. */
+    const readCell = (bytes: Buffer, start: number, column: AdmissionColumn): string => {
+      const range = ranges[column]
+      if (range === undefined) return ''
+      return bytes.toString('latin1', start + range.offset, start + range.offset + range.length)
     }
-    const text = (bytes: Buffer, start: number, column: AdmissionColumn): string =>
-      cell(bytes, start, column).trim()
-    const number = (bytes: Buffer, start: number, column: AdmissionColumn, decimals: number): number => {
-      const place = places[column]
-      return place === undefined ? 0 : integerCell(bytes, start + place.offset, place.length, decimals)
+    const readText = (bytes: Buffer, start: number, column: AdmissionColumn): string =>
+      readCell(bytes, start, column).trim()
+    const readNumber = (bytes: Buffer, start: number, column: AdmissionColumn, decimals: number): number => {
+      const range = ranges[column]
+      return range === undefined ? 0 : integerCell(bytes, start + range.offset, range.length, decimals)
     }
-    const sum = (bytes: Buffer, start: number, of: readonly AdmissionColumn[]): number => {
+    const sumCents = (bytes: Buffer, start: number, names: readonly AdmissionColumn[]): number => {
       let cents = 0
-      for (const column of of) cents += number(bytes, start, column, 2)
+      for (const column of names) cents += readNumber(bytes, start, column, 2)
       return cents
     }
-    const present = (of: readonly AdmissionColumn[]): AdmissionColumn[] =>
-      of.filter((column) => places[column] !== undefined)
-    const [hospitalValues, professionalValues] = [present(HOSPITAL_VALUES), present(PROFESSIONAL_VALUES)]
-    const parts = this.#parts === null ? null : present(this.#parts)
-    const icuColumn: AdmissionColumn = places.UTI_MES_TO === undefined ? 'UTI_TOTAL' : 'UTI_MES_TO'
-    // Years of two digits in files before 1998.
+    const selectPresent = (names: readonly AdmissionColumn[]): AdmissionColumn[] =>
+      names.filter((column) => ranges[column] !== undefined)
+    const [hospitalValues, professionalValues] = [
+      selectPresent(HOSPITAL_VALUES),
+      selectPresent(PROFESSIONAL_VALUES),
+    ]
+    const partColumns = this.#valueParts === null ? null : selectPresent(this.#valueParts)
+    const icuColumn: AdmissionColumn = ranges.UTI_MES_TO === undefined ? 'UTI_TOTAL' : 'UTI_MES_TO'
+    // Files before 1998 write the year with two digits.
     const month = String(this.#period)
-    const period = (places.ANO_CMPT?.length ?? 4) < 4 ? month.slice(2) : month
-    const dischargeMonth = (places.DT_SAIDA?.length ?? 8) < 8 ? month.slice(2) : month
+    const processingMonth = (ranges.ANO_CMPT?.length ?? 4) < 4 ? month.slice(2) : month
+    const dischargeMonth = (ranges.DT_SAIDA?.length ?? 8) < 8 ? month.slice(2) : month
     const values: number[] = MEASURES.map(() => 0)
     return (bytes, start, record) => {
       const row = record + 2
       this.#checkRow(
-        text(bytes, start, 'ANO_CMPT') + text(bytes, start, 'MES_CMPT'),
-        period,
+        readText(bytes, start, 'ANO_CMPT') + readText(bytes, start, 'MES_CMPT'),
+        processingMonth,
         row,
         'month',
         'MES_CMPT',
       )
-      this.#checkRow(text(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state', 'UF_ZI')
-      const ident = text(bytes, start, 'IDENT')
-      const isAdmission = ident === '1' ? 1 : 0
-      const total = number(bytes, start, 'VAL_TOT', 2)
+      this.#checkRow(readText(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state', 'UF_ZI')
+      const ident = readText(bytes, start, 'IDENT')
+      const admissionCount = ident === '1' ? 1 : 0
+      const total = readNumber(bytes, start, 'VAL_TOT', 2)
       values[0] = 1
-      values[1] = isAdmission
-      values[2] = number(bytes, start, 'DIAS_PERM', 0)
-      values[3] = number(bytes, start, icuColumn, 0)
-      values[4] = number(bytes, start, 'MORTE', 0)
+      values[1] = admissionCount
+      values[2] = readNumber(bytes, start, 'DIAS_PERM', 0)
+      values[3] = readNumber(bytes, start, icuColumn, 0)
+      values[4] = readNumber(bytes, start, 'MORTE', 0)
       values[5] = total
-      values[6] = sum(bytes, start, hospitalValues)
-      values[7] = sum(bytes, start, professionalValues)
-      values[8] = isAdmission === 1 && text(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0
+      values[6] = sumCents(bytes, start, hospitalValues)
+      values[7] = sumCents(bytes, start, professionalValues)
+      values[8] =
+        admissionCount === 1 && readText(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0
       if (values.some(Number.isNaN)) {
         this.#setAside.push({ row, reason: 'unreadable_number' })
         return
       }
-      const hospital = this.#hospitalOf([
-        cell(bytes, start, 'CNES'),
-        cell(bytes, start, 'MUNIC_MOV'),
-        cell(bytes, start, 'PROC_REA'),
-        cell(bytes, start, 'CAR_INT'),
-        cell(bytes, start, 'COMPLEX'),
-        cell(bytes, start, 'FINANC'),
+      const hospital = this.#findHospital([
+        readCell(bytes, start, 'CNES'),
+        readCell(bytes, start, 'MUNIC_MOV'),
+        readCell(bytes, start, 'PROC_REA'),
+        readCell(bytes, start, 'CAR_INT'),
+        readCell(bytes, start, 'COMPLEX'),
+        readCell(bytes, start, 'FINANC'),
       ])
       if (hospital === null) {
         this.#setAside.push({ row, reason: 'no_procedure' })
         return
       }
-      if (parts !== null && sum(bytes, start, parts) !== total) this.#unequal += 1
-      if (ident !== '1' && ident !== '3' && ident !== '5') this.#otherKinds += 1
-      const residence = this.#residenceOf(
-        cell(bytes, start, 'MUNIC_RES'),
-        cell(bytes, start, 'DIAG_PRINC'),
-        ageGroupOf(text(bytes, start, 'COD_IDADE'), number(bytes, start, 'IDADE', 0)),
-        text(bytes, start, 'SEXO'),
+      if (partColumns !== null && sumCents(bytes, start, partColumns) !== total) this.#unequalRows += 1
+      if (ident !== '1' && ident !== '3' && ident !== '5') this.#otherKindRows += 1
+      const residence = this.#findResidence(
+        readCell(bytes, start, 'MUNIC_RES'),
+        readCell(bytes, start, 'DIAG_PRINC'),
+        ageGroupOf(readText(bytes, start, 'COD_IDADE'), readNumber(bytes, start, 'IDADE', 0)),
+        readText(bytes, start, 'SEXO'),
       )
-      add(this.#totals, values)
-      add(hospital.values, values)
-      add(residence.values, values)
+      addValues(this.#totals, values)
+      addValues(hospital.values, values)
+      addValues(residence.values, values)
     }
   }
 
-  #checkRow(found: string, wanted: string, row: number, what: 'state' | 'month', column: string): void {
-    if (found !== wanted) throw rowUnlikeName(this.#name, { row, column, what, isFirst: row === 2 })
+  #checkRow(published: string, expected: string, row: number, what: 'state' | 'month', column: string): void {
+    if (published !== expected) throw rowUnlikeName(this.#name, { row, column, what, isFirst: row === 2 })
   }
 
-  /** @param cells as they stand @returns null where they name no procedure */
-  #hospitalOf(cells: HospitalCodes): Growing<HospitalCodes> | null {
+  /** @param cells untrimmed cells; @returns null if the procedure is invalid */
+  #findHospital(cells: HospitalCodes): MutableSums<HospitalCodes> | null {
     const [facility, municipality, procedure, character, complexity, financing] = cells
     const key = `${facility}${municipality}${procedure}${character}${complexity}${financing}`
-    let found = this.#hospitalsByCells.get(key)
-    if (found === undefined) {
+    let group = this.#hospitalsByCells.get(key)
+    if (group === undefined) {
       const code = procedure.trim()
-      found = /^\d{8}(\d\d)?$/.test(code)
-        ? groupOf(this.#hospitals, [
+      group = /^\d{8}(\d\d)?$/.test(code)
+        ? findOrAddGroup(this.#hospitals, [
             facilityOf(facility),
             municipalityOf(municipality),
             code,
@@ -310,32 +310,38 @@ class Tally {
             codeOf(financing),
           ])
         : null
-      this.#hospitalsByCells.set(key, found)
+      this.#hospitalsByCells.set(key, group)
     }
-    return found
+    return group
   }
 
-  /** @param municipality as it stands, as the diagnosis */
-  #residenceOf(
+  /** @param municipality untrimmed cell; @param diagnosis untrimmed cell */
+  #findResidence(
     municipality: string,
     diagnosis: string,
     ageGroup: string,
     sex: string,
-  ): Growing<ResidenceCodes> {
+  ): MutableSums<ResidenceCodes> {
     let category = this.#categories.get(diagnosis)
     if (category === undefined) {
       category = categoryOf(diagnosis.trim())
       this.#categories.set(diagnosis, category)
     }
-    const own = SEX[sex] ?? ''
-    const key = `${municipality}|${category}|${ageGroup}|${own}`
-    let found = this.#residencesByCells.get(key)
-    if (found === undefined) {
+    const sexCode = SEX[sex] ?? ''
+    const key = `${municipality}|${category}|${ageGroup}|${sexCode}`
+    let group = this.#residencesByCells.get(key)
+    if (group === undefined) {
       const chapter = category === '' ? '' : (chapterOf(category) ?? '')
-      found = groupOf(this.#residences, [municipalityOf(municipality), category, chapter, ageGroup, own])
-      this.#residencesByCells.set(key, found)
+      group = findOrAddGroup(this.#residences, [
+        municipalityOf(municipality),
+        category,
+        chapter,
+        ageGroup,
+        sexCode,
+      ])
+      this.#residencesByCells.set(key, group)
     }
-    return found
+    return group
   }
 
   result(): Omit<ReadAdmissions, 'bytes' | 'sha256' | 'rows' | 'columns'> {
@@ -343,38 +349,38 @@ class Tally {
       byHospital: this.#hospitals.values(),
       byResidence: this.#residences.values(),
       totals: this.#totals,
-      unequalValues: this.#parts === null ? null : this.#unequal,
-      otherKinds: this.#otherKinds,
+      unequalValues: this.#valueParts === null ? null : this.#unequalRows,
+      otherKinds: this.#otherKindRows,
       setAside: this.#setAside,
     }
   }
 }
 
-function groupOf<Codes extends readonly string[]>(
-  groups: Map<string, Growing<Codes>>,
+function findOrAddGroup<Codes extends readonly string[]>(
+  groups: Map<string, MutableSums<Codes>>,
   codes: Codes,
-): Growing<Codes> {
+): MutableSums<Codes> {
   const key = codes.join('|')
-  const found = groups.get(key) ?? { codes, values: MEASURES.map(() => 0) }
-  groups.set(key, found)
-  return found
+  const group = groups.get(key) ?? { codes, values: MEASURES.map(() => 0) }
+  groups.set(key, group)
+  return group
 }
 
-function add(sums: number[], values: readonly number[]): void {
+function addValues(sums: number[], values: readonly number[]): void {
   for (let index = 0; index < values.length; index += 1)
     sums[index] = (sums[index] as number) + (values[index] as number)
 }
 
-/** Six digits; what is none has no place. */
+/** @returns the digits of a municipality code, or '' for any other content */
 const municipalityOf = (cell: string): string => /^\s*(\d+)\s*$/.exec(cell)?.[1] ?? ''
 const facilityOf = (cell: string): string => (/^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY)
 const codeOf = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
-/** Letter and two digits of a code of CID-10; '' for anything else, as the numbers of CID-9 before 1998. */
+/** @returns letter and two digits of a CID-10 code, or '' for other codes, such as CID-9 before 1998 */
 const categoryOf = (cell: string): string => (/^[A-Z]\d{2}[0-9A-Z]?$/.test(cell) ? cell.slice(0, 3) : '')
 
 const SEX: Readonly<Record<string, string>> = { '1': 'M', '2': 'F', '3': 'F' }
 
-/** @param unit 2 days, 3 months, 4 years, 5 years above 100; anything else is not known */
+/** @param unit 2 days, 3 months, 4 years, 5 years above 100; any other value is unknown */
 export function ageGroupOf(unit: string, age: number): string {
   const years = unit === '2' || unit === '3' ? 0 : unit === '4' ? age : unit === '5' ? 100 + age : Number.NaN
   if (Number.isNaN(years)) return ''

@@ -1,7 +1,7 @@
 /**
- * Code tables that name procedures and diagnoses: groups, subgroups, forms of organisation and procedures of SIGTAP (fixed width, each with its layout
- * file), chapters and categories of CID-10 (CSV). In: files. Out: codes with their names, file and row. A table that was not
- * imported leaves names null, but for the chapters, which the model names.
+ * Reads the tables that name procedures and diagnoses. SIGTAP publishes groups, subgroups, forms of organisation and procedures
+ * (fixed width with a layout file each). CID-10 has chapters and categories (CSV). Codes of a missing table have no name, except
+ * chapters, which the model names.
  */
 
 import { dirname } from 'node:path'
@@ -24,12 +24,12 @@ export type CodeList =
   | 'diagnosis_chapters'
   | 'diagnosis_categories'
 
-/** A code with its name; file and row are null for names of the model. */
+/** A code with its name. File and row are null for names of the model. */
 export interface NamedCode {
   readonly code: string
   readonly name: string | null
   readonly file: string | null
-  /** Of a table of SIGTAP, which has no header, the first line is 1; of a CSV, the header is 1. */
+  /** Row number: the first line is row 1 in both formats, which is the header of a CSV. */
   readonly row: number | null
 }
 
@@ -56,31 +56,30 @@ const SIGTAP: Readonly<Record<string, { list: CodeList; key: readonly string[]; 
 const SIGTAP_FILE = /^(tb_grupo|tb_sub_grupo|tb_forma_organizacao|tb_procedimento)(_layout)?\.txt$/i
 const CID_FILE = /^CID-10-(CAPITULOS|CATEGORIAS)\.CSV$/i
 
-/** Does a table name procedures, their groups or subgroups? */
 export const isProcedureTable = (name: string): boolean => SIGTAP_FILE.test(name)
 export const isCodeTable = (name: string): boolean => isProcedureTable(name) || CID_FILE.test(name)
 
-/** @throws ImportError where a table is there twice, lacks its layout, or is not what it is named */
+/** @throws ImportError if a table occurs twice, lacks its layout, or is invalid */
 export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeTables> {
   const codes = new Map<CodeList, Map<string, NamedCode>>()
   const snapshots: Snapshot[] = []
   const unread: { file: string; row: number }[] = []
-  const taken = new Map<string, FoundFile>()
+  const filesByName = new Map<string, FoundFile>()
   const add = (list: CodeList, code: NamedCode): void => {
-    const known = codes.get(list) ?? new Map<string, NamedCode>()
-    if (!known.has(code.code)) known.set(code.code, code)
-    codes.set(list, known)
+    const codesOfList = codes.get(list) ?? new Map<string, NamedCode>()
+    if (!codesOfList.has(code.code)) codesOfList.set(code.code, code)
+    codes.set(list, codesOfList)
   }
   for (const file of files) {
     const key = file.name.toLowerCase()
-    const twin = taken.get(key)
-    if (twin !== undefined)
+    const duplicate = filesByName.get(key)
+    if (duplicate !== undefined)
       throw new ImportError(
         file.shown,
-        `is there twice: ${twin.shown} is the same table`,
+        `is there twice: ${duplicate.shown} is the same table`,
         'Import one of them',
       )
-    taken.set(key, file)
+    filesByName.set(key, file)
     const bytes = await readTextFile(file.path, file.shown)
     const [, table = '', isLayout] = SIGTAP_FILE.exec(file.name) ?? []
     const rows =
@@ -112,8 +111,8 @@ async function readSigtap(
   unread: { file: string; row: number }[],
 ): Promise<number> {
   const layoutName = `${table}_layout.txt`
-  const beside = files.filter(({ name }) => name.toLowerCase() === layoutName)
-  const layout = beside.find(({ path }) => dirname(path) === dirname(file.path)) ?? beside[0]
+  const layoutFiles = files.filter(({ name }) => name.toLowerCase() === layoutName)
+  const layout = layoutFiles.find(({ path }) => dirname(path) === dirname(file.path)) ?? layoutFiles[0]
   const declared = SIGTAP[table]
   if (layout === undefined || declared === undefined)
     throw new ImportError(
@@ -132,36 +131,38 @@ async function readSigtap(
   return read.lines.length + read.unread.length
 }
 
-/** Semicolons, no quotes, Windows-1252. */
+/** Reads a table of CID-10: separated by semicolons, without quotes, in Windows-1252. */
 function readCid(file: FoundFile, bytes: Buffer, add: Add): number {
   const lines = decodeWindows1252(bytes)
     .split(/\r?\n/)
     .map((line) => line.split(';'))
   const header = (lines[0] ?? []).map((title) => title.trim().toUpperCase())
   const isChapters = /CAPITULOS/i.test(file.name)
-  const wanted = isChapters ? ['CAPITULO', 'DESCRICAO'] : ['LETRA', 'NÚMERO', 'DESCRICAO']
-  const at = wanted.map((title) => header.indexOf(title))
-  if (at.some((index) => index < 0))
+  const requiredTitles = isChapters ? ['CAPITULO', 'DESCRICAO'] : ['LETRA', 'NÚMERO', 'DESCRICAO']
+  const columnIndexes = requiredTitles.map((title) => header.indexOf(title))
+  if (columnIndexes.some((index) => index < 0))
     throw new ImportError(
       file.shown,
-      `lacks the column ${wanted.filter((_, index) => (at[index] ?? -1) < 0).join(', ')}`,
+      `lacks the column ${requiredTitles.filter((_, index) => (columnIndexes[index] ?? -1) < 0).join(', ')}`,
       'Import the tables of CID-10 as DATASUS publishes them',
     )
   let rows = 0
   lines.forEach((cells, index) => {
     if (index === 0 || cells.every((cell) => cell.trim() === '')) return
     rows += 1
-    const [first = '', second = '', third = ''] = at.map((place) => (cells[place] ?? '').trim())
+    const [first = '', second = '', third = ''] = columnIndexes.map((columnIndex) =>
+      (cells[columnIndex] ?? '').trim(),
+    )
     const source = { file: file.name, row: index + 1 }
-    // The letters of the table of chapters are not read: D and H are in two chapters, W, X and Y in none.
+    // Ignore the letters in the table of chapters: D and H occur in two chapters, and W, X and Y in none.
     if (isChapters) add('diagnosis_chapters', { code: first.padStart(2, '0'), name: second, ...source })
     else add('diagnosis_categories', { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
   })
   return rows
 }
 
-/** Columns of a code list beside its name, which follow from the code. */
-export const FOLLOWING: Readonly<
+/** Additional columns of each code list, derived from the code. */
+export const DERIVED_COLUMNS: Readonly<
   Record<CodeList, Readonly<Record<string, (code: string) => string | null>>>
 > = {
   procedures: {
@@ -179,8 +180,8 @@ export const FOLLOWING: Readonly<
   diagnosis_categories: { diagnosis_chapter_code: chapterOf },
 }
 
-/** @returns names of the model, for codes that no table names */
-export const builtIn = (list: CodeList): readonly NamedCode[] =>
+/** @returns names of the model, used for codes that no table names */
+export const builtInCodes = (list: CodeList): readonly NamedCode[] =>
   list === 'diagnosis_chapters'
     ? DIAGNOSIS_CHAPTERS.map(({ code, name }) => ({ code, name, file: null, row: null }))
     : []

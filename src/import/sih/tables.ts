@@ -1,24 +1,24 @@
 /**
- * Admissions added up file by file, in DuckDB → the partitions of a month, its checks, and the code lists of a release.
+ * Stages aggregated hospital admissions in DuckDB, writes and checks the partitions of a month, and writes code lists.
  *
- * Published municipality codes are mapped (added-up.ts); codes that become one are added up, so a row is what its key says.
+ * Published municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are unique.
  */
 import {
-  type AddedUpArea,
-  addUp,
-  BATCH,
-  BATCH_COLUMNS,
-  createPlaces,
-  ofSigtap,
-  placed,
-  stateOfFile,
-  sumsOf,
+  type AggregatedAreaName,
+  createMunicipalityTables,
+  fileStateCode,
+  mapMunicipalities,
+  readSums,
+  SOURCE_FILE_COLUMNS,
+  SOURCE_FILE_SELECT,
+  sigtapPrefix,
+  sumMeasures,
 } from '../aggregated/area.ts'
 import type { AppendedFile, FileTotals } from '../aggregated/build.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
 import { MEASURES } from './admission-files.ts'
-import { builtIn, type CodeList, FOLLOWING, type NamedCode } from './code-tables.ts'
+import { builtInCodes, type CodeList, DERIVED_COLUMNS, type NamedCode } from './code-tables.ts'
 
 const MEASURE_COLUMNS = MEASURES.map((measure) => `${measure} BIGINT`).join(', ')
 export const CODE_LISTS: readonly CodeList[] = [
@@ -32,11 +32,11 @@ export const CODE_LISTS: readonly CodeList[] = [
 
 /** @param municipalities Parquet of the municipality list */
 export async function createTables(session: Session, municipalities: string): Promise<void> {
-  await createPlaces(session, 'sih', municipalities)
+  await createMunicipalityTables(session, 'sih', municipalities)
   await session.run(
-    `CREATE TABLE sih_hospitals (${BATCH}, cnes_code VARCHAR, published6 VARCHAR, procedure_code VARCHAR, care_character_code VARCHAR,
+    `CREATE TABLE sih_hospitals (${SOURCE_FILE_COLUMNS}, cnes_code VARCHAR, published6 VARCHAR, procedure_code VARCHAR, care_character_code VARCHAR,
        complexity_code VARCHAR, financing_code VARCHAR, ${MEASURE_COLUMNS});
-     CREATE TABLE sih_residences (${BATCH}, published6 VARCHAR, diagnosis_category_code VARCHAR, diagnosis_chapter_code VARCHAR,
+     CREATE TABLE sih_residences (${SOURCE_FILE_COLUMNS}, published6 VARCHAR, diagnosis_category_code VARCHAR, diagnosis_chapter_code VARCHAR,
        age_group VARCHAR, sex VARCHAR, ${MEASURE_COLUMNS})`,
   )
 }
@@ -60,20 +60,20 @@ export async function appendAdmissions(session: Session, read: AppendedFile<'adm
   }
 }
 
-/** Hospitals lie somewhere: in the state of the file where their code says nothing. */
+/** A hospital without a municipality code gets the state of its file. */
 const HOSPITAL_ROWS = `
   SELECT cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name, procedure_code,
-    ${ofSigtap(2)} AS procedure_group_code, ${ofSigtap(4)} AS procedure_subgroup_code, ${ofSigtap(6)} AS procedure_form_code,
-    care_character_code, complexity_code, financing_code, ${BATCH_COLUMNS}, ${addUp(MEASURES)}
-  FROM ${placed('sih', 'sih_hospitals', stateOfFile('sih'))}
+    ${sigtapPrefix(2)} AS procedure_group_code, ${sigtapPrefix(4)} AS procedure_subgroup_code, ${sigtapPrefix(6)} AS procedure_form_code,
+    care_character_code, complexity_code, financing_code, ${SOURCE_FILE_SELECT}, ${sumMeasures(MEASURES)}
+  FROM ${mapMunicipalities('sih', 'sih_hospitals', fileStateCode('sih'))}
   GROUP BY ALL`
 const RESIDENCE_ROWS = `
   SELECT place_uf AS residence_uf, place_code AS residence_municipality_code, diagnosis_chapter_code, diagnosis_category_code,
-    age_group, sex, ${BATCH_COLUMNS}, ${addUp(MEASURES)}
-  FROM ${placed('sih', 'sih_residences', 'NULL')}
+    age_group, sex, ${SOURCE_FILE_SELECT}, ${sumMeasures(MEASURES)}
+  FROM ${mapMunicipalities('sih', 'sih_residences', 'NULL')}
   GROUP BY ALL`
 
-/** Writes both datasets of the month whose files were appended. */
+/** Writes both datasets for the month of the appended files. */
 export async function writeMonth(
   session: Session,
   staging: string,
@@ -96,61 +96,61 @@ export async function writeMonth(
   ]
 }
 
-/** Compares the rows of a month with its files, counts what is unusual, and empties the tables for the next month. */
+/** Compares the rows of a month with its files, counts unusual rows, and empties the tables for the next month. */
 export async function checkMonth(
   session: Session,
   period: number,
   files: readonly FileTotals<'admissions'>[],
 ): Promise<{ checks: NamedCheck[]; counts: Record<string, number> }> {
-  const total = (of: (file: FileTotals<'admissions'>) => number): number =>
-    files.reduce((sum, file) => sum + of(file), 0)
+  const sumFiles = (figureOf: (file: FileTotals<'admissions'>) => number): number =>
+    files.reduce((sum, file) => sum + figureOf(file), 0)
   const checks: NamedCheck[] = []
-  const check = (name: string, violations: number): number =>
+  const addCheck = (name: string, violations: number): number =>
     checks.push({ name: `${name}_${period}`, violations })
-  // Rows of another state or month end the import where they are read.
-  check('admissions_are_of_their_month', 0)
-  check(
+  // This always holds here: rows of another state or month stop the import earlier.
+  addCheck('admissions_are_of_their_month', 0)
+  addCheck(
     'admissions_are_first_or_continued',
-    total(({ otherKinds }) => otherKinds),
+    sumFiles(({ otherKinds }) => otherKinds),
   )
-  const measured = files.filter(({ unequalValues }) => unequalValues !== null)
-  if (measured.length > 0)
-    check(
+  const measuredFiles = files.filter(({ unequalValues }) => unequalValues !== null)
+  if (measuredFiles.length > 0)
+    addCheck(
       'admission_values_are_sums_of_parts',
-      measured.reduce((sum, { unequalValues }) => sum + (unequalValues ?? 0), 0),
+      measuredFiles.reduce((sum, { unequalValues }) => sum + (unequalValues ?? 0), 0),
     )
-  check(
+  addCheck(
     'admission_records_equal_snapshot',
-    Math.abs(total(({ rows, setAside }) => rows - setAside) - total(({ totals }) => totals[0] ?? 0)),
+    Math.abs(sumFiles(({ rows, setAside }) => rows - setAside) - sumFiles(({ totals }) => totals[0] ?? 0)),
   )
   for (const [dataset, table] of [
     ['hospital_admissions', 'sih_hospital_rows'],
     ['hospital_admissions_by_residence', 'sih_residence_rows'],
   ] as const) {
-    const found = await sumsOf(session, table, MEASURES)
-    check(
+    const writtenSums = await readSums(session, table, MEASURES)
+    addCheck(
       `${dataset}_sums_equal_snapshot`,
-      found.reduce(
-        (sum, value, index) => sum + Math.abs(value - total(({ totals }) => totals[index] ?? 0)),
+      writtenSums.reduce(
+        (sum, value, index) => sum + Math.abs(value - sumFiles(({ totals }) => totals[index] ?? 0)),
         0,
       ),
     )
   }
-  check(
+  addCheck(
     'admissions_have_municipalities',
     await session.number('SELECT count(*) FROM sih_hospital_rows WHERE municipality_ibge_code IS NULL'),
   )
   const counts: Record<string, number> = {}
-  const count = async (name: string, sql: string): Promise<void> => {
+  const addCount = async (name: string, sql: string): Promise<void> => {
     counts[`${name}_${period}`] = await session.number(
       `SELECT coalesce(sum(admission_records), 0) FROM ${sql}`,
     )
   }
-  await count('admission_records', 'sih_hospital_rows')
-  await count('admission_records_without_facility', "sih_hospital_rows WHERE cnes_code = '0000000'")
-  await count('admission_records_of_hospitals_elsewhere', 'sih_hospital_rows WHERE uf <> processing_uf')
-  await count('admission_records_without_residence', 'sih_residence_rows WHERE residence_uf IS NULL')
-  await count(
+  await addCount('admission_records', 'sih_hospital_rows')
+  await addCount('admission_records_without_facility', "sih_hospital_rows WHERE cnes_code = '0000000'")
+  await addCount('admission_records_of_hospitals_elsewhere', 'sih_hospital_rows WHERE uf <> processing_uf')
+  await addCount('admission_records_without_residence', 'sih_residence_rows WHERE residence_uf IS NULL')
+  await addCount(
     'admission_records_without_diagnosis',
     'sih_residence_rows WHERE diagnosis_category_code IS NULL',
   )
@@ -160,20 +160,20 @@ export async function checkMonth(
   return { checks, counts }
 }
 
-/** Writes code lists: codes that tables name, those of the model, and those that an area's rows have without a name. */
+/** Writes code lists: codes named by tables or by the model, and codes of the area's rows that have no name. */
 export async function writeCodeLists(
   session: Session,
   staging: string,
   tables: ReadonlyMap<CodeList, ReadonlyMap<string, NamedCode>>,
-  area: AddedUpArea,
+  area: AggregatedAreaName,
   lists: readonly CodeList[],
 ): Promise<DatasetOutput[]> {
-  const used = await session.rows(`SELECT DISTINCT list, code FROM ${area}_codes ORDER BY ALL`)
+  const usedCodes = await session.rows(`SELECT DISTINCT list, code FROM ${area}_codes ORDER BY ALL`)
   const outputs: DatasetOutput[] = []
   for (const list of lists) {
-    const codes = new Map<string, NamedCode>(builtIn(list).map((code) => [code.code, code]))
-    for (const [code, named] of tables.get(list) ?? []) codes.set(code, named)
-    for (const row of used)
+    const codes = new Map<string, NamedCode>(builtInCodes(list).map((code) => [code.code, code]))
+    for (const [code, namedCode] of tables.get(list) ?? []) codes.set(code, namedCode)
+    for (const row of usedCodes)
       if (row.list === list && !codes.has(String(row.code)))
         codes.set(String(row.code), { code: String(row.code), name: null, file: null, row: null })
     outputs.push(await writeCodeList(session, staging, area, list, [...codes.values()]))
@@ -184,26 +184,26 @@ export async function writeCodeLists(
 async function writeCodeList(
   session: Session,
   staging: string,
-  area: AddedUpArea,
+  area: AggregatedAreaName,
   list: CodeList,
   codes: readonly NamedCode[],
 ): Promise<DatasetOutput> {
   const stem = STEMS[list]
-  const following = Object.entries(FOLLOWING[list])
+  const derivedColumns = Object.entries(DERIVED_COLUMNS[list])
   const table = `${area}_list_${list}`
   await session.run(
-    `CREATE TABLE ${table} (${stem}_code VARCHAR, ${stem}_name VARCHAR, source_file VARCHAR, source_row INTEGER${following.map(([column]) => `, ${column} VARCHAR`).join('')})`,
+    `CREATE TABLE ${table} (${stem}_code VARCHAR, ${stem}_name VARCHAR, source_file VARCHAR, source_row INTEGER${derivedColumns.map(([column]) => `, ${column} VARCHAR`).join('')})`,
   )
   const appender = await session.connection.createAppender(table)
-  const append = (text: string | null): void =>
+  const appendText = (text: string | null): void =>
     text === null ? appender.appendNull() : appender.appendVarchar(text)
   for (const { code, name, file, row } of codes) {
-    append(code)
-    append(name)
-    append(file)
+    appendText(code)
+    appendText(name)
+    appendText(file)
     if (row === null) appender.appendNull()
     else appender.appendInteger(row)
-    for (const [, follow] of following) append(follow(code))
+    for (const [, derive] of derivedColumns) appendText(derive(code))
     appender.endRow()
   }
   appender.closeSync()
