@@ -15,7 +15,6 @@ export interface AreaImporter extends Recogniser {
   readonly needs: readonly Area[]
   /**
    * Inspects all files of the area before anything is built.
-   *
    * @param unknown receives the names of recognised files that turn out to hold no data of the area
    * @returns null if there is nothing to import
    */
@@ -72,6 +71,5 @@ export interface BuiltArea {
   readonly headers?: Manifest['headers']
   readonly month: number
   readonly censusYear: number | null
-  /** Edition of the territorial base. */
   readonly territoryEdition?: string
 }

@@ -31,7 +31,6 @@ export async function checkRelease(releasesDir: string, id: string, scratch: str
   }
 }
 
-/** @returns the first difference between a file and its manifest, or null */
 async function findProblem(
   session: Session,
   releasesDir: string,

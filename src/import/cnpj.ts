@@ -55,7 +55,6 @@ const isCnpjWithLetters = (text: string): string =>
 /**
  * Implements the rule `cnpj`. Fourteen digits that cannot be a CPF are kept even if a check digit is wrong. Texts with letters need
  * matching check digits, because any fourteen characters look like one.
- *
  * @param column SQL of the published cell
  * @returns SQL of the CNPJ in upper case, or null
  */

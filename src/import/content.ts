@@ -9,7 +9,6 @@ import type { Manifest, ManifestFile } from '../release/manifest.ts'
 import { ReleaseRefused, readManifest } from '../release/verify.ts'
 import { digestRows } from './row-digests.ts'
 
-/** @returns row digest of each file, by path */
 export async function digestRowsOf(
   folder: string,
   files: readonly ManifestFile[],
@@ -82,7 +81,6 @@ async function computeContent(
   return describeContent(manifest, rows, components)
 }
 
-/** @returns an existing release in the form that a new release can refer to */
 export async function describeExisting(
   releasesDir: string,
   manifest: Manifest,

@@ -56,7 +56,6 @@ export interface Recogniser {
 export interface Discovery<Area> {
   readonly files: ReadonlyMap<Area, readonly FoundFile[]>
   readonly unknown: readonly string[]
-  /** Files that the operator named explicitly. */
   readonly named: readonly FoundFile[]
   readonly acquisitions: readonly Acquisition[]
   readonly synthetic: boolean
@@ -211,7 +210,6 @@ function unpackHead(head: Buffer): Buffer {
   }
 }
 
-/** @returns the error for an explicitly named file that no area can use */
 export async function notRecognised({ path, name, shown }: FoundFile): Promise<ImportError> {
   const remedy = 'Give it the files DATASUS and IBGE publish, unchanged and with their published names'
   if (/\.zip$/i.test(name)) return new ImportError(shown, 'holds no file this importer knows', remedy)

@@ -13,7 +13,6 @@ import { formatPeriod } from '../release/view.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
 import { partOf } from './write-parquet.ts'
 
-/** @returns SQL that is true if a row has a code of the dimension */
 function hasCode(code: DimensionCode): string {
   const column = quoteName(dimensionOf(code).column)
   const { unknown, digits } = codelessOf(code)
@@ -109,11 +108,9 @@ export function findEmptied(files: readonly PublishedRows[]): EmptiedFile[] {
     })
 }
 
-/** @returns the least number of rows that empty files are missing */
 export const absentRows = (emptied: readonly EmptiedFile[]): number =>
   emptied.reduce((sum, { expected }) => sum + expected, 0)
 
-/** Maximum number of files that a message names. */
 const NAMED_MAX = 5
 export function describeEmptied(emptied: readonly EmptiedFile[]): string {
   const descriptions = emptied

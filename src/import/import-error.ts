@@ -24,7 +24,6 @@ export class ImportError extends Error {
 /** The machine has too little memory or disk for the import. The cause is not a particular file. */
 export class LimitReached extends ImportError {}
 
-/** Maximum number of rows that a message names. */
 export const NAMED_ROWS = 3
 
 /** @returns the first rows for a message: "row 7" or "rows 7, 9, 12 …" */

@@ -75,13 +75,11 @@ export interface ImportResult {
   readonly rejected: Readonly<Record<string, number>>
   /** Unusual loaded rows: count name of the manifests → rows or facilities, if above 0. */
   readonly odd: Readonly<Record<string, number>>
-  /** Files that no area could use. */
   readonly unknown: readonly string[]
   /** New row files by release id. */
   readonly rowFiles: Readonly<Record<string, MadeRows>>
 }
 
-/** An area release, new or existing. */
 interface AreaRelease {
   readonly manifest: Manifest
   readonly folder: string
@@ -244,7 +242,6 @@ function sumReasons(setAside: Manifest['set_aside']): Record<string, number> {
 const releaseIdsOf = (releases: Iterable<readonly [Area, AreaRelease]>): Manifest['components'] =>
   Object.fromEntries([...releases].map(([area, { manifest }]) => [area, manifest.release_id]))
 
-/** @returns the members that all manifests share: versions and check results */
 const buildSharedMembers = (duckdbVersion: string, checks: readonly NamedCheck[]) => ({
   format: 1 as const,
   importer_version: IMPORTER_VERSION,
@@ -253,7 +250,6 @@ const buildSharedMembers = (duckdbVersion: string, checks: readonly NamedCheck[]
   checks: checks.map(({ name, violations }) => ({ name, violations })),
 })
 
-/** @throws ImportError if there is no population and the operator did not allow that */
 function checkPopulation(demography: Manifest | undefined, { withoutPopulation }: ImportOptions): void {
   // A missing municipality list gets its own error later.
   if (
@@ -269,7 +265,6 @@ function checkPopulation(demography: Manifest | undefined, { withoutPopulation }
   )
 }
 
-/** @returns the operator's notes about the files of a release, or null */
 function selectNotes({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
   const files = new Set(snapshots.map(({ file, archive }) => archive?.file.split('/')[0] ?? file))
   const notes = acquisitions.filter(({ file }) => files.has(file))

@@ -20,9 +20,7 @@ export interface FoundRow {
 }
 export interface FoundRows {
   readonly sha256: string
-  /** Number of matching rows in the file. */
   readonly count: number
-  /** Requested page of matching rows. */
   readonly rows: readonly FoundRow[]
 }
 interface Condition {

@@ -18,7 +18,6 @@ export interface SetAsideRow {
  */
 const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
 
-/** @returns map key of a file and reason */
 export const setAsideKey = (file: string, reason: string): string => `${file}\u0000${reason}`
 
 export const countsAsRejected = (reason: string): boolean => !HARMLESS.has(reason)
@@ -27,7 +26,6 @@ export const countsAsRejected = (reason: string): boolean => !HARMLESS.has(reaso
 export const rejectedRows = (setAside: Manifest['set_aside']): number =>
   setAside.reduce((sum, { reason, rows }) => sum + (countsAsRejected(reason) ? rows : 0), 0)
 
-/** @returns SQL that creates the staged table */
 export const createSetAside = (table: string): string =>
   `CREATE TABLE ${table} (dataset VARCHAR, source_file VARCHAR, source_row INTEGER, reason VARCHAR)`
 
@@ -49,7 +47,6 @@ export async function noteAside(
   appender.closeSync()
 }
 
-/** @returns number of rejected rows by file and reason */
 export async function listSetAside(session: Session, table: string): Promise<Manifest['set_aside']> {
   const rows = await session.rows(
     `SELECT source_file AS file, reason, count(*) AS n FROM ${table} GROUP BY ALL ORDER BY ALL`,

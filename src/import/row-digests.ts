@@ -37,7 +37,6 @@ const KINDS: Readonly<Record<string, string>> = {
   DOUBLE: 'double',
 }
 
-/** A column of scalar values, and the SQL of its text. */
 interface Leaf {
   readonly path: string
   readonly kind: string
@@ -110,7 +109,6 @@ async function digestFileRows(connection: DuckDBConnection, path: string): Promi
   return digestJson({ format: ROWS_FORMAT, rows, columns: Object.fromEntries(columns) })
 }
 
-/** Adds a column and, recursively, its struct fields or list elements. */
 function addColumn(levels: Level[], level: Level, path: string, sql: string, type: DuckDBType): void {
   if (type instanceof DuckDBStructType) {
     level.leaves.push({ path, kind: 'struct', sql: `CASE WHEN ${sql} IS NOT NULL THEN '' END` })

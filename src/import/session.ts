@@ -58,7 +58,6 @@ export const ROW_GROUP_ROWS = 30_720
 
 /**
  * Opens an in-memory DuckDB with limited memory that spills to the scratch folder.
- *
  * Cores are used by parallel statements, one thread each, because parsing CSV and writing Parquet on two threads takes a fifth to
  * two thirds more CPU than on one. Cores beyond the lanes help any running statement.
  */

@@ -61,7 +61,6 @@ export interface TableShape {
 export const partOf = (table: string, period: number | null): string =>
   `${table}/${period === null ? '' : `reference_period=${period}/`}part-0.parquet`
 
-/** Writes any table of a release, such as a dataset or a provenance table. */
 export async function writeParquet(
   session: Session,
   staging: string,
@@ -97,7 +96,6 @@ export async function writeParquet(
 
 /**
  * Counts the rows of a Parquet file that are out of key order or repeat the key of the row before. Nulls sort last.
- *
  * @param source SQL that reads the file
  */
 export function countDisorder(session: Session, source: string, key: readonly string[]): Promise<number> {
@@ -116,7 +114,6 @@ export function countDisorder(session: Session, source: string, key: readonly st
   )
 }
 
-/** Merges the partitions of each dataset into one manifest entry. */
 export function mergeOutputs(outputs: readonly DatasetOutput[]): {
   datasets: Manifest['datasets']
   rowsByFile: Map<string, number>

@@ -32,7 +32,6 @@ export const createMunicipalityTables = (
      CREATE TABLE ${area}_codes (list VARCHAR, code VARCHAR)`,
   )
 
-/** @returns name of the table of rejected rows */
 export const rejectedRowsTable = (area: AggregatedAreaName): string => `${area}_set_aside`
 
 /** @returns name of the table of old municipality codes: code6 (old) and target6 (current) */
@@ -65,7 +64,6 @@ export const sumMeasures = (measures: readonly string[]): string =>
 export const sigtapPrefix = (digits: number): string =>
   `CASE WHEN length(procedure_code) = 10 THEN left(procedure_code, ${digits}) END`
 
-/** @returns the sum of each measure over a table */
 export async function readSums(
   session: Session,
   table: string,

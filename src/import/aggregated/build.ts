@@ -28,34 +28,28 @@ const PUBLISHER = 'DATASUS'
 
 export type MonthlyFile<Kind extends FileKind> = NamePartsOf<Kind> & { readonly found: FoundFile }
 
-/** Files of an area that the operator supplied. */
 export interface AggregatedFiles<Kind extends FileKind> {
   /** Monthly files, in append order within a month. */
   readonly monthly: readonly MonthlyFile<Kind>[]
-  /** Tables with the names of codes. */
   readonly tables: readonly FoundFile[]
   /** br_municip.cnv: old municipality codes. */
   readonly municipalities: readonly FoundFile[]
 }
 
-/** Attributes from a file's name, and its contents. */
 export type AppendedFile<Kind extends FileKind> = NamePartsOf<Kind> & ReadOf<Kind> & { readonly file: string }
 /** Summary of a file after its groups are appended. */
 export type FileTotals<Kind extends FileKind> = NamePartsOf<Kind> &
   Omit<ReadOf<Kind>, 'setAside'> & { readonly setAside: number }
 
-/** Definition of an area that is built by aggregation. */
 export interface AggregatedArea<Kind extends FileKind> {
   readonly area: AggregatedAreaName
   readonly kind: Kind
   /** Name of the area's rows, for messages. */
   readonly rowsLabel: string
-  /** Fact tables that every file contributes to. */
   readonly facts: readonly AddedUpTable[]
   /** Published columns that are read. */
   readonly columns: readonly string[]
   readonly lists: readonly CodeList[]
-  /** Name of the table of rejected rows. */
   readonly rejectedTable: string
   /** @param municipalities Parquet of the municipality list */
   createTables(session: Session, municipalities: string): Promise<void>
@@ -127,7 +121,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         await noteAside(session, rejectedRowsTable(area), facts[0] ?? area, found.name, read.setAside)
         const appended = { ...nameParts, ...read, file: found.name } as unknown as AppendedFile<Kind>
         await definition.append(session, appended)
-        // Totals do not include harmless rejections, such as deleted rows.
+        // Do not count deleted rows here, because `rows` does not include them.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
         totals.push({ ...appended, setAside: rejected.length } as unknown as FileTotals<Kind>)
         snapshots.push({

@@ -12,7 +12,6 @@ import {
   type Sums,
 } from '../sih/admission-files.ts'
 
-/** Attributes from the file name, and the result of reading, by kind of file. */
 interface Kinds {
   readonly admissions: { readonly promise: AdmissionFileName; readonly read: ReadAdmissions }
   readonly production: { readonly promise: ProductionFileName; readonly read: ReadProduction }
@@ -58,9 +57,7 @@ interface PackedSums {
   readonly codes: string
   readonly values: Float64Array
 }
-/** Result of reading, with packed groups. */
 type Packed = Readonly<Record<string, unknown>>
-/** Response of a worker. */
 export type DecodeReply =
   | { readonly read: Packed }
   | { readonly refused: readonly [file: string, problem: string, remedy: string] }

@@ -9,7 +9,6 @@ const FIRST_YEAR = 92
 export const periodOfDigits = (year: string, month: string): number =>
   ((Number(year) >= FIRST_YEAR ? 1900 : 2000) + Number(year)) * 100 + Number(month)
 
-/** @returns state and month (YYYYMM), or null if the letters are not a state */
 export function stateMonthOf(
   letters: string,
   year: string,

@@ -35,7 +35,6 @@ export interface CnvLine {
 }
 
 export interface CnvTable {
-  /** Number of characters of a code. */
   readonly codeWidth: number
   readonly lines: readonly CnvLine[]
   /** Line numbers that do not match the layout and were skipped. */
@@ -106,7 +105,6 @@ function readLine(line: string, row: number, codeWidth: number): CnvLine | null 
 
 /**
  * Looks codes up as TabWin does: the last line that contains a code wins, so a later line can remove a code from an earlier range.
- *
  * @returns function from a code, which is trimmed, to its line or null
  */
 export function cnvLookup(table: CnvTable): (code: string) => CnvLine | null {

@@ -60,7 +60,6 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   return table.subarray(0, headerLength + bodyLength)
 }
 
-/** @returns number of bytes written to `body` */
 async function explodeInto(body: Buffer, packed: Buffer, file: string): Promise<number> {
   let length = 0
   const output = new PassThrough()

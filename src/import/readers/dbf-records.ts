@@ -166,7 +166,6 @@ async function unpack(
 
 interface RecordSplitter {
   take(chunk: Buffer): void
-  /** Number of complete records. */
   seen(): number
   visited(): number
   deleted(): readonly number[]

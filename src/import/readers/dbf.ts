@@ -81,7 +81,6 @@ export function refuseUncounted(
     )
 }
 
-/** @param head first bytes of a dBase file, including its header */
 export function readDbfColumns(head: Buffer): DbfColumn[] {
   const columns: DbfColumn[] = []
   const headerLength = Math.min(head.length, head.length < 10 ? 0 : head.readUInt16LE(8))

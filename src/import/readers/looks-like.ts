@@ -31,7 +31,6 @@ const SIGNATURES: readonly (readonly [prefix: string, what: string])[] = [
   ['feff', 'text in UTF-16'],
 ]
 
-/** @param head first bytes of the file */
 export function looksLike(head: Buffer): Appearance {
   if (head.length === 0) return { what: 'an empty file', remedy: 'Fetch the file again' }
   const signature = SIGNATURES.find(([prefix]) => head.toString('hex', 0, prefix.length / 2) === prefix)

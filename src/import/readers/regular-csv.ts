@@ -32,10 +32,7 @@ const CHUNK_CHARACTERS = 1 << 18
 const UNREADABLE_MAX = 100_000
 const LINE_CHARACTERS_MAX = 1 << 22
 
-/**
- * @param columns number of published columns
- * @param columnIndexes indexes of the columns to write
- */
+/** @param columns number of published columns; @param columnIndexes indexes of the columns to write */
 export async function regulariseCsv(
   path: string,
   destination: string,

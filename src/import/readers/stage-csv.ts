@@ -11,7 +11,6 @@ import { quoteName, quoteText, type Session } from '../session.ts'
 import { countLines, regulariseCsv } from './regular-csv.ts'
 
 export interface CsvTable {
-  /** Name for messages. */
   readonly file: string
   readonly path: string
   readonly table: string
@@ -26,7 +25,6 @@ export interface StagedCsv {
   readonly rejected: readonly { readonly row: number; readonly reason: string }[]
   /** Published column names, in file order. */
   readonly published: readonly string[]
-  /** Normalised column names, in file order. */
   readonly columns: readonly string[]
 }
 
@@ -124,7 +122,6 @@ const SOURCE_ROW = 'line_of_file'
 
 /**
  * Reads a regular file, in which every record is one line. Nearly all files are regular.
- *
  * @returns number of rows; null if the file has multi-line cells, blank lines or rows that do not parse
  */
 async function readLines(

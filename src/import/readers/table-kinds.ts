@@ -5,7 +5,6 @@
 import { ImportError } from '../import-error.ts'
 
 export interface TableKind {
-  /** Prefixes of the published name. */
   readonly kinds: readonly string[]
   /** Description for messages, such as "a CNES file of beds by state". */
   readonly what: string
@@ -81,14 +80,10 @@ const KINDS: readonly (TableKind & { readonly marks: readonly string[] })[] = [
   },
 ]
 
-/** @returns the table with these columns, or null if it is unknown */
 export const kindOfColumns = (columns: readonly string[]): TableKind | null =>
   KINDS.find(({ marks }) => marks.some((mark) => columns.includes(mark))) ?? null
 
-/**
- * @param group prefix of the file name
- * @throws ImportError if the columns belong to another table
- */
+/** @param group prefix of the file name; @throws ImportError if the columns belong to another table */
 export function refuseOtherTable(file: string, group: string, columns: readonly string[]): void {
   const kind = kindOfColumns(columns)
   if (kind !== null && !kind.kinds.includes(group))
@@ -99,6 +94,5 @@ export function refuseOtherTable(file: string, group: string, columns: readonly 
     )
 }
 
-/** @returns the remedy for a misnamed file, for messages */
 export const remedyOf = ({ example }: TableKind): string =>
   example === null ? 'Leave it out: such files are not read' : `Give it its published name, e.g. ${example}`

@@ -49,7 +49,6 @@ export function createTranscoder(): Transcoder {
   return { stream, wasUtf8: () => !hasMark && nonAsciiChunks > 0 && nonAsciiChunks === validChunks }
 }
 
-/** Removes incomplete UTF-8 characters at both ends of a chunk. */
 function trimPartialCharacters(chunk: Buffer): Buffer {
   let start = 0
   while (start < MAX_PARTIAL_BYTES && ((chunk[start] ?? 0) & 0xc0) === 0x80) start += 1

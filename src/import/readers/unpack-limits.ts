@@ -20,7 +20,6 @@ export const TEXT_BYTES_MAX = 128 * 2 ** 20
 const TEXT_LINES_MAX = 4_000_000
 const REMEDY = 'Fetch the file again; published files are packed to no less than a twentieth'
 
-/** @returns maximum unpacked size in bytes of a file or archive */
 export const unpackedMax = (packedBytes: number): number =>
   Math.max(UNPACKED_FREE_BYTES, packedBytes * RATIO_MAX)
 

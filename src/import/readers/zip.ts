@@ -1,6 +1,4 @@
-/**
- * Lists and extracts published zip archives with yauzl. This file checks the CRC-32 of entries, because yauzl does not.
- */
+/** Lists and extracts published zip archives with yauzl. This file checks the CRC-32 of entries, because yauzl does not. */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'

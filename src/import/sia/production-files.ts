@@ -119,7 +119,6 @@ class Tally {
   /** Concatenated published cells → group number, or REFUSED. */
   readonly #groupNumbers = new Map<string, number>()
   readonly #codes: ProductionCodes[] = []
-  /** Reason of each refused group. */
   readonly #reasons = new Map<string, string>()
   /** Sums of all groups in one array. One object per group would take three times the memory. */
   #sums = new Float64Array(FIRST_GROUPS * WIDTH)

@@ -50,7 +50,6 @@ const MONTH_ROWS = `
   FROM ${mapMunicipalities('sia', 'sia_production', fileStateCode('sia'))}
   GROUP BY ALL`
 
-/** Writes the month of the appended files. */
 export async function writeMonth(
   session: Session,
   staging: string,
@@ -67,7 +66,6 @@ export async function writeMonth(
   return [await writeDataset(session, staging, 'outpatient_production', period, 'FROM sia_rows')]
 }
 
-/** Writes the list of months in which care was given. */
 export const writeCarePeriods = async (session: Session, staging: string): Promise<DatasetOutput[]> => [
   await writeDataset(
     session,

@@ -73,7 +73,6 @@ const RESIDENCE_ROWS = `
   FROM ${mapMunicipalities('sih', 'sih_residences', 'NULL')}
   GROUP BY ALL`
 
-/** Writes both datasets for the month of the appended files. */
 export async function writeMonth(
   session: Session,
   staging: string,
