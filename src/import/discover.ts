@@ -77,7 +77,7 @@ export async function discover<Area extends Recogniser>(
   areas: readonly Area[],
   scratch: string,
 ): Promise<Discovery<Area>> {
-  const byArea = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
+  const filesByArea = new Map<Area, FoundFile[]>(areas.map((area) => [area, []]))
   const unknown: string[] = []
   const named: FoundFile[] = []
   const acquisitions: Acquisition[] = []
@@ -85,15 +85,15 @@ export async function discover<Area extends Recogniser>(
   /** Real path of each visited file → whether an area recognised it. */
   const recognisedByPath = new Map<string, boolean>()
   /** Outermost archive → its packed size, and the unpacked size of all archives inside. */
-  const unpackedBy = new Map<string, { readonly packed: number; readonly bytes: number }>()
+  const sizesByOutermost = new Map<string, { readonly packed: number; readonly bytes: number }>()
 
   /** @returns whether an area recognised the file or one of its entries */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
     const { name, path } = file
-    for (const [area, found] of byArea)
+    for (const [area, found] of filesByArea)
       if (await area.recognises(name, () => readHead(path))) {
         found.push(file)
-        for (const [other, files] of byArea)
+        for (const [other, files] of filesByArea)
           if (other !== area && other.alsoReads?.(name) === true) files.push(file)
         return true
       }
@@ -111,10 +111,11 @@ export async function discover<Area extends Recogniser>(
     const entries = await listZip(path, file)
     // All nested archives count toward the limit of the outermost archive.
     const outermost = file.split('/')[0] ?? file
-    if (outer === null) unpackedBy.delete(outermost)
-    const total = (unpackedBy.get(outermost)?.bytes ?? 0) + entries.reduce((sum, { bytes }) => sum + bytes, 0)
-    const packed = unpackedBy.get(outermost)?.packed ?? (await stat(path)).size
-    unpackedBy.set(outermost, { packed, bytes: total })
+    if (outer === null) sizesByOutermost.delete(outermost)
+    const total =
+      (sizesByOutermost.get(outermost)?.bytes ?? 0) + entries.reduce((sum, { bytes }) => sum + bytes, 0)
+    const packed = sizesByOutermost.get(outermost)?.packed ?? (await stat(path)).size
+    sizesByOutermost.set(outermost, { packed, bytes: total })
     refuseUnpacked(file, packed, total)
     const { bytes, sha256 } = await digestFile(path)
     const archive: Archive = { file, bytes, sha256 }
@@ -126,7 +127,7 @@ export async function discover<Area extends Recogniser>(
       const placements = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
       const reader = areas[placements.indexOf('in place')]
       if (reader !== undefined) {
-        byArea.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
+        filesByArea.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
         recognised = true
       }
       // Keep the folders of the archive, so that files with the same name do not collide.
@@ -141,12 +142,12 @@ export async function discover<Area extends Recogniser>(
     }
     return recognised
   }
-  const visit = async (path: string, isNamed: boolean): Promise<void> => {
+  const visitPath = async (path: string, isNamed: boolean): Promise<void> => {
     const entry = await stat(path).catch(() => {
       throw new ImportError(path, 'does not exist', 'Check the path')
     })
     if (entry.isDirectory()) {
-      for (const name of (await readdir(path)).sort()) await visit(join(path, name), false)
+      for (const name of (await readdir(path)).sort()) await visitPath(join(path, name), false)
       return
     }
     // Reject pipes and devices, because reading them may never end.
@@ -159,13 +160,13 @@ export async function discover<Area extends Recogniser>(
     const file: FoundFile = { name: basename(path), path, archive: null, shown: path }
     if (isNamed) named.push(file)
     // Visit each file once, even if it is named twice or lies in a named folder.
-    const real = await realpath(path)
-    const recognised = recognisedByPath.get(real) ?? (await visitFile(file, 0))
-    recognisedByPath.set(real, recognised)
-    if (!recognised && isNamed) throw await notRecognised(file)
+    const resolvedPath = await realpath(path)
+    const recognised = recognisedByPath.get(resolvedPath) ?? (await visitFile(file, 0))
+    recognisedByPath.set(resolvedPath, recognised)
+    if (!recognised && isNamed) throw await createUnrecognisedError(file)
   }
-  for (const path of paths) await visit(path, true)
-  return { files: byArea, unknown, named, acquisitions, synthetic }
+  for (const path of paths) await visitPath(path, true)
+  return { files: filesByArea, unknown, named, acquisitions, synthetic }
 }
 
 /** @returns total bytes of the files at or below the paths; missing paths count 0 */
@@ -210,7 +211,7 @@ function unpackHead(head: Buffer): Buffer {
   }
 }
 
-export async function notRecognised({ path, name, shown }: FoundFile): Promise<ImportError> {
+export async function createUnrecognisedError({ path, name, shown }: FoundFile): Promise<ImportError> {
   const remedy = 'Give it the files DATASUS and IBGE publish, unchanged and with their published names'
   if (/\.zip$/i.test(name)) return new ImportError(shown, 'holds no file this importer knows', remedy)
   const appearance = /\.xlsx?$/i.test(name)

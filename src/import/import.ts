@@ -29,7 +29,7 @@ import { oddCounts } from './cnes/checks.ts'
 import { CNES } from './cnes/importer.ts'
 import { describeExisting, withContent } from './content.ts'
 import { DEMOGRAPHY } from './demography/importer.ts'
-import { type Acquisition, discover, notRecognised, sizeOfPaths } from './discover.ts'
+import { type Acquisition, createUnrecognisedError, discover, sizeOfPaths } from './discover.ts'
 import { FINANCING } from './financing/importer.ts'
 import { ImportError } from './import-error.ts'
 import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
@@ -114,7 +114,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       if (files !== null) filesByImporter.set(importer, files)
     }
     const unrecognised = found.named.find(({ name }) => unknown.includes(name))
-    if (unrecognised !== undefined) throw await notRecognised(unrecognised)
+    if (unrecognised !== undefined) throw await createUnrecognisedError(unrecognised)
     if (filesByImporter.size === 0)
       throw new ImportError(
         paths.join(', '),
@@ -123,7 +123,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       )
     const duckdbVersion = await session.version()
     const synthetic = found.synthetic || [...filesByImporter.values()].some((files) => files.synthetic)
-    const previous = await currentAnalytics(releasesDir)
+    const previous = await readCurrentAnalytics(releasesDir)
     const releases = new Map<Area, AreaRelease>()
     const imported = new Set([...filesByImporter.keys()].map(({ area }) => area))
     for (const files of filesByImporter.values())
@@ -202,14 +202,14 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       await rows.commit()
       madeRows[id] = rows.made
     }
-    const idOf = (area: Area): string | null =>
+    const importedIdOf = (area: Area): string | null =>
       imported.has(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
     return {
-      cnes: idOf('cnes'),
-      demography: idOf('demography'),
-      sih: idOf('sih'),
-      sia: idOf('sia'),
-      financing: idOf('financing'),
+      cnes: importedIdOf('cnes'),
+      demography: importedIdOf('demography'),
+      sih: importedIdOf('sih'),
+      sia: importedIdOf('sia'),
+      financing: importedIdOf('financing'),
       analytics: analytics.manifest.release_id,
       rows: Object.fromEntries(
         [...releases.values()].flatMap(({ manifest }) =>
@@ -349,7 +349,7 @@ function makeAnalytics(
   })
 }
 
-async function currentAnalytics(releasesDir: string): Promise<Manifest | null> {
+async function readCurrentAnalytics(releasesDir: string): Promise<Manifest | null> {
   const id = await readPointer(releasesDir)
   return id === null ? null : readManifest(releasesDir, id).catch(() => null)
 }

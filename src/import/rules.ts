@@ -6,14 +6,14 @@ import type { RuleName } from '../model/rules.ts'
 import { cnpjOf } from './cnpj.ts'
 
 /** Calls trim() only if a text begins or ends with a blank. trim() scans the whole text, and most texts do not need it. */
-const quickTrim = (column: string): string =>
+const trimIfNeeded = (column: string): string =>
   `CASE WHEN ${[' ', '\u00a0'].map((blank) => `starts_with(${column}, '${blank}') OR ends_with(${column}, '${blank}')`).join(' OR ')} THEN trim(${column}) ELSE ${column} END`
-const trimmed = (column: string): string => `nullif(${quickTrim(column)}, '')`
-const padded = (column: string, width: number): string =>
-  `CASE WHEN length(trim(${column})) BETWEEN 1 AND ${width} THEN lpad(trim(${column}), ${width}, '0') ELSE ${trimmed(column)} END`
+const trimToNull = (column: string): string => `nullif(${trimIfNeeded(column)}, '')`
+const padCode = (column: string, width: number): string =>
+  `CASE WHEN length(trim(${column})) BETWEEN 1 AND ${width} THEN lpad(trim(${column}), ${width}, '0') ELSE ${trimToNull(column)} END`
 /** Matches eleven digits, with or without points and dash, that are not part of a longer number. */
 const CPF_PATTERN = '(^|[^0-9])[0-9]{3}\\.?[0-9]{3}\\.?[0-9]{3}-?[0-9]{2}($|[^0-9])'
-const withoutCpf = (text: string): string =>
+const removeCpf = (text: string): string =>
   `CASE WHEN regexp_matches(${text}, '${CPF_PATTERN}') THEN nullif(trim(regexp_replace(regexp_replace(${text}, '${CPF_PATTERN}', '\\1\\2', 'g'), '${CPF_PATTERN}', '\\1\\2', 'g')), '') ELSE ${text} END`
 const integer = (column: string): string =>
   `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{1,9}') THEN CAST(trim(${column}) AS INTEGER) END`
@@ -24,22 +24,22 @@ const decimalDegrees = (column: string): string => `TRY_CAST(replace(trim(${colu
 const degreesBetween = (column: string, low: number, high: number): string =>
   `CASE WHEN ${decimalDegrees(column)} BETWEEN ${low} AND ${high} THEN ${decimalDegrees(column)} END`
 const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
-  text: trimmed,
-  name: (column) => withoutCpf(trimmed(column)),
+  text: trimToNull,
+  name: (column) => removeCpf(trimToNull(column)),
   cadger_name: (column) =>
-    withoutCpf(
+    removeCpf(
       `nullif(trim(regexp_replace(trim(${column}), '^CNPJ ([0-9./-]+|[0-9A-Z]{12}[0-9]{2}) ?-', '')), '')`,
     ),
-  code1: (column) => padded(column, 1),
-  code2: (column) => padded(column, 2),
-  code3: (column) => padded(column, 3),
-  code4: (column) => padded(column, 4),
-  code7: (column) => padded(column, 7),
+  code1: (column) => padCode(column, 1),
+  code2: (column) => padCode(column, 2),
+  code3: (column) => padCode(column, 3),
+  code4: (column) => padCode(column, 4),
+  code7: (column) => padCode(column, 7),
   cnpj: cnpjOf,
   postal_code: (column) =>
     `CASE WHEN regexp_full_match(trim(${column}), '[0-9]{8}') THEN trim(${column}) END`,
   phone: (column) => `CASE WHEN regexp_matches(${column}, '([0-9][^0-9]*){8}') THEN trim(${column}) END`,
-  house_number: (column) => withoutCpf(trimmed(column)),
+  house_number: (column) => removeCpf(trimToNull(column)),
   quantity: integer,
   quantity_optional: integer,
   yes_no: (column) => `CASE trim(${column}) WHEN 'S' THEN true WHEN 'N' THEN false END`,
@@ -56,12 +56,12 @@ const EXPRESSIONS: Readonly<Record<RuleName, (column: string) => string>> = {
   date_dmy: (column) =>
     `CASE WHEN TRY_CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) >= DATE '1900-01-01' THEN CAST(try_strptime(trim(${column}), '%d/%m/%Y') AS DATE) END`,
   date_ym: (column) => `CAST(try_strptime(trim(${column}) || '01', '%Y%m%d') AS DATE)`,
-  municipality: trimmed,
-  managing_state: trimmed,
+  municipality: trimToNull,
+  managing_state: trimToNull,
   federal_district_region: (column) =>
     `CASE WHEN regexp_matches(${column}, '^ *53[0-9]{4}') AND left(trim(${column}), 6) NOT IN ('530000', '530010') THEN left(trim(${column}), 6) || '0' END`,
-  deactivated: (column) => `${trimmed(column)} IS NULL`,
-  provider: trimmed,
+  deactivated: (column) => `${trimToNull(column)} IS NULL`,
+  provider: trimToNull,
 }
 
 export const applyRule = (rule: RuleName, column: string): string => EXPRESSIONS[rule](column)
@@ -75,7 +75,7 @@ const RULES_THAT_SEARCH: ReadonlySet<RuleName> = new Set(['name', 'house_number'
  */
 export const applyGuardedRule = (rule: RuleName, column: string, rowHoldsCpf: string): string =>
   RULES_THAT_SEARCH.has(rule)
-    ? `CASE WHEN ${rowHoldsCpf} THEN ${applyRule(rule, column)} ELSE ${trimmed(column)} END`
+    ? `CASE WHEN ${rowHoldsCpf} THEN ${applyRule(rule, column)} ELSE ${trimToNull(column)} END`
     : applyRule(rule, column)
 
 /** @returns SQL that is true if any searched text of a row holds a CPF: one search per row instead of one per cell */

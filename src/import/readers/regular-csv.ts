@@ -136,13 +136,13 @@ async function* readRecords(path: string, columns: number): AsyncGenerator<Publi
       if (quotedCells.length === columns) cells = quotedCells
     }
     if (typeof cells !== 'string' && cells.length === columns) yield { row, cells }
-    else yield { row, reason: reasonOf(cells, columns) }
+    else yield { row, reason: classifyUnreadable(cells, columns) }
     linesAhead = linesAhead.slice(usedLines)
     row += usedLines
   }
 }
 
-const reasonOf = (cells: readonly string[] | 'open' | 'quote', columns: number): string => {
+const classifyUnreadable = (cells: readonly string[] | 'open' | 'quote', columns: number): string => {
   if (cells === 'open') return 'unreadable_unquoted_value'
   if (cells === 'quote') return 'unreadable_unquoted_value'
   return cells.length < columns ? 'unreadable_missing_columns' : 'unreadable_too_many_columns'

@@ -81,10 +81,10 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
 
   await session.run(`DROP TABLE IF EXISTS ${quoteName(rowsTable)}`)
   const presentColumns = columnIndexes.filter(({ column }) => requestedColumns.includes(column))
-  const regular = `${csv.path}.regular`
+  const regularPath = `${csv.path}.regular`
   const regularised = await regulariseCsv(
     csv.path,
-    regular,
+    regularPath,
     columns.length,
     presentColumns.map(({ place }) => place),
   )
@@ -101,12 +101,12 @@ export async function stageCsv(session: Session, csv: CsvTable): Promise<StagedC
     [SOURCE_ROW, ...presentColumns.map(({ column }) => column)],
     [SOURCE_ROW, ...selected],
     {
-      path: regular,
+      path: regularPath,
       header: false,
       rejects: null,
     },
   )
-  await rm(regular, { force: true })
+  await rm(regularPath, { force: true })
   await session.run(
     `CREATE VIEW ${quoteName(csv.table)} AS SELECT CAST(${SOURCE_ROW} AS INTEGER) AS source_row, * EXCLUDE (${SOURCE_ROW}) FROM ${quoteName(rowsTable)}`,
   )

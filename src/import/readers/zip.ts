@@ -40,7 +40,7 @@ export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
   const entries: ZipEntry[] = []
   const { size } = await stat(path)
   let unpacked = 0
-  await walk(path, file, async (entry) => {
+  await visitEntries(path, file, async (entry) => {
     unpacked += entry.uncompressedSize
     refuseUnpacked(file, size, unpacked)
     if (entries.length >= MAX_ENTRIES)
@@ -58,7 +58,7 @@ export async function checkWorkbookParts(path: string, file: string): Promise<vo
   // Workbooks of Excel 97 are not compressed.
   if (!(await beginsLikeZip(path))) return
   let unpacked = 0
-  await walk(path, file, async (entry, zip) => {
+  await visitEntries(path, file, async (entry, zip) => {
     unpacked += entry.uncompressedSize
     if (unpacked > MAX_WORKBOOK_BYTES)
       throw new ImportError(
@@ -86,7 +86,7 @@ export async function extractZip(
   { isText = false, onEntry }: ExtractOptions = {},
 ): Promise<Map<string, Extracted>> {
   const extracted = new Map<string, Extracted>()
-  await walk(path, file, async (entry, zip) => {
+  await visitEntries(path, file, async (entry, zip) => {
     const destination = destinations.get(entry.fileName)
     if (destination === undefined) return
     const name = `${file}/${entry.fileName}`
@@ -137,7 +137,7 @@ function openEntry(zip: ZipFile, entry: Entry): Promise<NodeJS.ReadableStream> {
   )
 }
 
-function walk(
+function visitEntries(
   path: string,
   file: string,
   visit: (entry: Entry, zip: ZipFile) => Promise<void>,

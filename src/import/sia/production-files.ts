@@ -82,13 +82,13 @@ export async function readProduction(
   name: string,
   nameParts: Pick<ProductionFileName, 'uf' | 'period'>,
 ): Promise<ReadProduction> {
-  const tally = new Tally(name, nameParts.uf, nameParts.period)
+  const aggregator = new ProductionAggregator(name, nameParts.uf, nameParts.period)
   let columns: readonly string[] = []
   const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
     columns = header.columns.map((column) => column.name)
-    return tally.open(header)
+    return aggregator.open(header)
   })
-  const read = tally.result()
+  const read = aggregator.result()
   const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
@@ -112,7 +112,7 @@ const FIRST_GROUPS = 4096
 /** Group number of rows whose codes cannot be loaded. */
 const REFUSED = -1
 
-class Tally {
+class ProductionAggregator {
   readonly #name: string
   readonly #period: number
   readonly #stateCode: string
@@ -160,7 +160,7 @@ class Tally {
     this.#hasValueParts = price !== undefined && complements.length === COMPLEMENT_COLUMNS.length
     // Files before 2006 write the year with two digits.
     const month = Buffer.from(String(this.#period).slice(-processing.length), 'latin1')
-    const processingMonth = periodText(this.#period)
+    const processingMonth = formatPeriod(this.#period)
     const values = MEASURES.map(() => 1)
     return (bytes, start, record) => {
       const row = record + 2
@@ -307,12 +307,12 @@ class Tally {
 /** PA_INDICA of rows that were not approved. */
 const NOT_APPROVED = 0x30
 
-const periodText = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
+const formatPeriod = (period: number): string => `${String(period).slice(0, 4)}-${String(period).slice(4)}`
 /** Tests for 10 digits of SIGTAP, or for 3, 7 or 8 digits of the tables before 2008. */
 const isProcedure = (cell: string): boolean => /^(\d{3}|\d{7,8}|\d{10})$/.test(cell)
 
 /** @param cell AAAAMM or AAMM; @returns YYYY-MM, or null if it is not a month */
 export function careMonthOf(cell: string): string | null {
   if (!/^(19|20)?\d{2}(0[1-9]|1[0-2])$/.test(cell)) return null
-  return periodText(cell.length === 6 ? Number(cell) : periodOfDigits(cell.slice(0, 2), cell.slice(2)))
+  return formatPeriod(cell.length === 6 ? Number(cell) : periodOfDigits(cell.slice(0, 2), cell.slice(2)))
 }

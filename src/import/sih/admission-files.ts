@@ -117,13 +117,13 @@ export async function readAdmissions(
   name: string,
   { uf, period }: AdmissionFileName,
 ): Promise<ReadAdmissions> {
-  const tally = new Tally(name, uf, period)
+  const aggregator = new AdmissionAggregator(name, uf, period)
   let columns: readonly string[] = []
   const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
     columns = header.columns.map((column) => column.name)
-    return tally.open(header)
+    return aggregator.open(header)
   })
-  const read = tally.result()
+  const read = aggregator.result()
   const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
@@ -165,7 +165,7 @@ export function integerCell(bytes: Buffer, start: number, length: number, decima
 
 type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 
-class Tally {
+class AdmissionAggregator {
   readonly #name: string
   readonly #period: number
   readonly #stateCode: string
@@ -246,8 +246,8 @@ class Tally {
         'MES_CMPT',
       )
       this.#checkRow(readText(bytes, start, 'UF_ZI').slice(0, 2), this.#stateCode, row, 'state', 'UF_ZI')
-      const ident = readText(bytes, start, 'IDENT')
-      const admissionCount = ident === '1' ? 1 : 0
+      const identity = readText(bytes, start, 'IDENT')
+      const admissionCount = identity === '1' ? 1 : 0
       const total = readNumber(bytes, start, 'VAL_TOT', 2)
       values[0] = 1
       values[1] = admissionCount
@@ -276,7 +276,7 @@ class Tally {
         return
       }
       if (partColumns !== null && sumCents(bytes, start, partColumns) !== total) this.#unequalRows += 1
-      if (ident !== '1' && ident !== '3' && ident !== '5') this.#otherKindRows += 1
+      if (identity !== '1' && identity !== '3' && identity !== '5') this.#otherKindRows += 1
       const residence = this.#findResidence(
         readCell(bytes, start, 'MUNIC_RES'),
         readCell(bytes, start, 'DIAG_PRINC'),
@@ -302,12 +302,12 @@ class Tally {
       const code = procedure.trim()
       group = /^\d{8}(\d\d)?$/.test(code)
         ? findOrAddGroup(this.#hospitals, [
-            facilityOf(facility),
-            municipalityOf(municipality),
+            parseFacility(facility),
+            parseMunicipality(municipality),
             code,
-            codeOf(character),
-            codeOf(complexity),
-            codeOf(financing),
+            parseCode(character),
+            parseCode(complexity),
+            parseCode(financing),
           ])
         : null
       this.#hospitalsByCells.set(key, group)
@@ -324,7 +324,7 @@ class Tally {
   ): MutableSums<ResidenceCodes> {
     let category = this.#categories.get(diagnosis)
     if (category === undefined) {
-      category = categoryOf(diagnosis.trim())
+      category = parseCategory(diagnosis.trim())
       this.#categories.set(diagnosis, category)
     }
     const sexCode = SEX[sex] ?? ''
@@ -333,7 +333,7 @@ class Tally {
     if (group === undefined) {
       const chapter = category === '' ? '' : (chapterOf(category) ?? '')
       group = findOrAddGroup(this.#residences, [
-        municipalityOf(municipality),
+        parseMunicipality(municipality),
         category,
         chapter,
         ageGroup,
@@ -372,11 +372,11 @@ function addValues(sums: number[], values: readonly number[]): void {
 }
 
 /** @returns the digits of a municipality code, or '' for any other content */
-const municipalityOf = (cell: string): string => /^\s*(\d+)\s*$/.exec(cell)?.[1] ?? ''
-const facilityOf = (cell: string): string => (/^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY)
-const codeOf = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
+const parseMunicipality = (cell: string): string => /^\s*(\d+)\s*$/.exec(cell)?.[1] ?? ''
+const parseFacility = (cell: string): string => (/^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY)
+const parseCode = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
 /** @returns letter and two digits of a CID-10 code, or '' for other codes, such as CID-9 before 1998 */
-const categoryOf = (cell: string): string => (/^[A-Z]\d{2}[0-9A-Z]?$/.test(cell) ? cell.slice(0, 3) : '')
+const parseCategory = (cell: string): string => (/^[A-Z]\d{2}[0-9A-Z]?$/.test(cell) ? cell.slice(0, 3) : '')
 
 const SEX: Readonly<Record<string, string>> = { '1': 'M', '2': 'F', '3': 'F' }
 

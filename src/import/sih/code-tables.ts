@@ -65,7 +65,7 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
   const snapshots: Snapshot[] = []
   const unread: { file: string; row: number }[] = []
   const filesByName = new Map<string, FoundFile>()
-  const add = (list: CodeList, code: NamedCode): void => {
+  const addCode = (list: CodeList, code: NamedCode): void => {
     const codesOfList = codes.get(list) ?? new Map<string, NamedCode>()
     if (!codesOfList.has(code.code)) codesOfList.set(code.code, code)
     codes.set(list, codesOfList)
@@ -84,9 +84,9 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
     const [, table = '', isLayout] = SIGTAP_FILE.exec(file.name) ?? []
     const rows =
       table === ''
-        ? readCid(file, bytes, add)
+        ? readCid(file, bytes, addCode)
         : isLayout === undefined
-          ? await readSigtap(file, table.toLowerCase(), bytes, files, add, unread)
+          ? await readSigtap(file, table.toLowerCase(), bytes, files, addCode, unread)
           : bytes.toString('latin1').trim().split('\n').length - 1
     snapshots.push({
       publisher: PUBLISHER,
@@ -100,14 +100,14 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
   return { codes, snapshots, unread }
 }
 
-type Add = (list: CodeList, code: NamedCode) => void
+type AddCode = (list: CodeList, code: NamedCode) => void
 
 async function readSigtap(
   file: FoundFile,
   table: string,
   bytes: Buffer,
   files: readonly FoundFile[],
-  add: Add,
+  addCode: AddCode,
   unread: { file: string; row: number }[],
 ): Promise<number> {
   const layoutName = `${table}_layout.txt`
@@ -125,14 +125,14 @@ async function readSigtap(
   for (const { row, cells } of read.lines) {
     const code = declared.key.map((column) => (cells[column] ?? '').trim()).join('')
     const name = (cells[declared.name] ?? '').trim()
-    if (code !== '') add(declared.list, { code, name: name === '' ? null : name, file: file.name, row })
+    if (code !== '') addCode(declared.list, { code, name: name === '' ? null : name, file: file.name, row })
   }
   for (const row of read.unread) unread.push({ file: file.name, row })
   return read.lines.length + read.unread.length
 }
 
 /** Reads a table of CID-10: separated by semicolons, without quotes, in Windows-1252. */
-function readCid(file: FoundFile, bytes: Buffer, add: Add): number {
+function readCid(file: FoundFile, bytes: Buffer, addCode: AddCode): number {
   const lines = decodeWindows1252(bytes)
     .split(/\r?\n/)
     .map((line) => line.split(';'))
@@ -155,8 +155,9 @@ function readCid(file: FoundFile, bytes: Buffer, add: Add): number {
     )
     const source = { file: file.name, row: index + 1 }
     // Ignore the letters in the table of chapters: D and H occur in two chapters, and W, X and Y in none.
-    if (isChapters) add('diagnosis_chapters', { code: first.padStart(2, '0'), name: second, ...source })
-    else add('diagnosis_categories', { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
+    if (isChapters) addCode('diagnosis_chapters', { code: first.padStart(2, '0'), name: second, ...source })
+    else
+      addCode('diagnosis_categories', { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
   })
   return rows
 }

@@ -187,11 +187,11 @@ async function writeCodeList(
   list: CodeList,
   codes: readonly NamedCode[],
 ): Promise<DatasetOutput> {
-  const stem = STEMS[list]
+  const columnPrefix = COLUMN_PREFIXES[list]
   const derivedColumns = Object.entries(DERIVED_COLUMNS[list])
   const table = `${area}_list_${list}`
   await session.run(
-    `CREATE TABLE ${table} (${stem}_code VARCHAR, ${stem}_name VARCHAR, source_file VARCHAR, source_row INTEGER${derivedColumns.map(([column]) => `, ${column} VARCHAR`).join('')})`,
+    `CREATE TABLE ${table} (${columnPrefix}_code VARCHAR, ${columnPrefix}_name VARCHAR, source_file VARCHAR, source_row INTEGER${derivedColumns.map(([column]) => `, ${column} VARCHAR`).join('')})`,
   )
   const appender = await session.connection.createAppender(table)
   const appendText = (text: string | null): void =>
@@ -209,7 +209,7 @@ async function writeCodeList(
   return writeDataset(session, staging, list, null, `FROM ${table}`)
 }
 
-const STEMS: Readonly<Record<CodeList, string>> = {
+const COLUMN_PREFIXES: Readonly<Record<CodeList, string>> = {
   procedures: 'procedure',
   procedure_groups: 'procedure_group',
   procedure_subgroups: 'procedure_subgroup',
