@@ -1,6 +1,6 @@
 /**
- * Implements `sus-data verify`. It checks the digests (release/verify.ts), then uses DuckDB to check each file against its manifest:
- * rows, columns, key order and unique keys. A failed check throws ReleaseRefused with the first file and reason.
+ * Implements `sus-data verify`. It checks the digests (release/verify.ts), then uses DuckDB to check each file against its
+ * manifest: rows, columns, key order and unique keys. A failed check throws ReleaseRefused with the first file and reason.
  */
 import { join } from 'node:path'
 import type { Manifest, ManifestFile } from '../release/manifest.ts'

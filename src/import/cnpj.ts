@@ -1,9 +1,7 @@
 /**
  * DuckDB expressions that validate a CNPJ: fourteen digits, and since July 2026 also letters in the first twelve positions.
- * model/cnes/lineage.ts lists the columns that hold one.
- *
- * Both forms use the same check digits: the weighted sum of each character's ASCII code − 48, modulo 11
- * (Instrução Normativa RFB 2.229/2024).
+ * model/cnes/lineage.ts lists the columns that hold one. Both forms use the same check digits: the weighted sum of each
+ * character's ASCII code − 48, modulo 11 (Instrução Normativa RFB 2.229/2024).
  */
 
 const WEIGHTS = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2]
@@ -18,8 +16,8 @@ const hasCheckDigit = (text: string, position: number, digit: string): string =>
   `(ascii(${text}[${position}]) - 48) = ${digit}`
 
 /**
- * Checks both check digits of a numeric CNPJ by integer arithmetic. Reading each character as text took a quarter of the import of
- * a national month.
+ * Checks both check digits of a numeric CNPJ by integer arithmetic. Reading each character as text took a quarter of the import
+ * of a national month.
  * @param text SQL of fourteen digits
  */
 function hasNumericCnpjDigits(text: string): string {
@@ -53,8 +51,8 @@ const isCnpjWithLetters = (text: string): string =>
   `CASE WHEN regexp_full_match(${text}, '[0-9A-Za-z]{12}[0-9]{2}') AND NOT ${isDigits(text)} THEN ${hasCnpjDigits(`upper(${text})`)} AND NOT (regexp_full_match(${text}, '.{3}[0-9]{11}') AND ${endsWithCpf(text)}) ELSE false END`
 
 /**
- * Implements the rule `cnpj`. Fourteen digits that cannot be a CPF are kept even if a check digit is wrong. Texts with letters need
- * matching check digits, because any fourteen characters look like one.
+ * Implements the rule `cnpj`. Fourteen digits that cannot be a CPF are kept even if a check digit is wrong. Texts with letters
+ * need matching check digits, because any fourteen characters look like one.
  * @param column SQL of the published cell
  * @returns SQL of the CNPJ in upper case, or null
  */

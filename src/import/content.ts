@@ -1,6 +1,6 @@
 /**
- * Computes the content of a release from its files and compares it with the recorded content. It writes content.json for a release
- * that was made before manifests had content digests.
+ * Computes the content of a release from its files and compares it with the recorded content. It writes content.json for a
+ * release that was made before manifests had content digests.
  */
 import { join } from 'node:path'
 import { replaceFile } from '../files.ts'
@@ -24,7 +24,8 @@ export async function digestRowsOf(
 }
 
 /**
- * Returns the recorded content of a release. If none is recorded, it is computed and written to content.json, also for components.
+ * Returns the recorded content of a release. If none is recorded, it is computed and written to content.json, also for
+ * components.
  * @throws ReleaseRefused
  */
 export async function ensureContent(releasesDir: string, id: string, threads?: number): Promise<Content> {

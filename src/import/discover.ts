@@ -1,8 +1,7 @@
 /**
- * Searches the operator's paths, including folders and zips, and assigns each file to the area that recognises it.
- *
- * It returns the files of each area, the notes of snapshot.json, and the files that no area recognises. An unrecognised file that
- * the operator named explicitly is an error. Only small files are read in full; the areas read the rest.
+ * Searches the operator's paths, including folders and zips, and assigns each file to the area that recognises it. It returns the
+ * files of each area, the notes of snapshot.json, and the files that no area recognises. An unrecognised file that the operator
+ * named explicitly is an error. Only small files are read in full; the areas read the rest.
  */
 import { mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -201,7 +200,6 @@ async function refuseLongerName({ name, path, shown }: FoundFile): Promise<void>
   )
 }
 
-/** @returns the first bytes of a table, decompressed if they are gzip */
 function unpackHead(head: Buffer): Buffer {
   if (head[0] !== 0x1f || head[1] !== 0x8b) return head
   try {

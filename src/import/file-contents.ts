@@ -1,9 +1,8 @@
 /**
  * Completes the coverage of a state and month from the written partition: dimensions without any code, and files without rows. It
- * also finds empty files whose neighbouring months have rows.
- *
- * Only rows are inspected, so no layout has to be listed. A dimension counts as not carried if its column is missing, blank in every
- * row, or filled with codes of another table (CID-9, procedures before SIGTAP).
+ * also finds empty files whose neighbouring months have rows. Only rows are inspected, so no layout has to be listed. A dimension
+ * counts as not carried if its column is missing, blank in every row, or filled with codes of another table (CID-9, procedures
+ * before SIGTAP).
  */
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'

@@ -1,6 +1,6 @@
 /**
- * The error that an operator sees when a snapshot cannot be imported: the file, the problem and the remedy.
- * Messages never contain cell values, because cells may hold personal data and messages end in logs.
+ * The error that an operator sees when a snapshot cannot be imported: the file, the problem and the remedy. Messages never
+ * contain cell values, because cells may hold personal data and messages end in logs.
  */
 export class ImportError extends Error {
   readonly file: string

@@ -1,7 +1,6 @@
 /**
- * Imports published files: builds one release per area that has files, and the analytics release that joins all areas.
- *
- * Each release is written to a staging folder, checked and renamed into place. An import that fails or is killed leaves the releases
+ * Imports published files: builds one release per area that has files, and the analytics release that joins all areas. Each
+ * release is written to a staging folder, checked and renamed into place. An import that fails or is killed leaves the releases
  * folder unchanged. File formats are not handled here but in the area folders (area.ts).
  */
 import { readdir, rm } from 'node:fs/promises'
@@ -58,7 +57,6 @@ export interface ImportOptions {
   readonly withoutPopulation?: boolean
   /** Accepts population files without some municipalities. Their values and sums over them are null. */
   readonly partialPopulation?: boolean
-  /** Also builds the row files of the releases. */
   readonly makesRows?: boolean
   /** Returns the signature that is stored with the manifest. Without it, releases are not signed. */
   readonly sign?: (releaseId: string) => string

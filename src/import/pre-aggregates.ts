@@ -1,9 +1,7 @@
 /**
- * Builds the pre-aggregates of an analytics release from the facts of its cnes, sih and sia releases: one Parquet file per month and
- * pre-aggregate, with its manifest entry.
- *
- * The planner assumes that each municipality lies in one state, so an import that violates this fails. All sums are over integers,
- * so equal facts give equal bytes in any read order.
+ * Builds the pre-aggregates of an analytics release from the facts of its cnes, sih and sia releases: one Parquet file per month
+ * and pre-aggregate, with its manifest entry. The planner assumes that each municipality lies in one state, so an import that
+ * violates this fails. All sums are over integers, so equal facts give equal bytes in any read order.
  */
 import { join } from 'node:path'
 import { type AddedUpTable, type Dimension, dimensionOf } from '../model/dimensions.ts'
@@ -203,8 +201,8 @@ function writeSums(
 }
 
 /**
- * Builds the pre-aggregates of flows, which are only sums and count no facilities. A release of an earlier version may lack a column.
- * Pre-aggregates that need it are skipped, and queries read the facts, where the column is null.
+ * Builds the pre-aggregates of flows, which are only sums and count no facilities. A release of an earlier version may lack a
+ * column. Pre-aggregates that need it are skipped, and queries read the facts, where the column is null.
  * @param folder folder of the release, which may still be the staging folder
  */
 export async function buildFlowPreAggregates(

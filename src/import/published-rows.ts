@@ -1,12 +1,12 @@
 /**
  * Finds the rows of a published admissions or production file that match the conditions of a lineage response. It returns row
- * numbers and only the cells that the importer reads. The discharge date is excluded, because the importer compares only its month.
+ * numbers and only the cells that the importer reads. The discharge date is excluded, because the importer compares only its
+ * month.
  */
 import { READ_COLUMNS } from '../model/sia/layout.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../model/sih/layout.ts'
 import { type DbfHeader, readDbfRecords } from './readers/dbf-records.ts'
 
-/** Columns that results may contain. */
 const VISIBLE_COLUMNS: readonly string[] = [
   ...REQUIRED_COLUMNS.filter((column) => column !== 'DT_SAIDA'),
   ...OPTIONAL_COLUMNS,

@@ -1,6 +1,6 @@
 /**
- * Stages, counts and writes rejected rows: rows that could not be loaded, with their file, row number and reason. Every area writes
- * them as a table of its release and counts them by file and reason in its manifest.
+ * Stages, counts and writes rejected rows: rows that could not be loaded, with their file, row number and reason. Every area
+ * writes them as a table of its release and counts them by file and reason in its manifest.
  */
 import type { Manifest } from '../release/manifest.ts'
 import type { Session } from './session.ts'

@@ -1,9 +1,8 @@
 /**
- * Computes the digest of the rows of Parquet files (`rows_sha256`). Equal rows give equal digests with any writer and file layout.
- * docs/content-digests.md describes the encoding and docs/decisions/0020-content-digests.md the reasons.
- *
- * The rows of a file must be in key order. Each column is encoded as the text of its values, each followed by a zero byte, and hashed
- * with SHA-256. The file digest covers these column digests by name.
+ * Computes the digest of the rows of Parquet files (`rows_sha256`). Equal rows give equal digests with any writer and file
+ * layout. docs/content-digests.md describes the encoding and docs/decisions/0020-content-digests.md the reasons. The rows of a
+ * file must be in key order. Each column is encoded as the text of its values, each followed by a zero byte, and hashed with
+ * SHA-256. The file digest covers these column digests by name.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Translates each rule of model/rules.ts into a DuckDB expression over a quoted text column of a staged table. Only the importer uses
- * this file; no request reaches it.
+ * Translates each rule of model/rules.ts into a DuckDB expression over a quoted text column of a staged table. Only the importer
+ * uses this file; no request reaches it.
  */
 import type { RuleName } from '../model/rules.ts'
 import { cnpjOf } from './cnpj.ts'

@@ -1,7 +1,6 @@
 /**
- * Opens the DuckDB instance of one import, which stages tables and writes Parquet. Its files lie in the staging folder.
- *
- * The importer does not use the server's engine: it needs access to the file system, and the server's engine has none.
+ * Opens the DuckDB instance of one import, which stages tables and writes Parquet. Its files lie in the staging folder. The
+ * importer does not use the server's engine: it needs access to the file system, and the server's engine has none.
  */
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
@@ -25,8 +24,8 @@ export interface Session {
   number(sql: string): Promise<number>
   version(): Promise<string>
   /**
-   * Runs tasks in parallel lanes, started in order. Each lane has its own connection to the same tables. All tasks have ended when
-   * the promise settles. @throws the error of the first task that failed
+   * Runs tasks in parallel lanes, started in order. Each lane has its own connection to the same tables. All tasks have ended
+   * when the promise settles. @throws the error of the first task that failed
    */
   all<Result>(tasks: readonly ((session: Session) => Promise<Result>)[]): Promise<Result[]>
   close(): void
@@ -46,8 +45,8 @@ export interface SessionOptions {
 const MAX_LANES = 3
 
 /**
- * Memory and disk limits grow with the size of the files. A national month (700 MB) gets the most and spills 0.2 GB. Without these
- * limits, a small file that unpacks to very many rows would fill 1.8 GB of memory and the whole disk.
+ * Memory and disk limits grow with the size of the files. A national month (700 MB) gets the most and spills 0.2 GB. Without
+ * these limits, a small file that unpacks to very many rows would fill 1.8 GB of memory and the whole disk.
  */
 const [FIRST_MEMORY_MB, MEMORY_PER_BYTE] = [200, 20]
 const [FIRST_SPILL_MB, SPILL_PER_BYTE] = [512, 20]
@@ -57,9 +56,9 @@ const MAX_SPILL_MB = 64 * 1024
 export const ROW_GROUP_ROWS = 30_720
 
 /**
- * Opens an in-memory DuckDB with limited memory that spills to the scratch folder.
- * Cores are used by parallel statements, one thread each, because parsing CSV and writing Parquet on two threads takes a fifth to
- * two thirds more CPU than on one. Cores beyond the lanes help any running statement.
+ * Opens an in-memory DuckDB with limited memory that spills to the scratch folder. Cores are used by parallel statements, one
+ * thread each, because parsing CSV and writing Parquet on two threads takes a fifth to two thirds more CPU than on one. Cores
+ * beyond the lanes help any running statement.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   await mkdir(options.scratch, { recursive: true })

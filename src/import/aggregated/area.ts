@@ -1,8 +1,7 @@
 /**
  * SQL shared by the areas whose rows are aggregated from published files: municipality mapping, source file columns and sums.
- *
- * Published municipality codes have six digits, and the municipality list has seven. Old codes become current ones if DATASUS's table
- * was imported. 53xxxx becomes Brasília. Other unknown codes become the ignored municipality of their state.
+ * Published municipality codes have six digits, and the municipality list has seven. Old codes become current ones if DATASUS's
+ * table was imported. 53xxxx becomes Brasília. Other unknown codes become the ignored municipality of their state.
  */
 import { STATES } from '../../model/territory/states.ts'
 import { createSetAside } from '../rejected-rows.ts'

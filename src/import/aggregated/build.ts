@@ -1,9 +1,8 @@
 /**
- * Builds a release whose rows are aggregated from monthly files by state. Each area supplies its files and the functions that append,
- * write and check a month. The result is Parquet in the staging folder and the manifest contents.
- *
- * Files are aggregated while they are read, on all cores (decoders.ts). Reading runs at most one month ahead of writing, so memory
- * holds the groups of two months. A newer import replaces a whole month of a state; the area decides beforehand which files form one.
+ * Builds a release whose rows are aggregated from monthly files by state. Each area supplies its files and the functions that
+ * append, write and check a month. The result is Parquet in the staging folder and the manifest contents. Files are aggregated
+ * while they are read, on all cores (decoders.ts). Reading runs at most one month ahead of writing, so memory holds the groups of
+ * two months. A newer import replaces a whole month of a state; the area decides beforehand which files form one.
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,14 +36,12 @@ export interface AggregatedFiles<Kind extends FileKind> {
 }
 
 export type AppendedFile<Kind extends FileKind> = NamePartsOf<Kind> & ReadOf<Kind> & { readonly file: string }
-/** Summary of a file after its groups are appended. */
 export type FileTotals<Kind extends FileKind> = NamePartsOf<Kind> &
   Omit<ReadOf<Kind>, 'setAside'> & { readonly setAside: number }
 
 export interface AggregatedArea<Kind extends FileKind> {
   readonly area: AggregatedAreaName
   readonly kind: Kind
-  /** Name of the area's rows, for messages. */
   readonly rowsLabel: string
   readonly facts: readonly AddedUpTable[]
   /** Published columns that are read. */

@@ -35,7 +35,6 @@ const GROUPS: Readonly<Record<FileKind, readonly string[]>> = {
   production: ['groups'],
 }
 
-/** Message to a worker: one file to read. */
 export interface DecodeJob<Kind extends FileKind = FileKind> {
   readonly kind: Kind
   readonly path: string

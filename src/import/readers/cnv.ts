@@ -1,8 +1,7 @@
 /**
- * Reads TabWin conversion tables (.cnv): labels, their codes, and the row of each line.
- *
- * The format has no column names; fields are character positions, the only thing that all DATASUS tables share. The caller knows what
- * a label means: a municipality, a health region, a legal nature. The files contain no date.
+ * Reads TabWin conversion tables (.cnv): labels, their codes, and the row of each line. The format has no column names; fields
+ * are character positions, the only thing that all DATASUS tables share. The caller knows what a label means: a municipality, a
+ * health region, a legal nature. The files contain no date.
  */
 import { ImportError } from '../import-error.ts'
 import { decodeText } from './windows-1252.ts'
@@ -104,7 +103,8 @@ function readLine(line: string, row: number, codeWidth: number): CnvLine | null 
 }
 
 /**
- * Looks codes up as TabWin does: the last line that contains a code wins, so a later line can remove a code from an earlier range.
+ * Looks codes up as TabWin does: the last line that contains a code wins, so a later line can remove a code from an earlier
+ * range.
  * @returns function from a code, which is trimmed, to its line or null
  */
 export function cnvLookup(table: CnvTable): (code: string) => CnvLine | null {

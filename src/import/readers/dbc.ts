@@ -1,9 +1,7 @@
 /**
  * Decodes the DATASUS .dbc container to dBase bytes. A .dbc has a plain dBase header, a CRC-32, and the records as a PKWARE DCL
- * "implode" stream.
- *
- * node-pkware decompresses. Its streaming interface with 4 KiB chunks is used, because the time of its one-call interface grows with
- * the square of the size.
+ * "implode" stream. node-pkware decompresses. Its streaming interface with 4 KiB chunks is used, because the time of its one-call
+ * interface grows with the square of the size.
  */
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -16,8 +14,8 @@ const CHUNK_BYTES = 4096
 const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
- * Detects a compressed table by content, not by name. The implode stream after the header and CRC-32 begins with two bytes that no
- * text record contains.
+ * Detects a compressed table by content, not by name. The implode stream after the header and CRC-32 begins with two bytes that
+ * no text record contains.
  * @param head first bytes of the file, up to those two bytes
  */
 export function isDbc(head: Buffer): boolean {

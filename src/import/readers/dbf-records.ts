@@ -1,7 +1,7 @@
 /**
  * Streams the records of a dBase table, compressed (.dbc) or not, so memory does not grow with the file. A visitor receives each
- * record. The result is the size and SHA-256 of the published bytes and the row counts. The checks and error messages equal those of
- * dbc.ts and dbf.ts, which read complete files.
+ * record. The result is the size and SHA-256 of the published bytes and the row counts. The checks and error messages equal those
+ * of dbc.ts and dbf.ts, which read complete files.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'

@@ -1,8 +1,6 @@
 /**
- * Reads a dBase III table from bytes: its columns, and the exact text of each cell, decoded as Windows-1252.
- *
- * No library is used, because the available ones need a path on disk, trim cells and parse numbers. Provenance must show each cell
- * as published.
+ * Reads a dBase III table from bytes: its columns, and the exact text of each cell, decoded as Windows-1252. No library is used,
+ * because the available ones need a path on disk, trim cells and parse numbers. Provenance must show each cell as published.
  */
 import { ImportError } from '../import-error.ts'
 import { decodeWindows1252 } from './windows-1252.ts'

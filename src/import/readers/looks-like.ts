@@ -1,7 +1,6 @@
 /**
- * Describes the apparent format of an unrecognised file from its first bytes, for an error message.
- *
- * The description contains no text of the file except certain column names, because other text may be personal data.
+ * Describes the apparent format of an unrecognised file from its first bytes, for an error message. The description contains no
+ * text of the file except certain column names, because other text may be personal data.
  */
 import { isUtf8 } from 'node:buffer'
 import { readDbfColumns } from './dbf.ts'

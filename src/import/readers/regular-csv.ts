@@ -1,9 +1,8 @@
 /**
  * Converts an irregular CSV (UTF-8, separated by `;`) to a regular one: with multi-line cells, blank lines or unreadable rows.
- * stage-csv.ts uses it only when needed, because it takes several times as long as DuckDB.
- *
- * In the output every cell is quoted, and every record begins with its line number in the source (the header is line 1). A record with
- * unbalanced quotes is read as a line of quoted cells, so that a stray quote inside a cell does no harm.
+ * stage-csv.ts uses it only when needed, because it takes several times as long as DuckDB. In the output every cell is quoted,
+ * and every record begins with its line number in the source (the header is line 1). A record with unbalanced quotes is read as a
+ * line of quoted cells, so that a stray quote inside a cell does no harm.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open } from 'node:fs/promises'

@@ -1,9 +1,8 @@
 /**
- * Reads the polygons of a shapefile (.shp): the rings of [x, y] of each record, unchanged.
- *
- * No package is used: the former one depends on an archived package, and maintained ones include projections and archives. Heights
- * and measures (types 15 and 25) are ignored, and attributes are in the .dbf of the same name (dbf.ts). The format is ESRI's
- * "Shapefile Technical Description" of July 1998.
+ * Reads the polygons of a shapefile (.shp): the rings of [x, y] of each record, unchanged. No package is used: the former one
+ * depends on an archived package, and maintained ones include projections and archives. Heights and measures (types 15 and 25)
+ * are ignored, and attributes are in the .dbf of the same name (dbf.ts). The format is ESRI's "Shapefile Technical Description"
+ * of July 1998.
  */
 import { ImportError } from '../import-error.ts'
 

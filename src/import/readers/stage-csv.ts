@@ -1,9 +1,8 @@
 /**
  * Stages a published CSV (`;`, quoted, already converted to UTF-8) as a text table with source_row and the requested columns.
- *
  * source_row is the line on which a record begins, as in a text editor: the header is line 1, and line feeds inside cells count.
- * Rows that do not parse are listed by number and reason, never by content. DuckDB parses the file; this code checks it and explains
- * errors.
+ * Rows that do not parse are listed by number and reason, never by content. DuckDB parses the file; this code checks it and
+ * explains errors.
  */
 import { open, rm, stat } from 'node:fs/promises'
 import { ImportError, LimitReached } from '../import-error.ts'
@@ -31,8 +30,8 @@ export interface StagedCsv {
 const DATE_HEADER = /^TO_CHAR\((\w+),\s*'DD\/MM\/YYYY'\)$/i
 const MAX_HEADER_BYTES = 1 << 16
 /**
- * Number of lines above which a minimum size per line is required. DuckDB needs 16 bytes per empty cell, so a few megabytes of packed
- * separators would take gigabytes. Published rows are larger, because every cell is quoted.
+ * Number of lines above which a minimum size per line is required. DuckDB needs 16 bytes per empty cell, so a few megabytes of
+ * packed separators would take gigabytes. Published rows are larger, because every cell is quoted.
  */
 const SIZE_CHECK_MIN_LINES = 100_000
 const MIN_ROW_BYTES_PER_COLUMN = 2

@@ -1,6 +1,6 @@
 /**
- * Identifies a published table by its columns, regardless of the file name. All CNES tables share the facility columns, so columns
- * that occur in only one table decide.
+ * Identifies a published table by its columns, regardless of the file name. All CNES tables share the facility columns, so
+ * columns that occur in only one table decide.
  */
 import { ImportError } from '../import-error.ts'
 

@@ -1,7 +1,6 @@
 /**
- * Converts Windows-1252 to UTF-8 on disk while the published bytes are hashed, and tells whether they were UTF-8 already.
- *
- * The UTF-8 byte order mark (EF BB BF) is removed. Text after it is kept if it is valid UTF-8, and converted otherwise. DuckDB only
+ * Converts Windows-1252 to UTF-8 on disk while the published bytes are hashed, and tells whether they were UTF-8 already. The
+ * UTF-8 byte order mark (EF BB BF) is removed. Text after it is kept if it is valid UTF-8, and converted otherwise. DuckDB only
  * gets UTF-8: as ISO-8859-1 it would reject a file for one of the dashes or quotes of Windows-1252 (0x80–0x9F) in real exports.
  */
 import { isAscii, isUtf8 } from 'node:buffer'

@@ -1,8 +1,7 @@
 /**
- * Limits on unpacked size, lines and cells, so that a small file cannot fill disk or memory. If a file states its unpacked size, it
- * is checked before unpacking.
- *
- * Among 100 published files, the largest ratio of unpacked to packed size is 20, and 8 for archives. The limit is twice the largest.
+ * Limits on unpacked size, lines and cells, so that a small file cannot fill disk or memory. If a file states its unpacked size,
+ * it is checked before unpacking. Among 100 published files, the largest ratio of unpacked to packed size is 20, and 8 for
+ * archives. The limit is twice the largest.
  */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
@@ -23,7 +22,6 @@ const REMEDY = 'Fetch the file again; published files are packed to no less than
 export const unpackedMax = (packedBytes: number): number =>
   Math.max(UNPACKED_FREE_BYTES, packedBytes * RATIO_MAX)
 
-/** @throws ImportError if a file unpacks to more than the limit */
 export function refuseUnpacked(file: string, packedBytes: number, unpackedBytes: number): void {
   const max = unpackedMax(packedBytes)
   if (unpackedBytes > max)
@@ -34,7 +32,6 @@ export function refuseUnpacked(file: string, packedBytes: number, unpackedBytes:
     )
 }
 
-/** @throws ImportError if a table is too large to hold in memory */
 export function refuseLargeTable(file: string, bytes: number): void {
   if (bytes > TABLE_BYTES_MAX)
     throw new ImportError(
@@ -108,7 +105,6 @@ export function refuseWideGrid(file: string, rows: readonly (readonly unknown[] 
   if (cells > CELLS_MAX) throw tooManyCells(file)
 }
 
-/** @throws ImportError if a text table has more cells than any published one */
 export function refuseManyCells(file: string, bytes: Buffer, separator: ';' | ','): void {
   const separatorByte = separator.charCodeAt(0)
   let cells = 0

@@ -1,8 +1,7 @@
 /**
- * Decodes Windows-1252 with a table in this file. All readers of published text use it.
- *
- * `new TextDecoder('windows-1252')` is not used, because its result depends on the Node.js version: byte 0x96 gives the control
- * character U+0096 in 20.19, 22.21 and 24.11, and the dash U+2013 in 22.12. Names, and therefore release ids, would differ.
+ * Decodes Windows-1252 with a table in this file. All readers of published text use it. `new TextDecoder('windows-1252')` is not
+ * used, because its result depends on the Node.js version: byte 0x96 gives the control character U+0096 in 20.19, 22.21 and
+ * 24.11, and the dash U+2013 in 22.12. Names, and therefore release ids, would differ.
  */
 import { isUtf8 } from 'node:buffer'
 

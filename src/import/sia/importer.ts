@@ -1,8 +1,7 @@
 /**
- * Builds a sia release from outpatient production files of any states and months (aggregated/build.ts).
- *
- * It reads PA files, SIGTAP tables, DATASUS's table of old municipality codes and the municipality list of a demography release. This
- * file decides which files form a month of a state: either one complete file or all parts without a gap.
+ * Builds a sia release from outpatient production files of any states and months (aggregated/build.ts). It reads PA files, SIGTAP
+ * tables, DATASUS's table of old municipality codes and the municipality list of a demography release. This file decides which
+ * files form a month of a state: either one complete file or all parts without a gap.
  */
 import { WHOLE_FILE } from '../../model/sia/code-lists.ts'
 import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'

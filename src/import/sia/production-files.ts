@@ -1,9 +1,8 @@
 /**
- * Reads monthly files of outpatient production (PAUFAAMM.dbc or .dbf; large states publish parts a, b, c …) into sums by facility.
- *
- * Rows are aggregated while they are read. The result holds the groups, totals and row counts for checks, and rejected rows by number
- * and reason. Columns that model/sia/layout.ts does not list are never read, because they may be personal. Rows have no key and may
- * legitimately repeat, so every row counts.
+ * Reads monthly files of outpatient production (PAUFAAMM.dbc or .dbf; large states publish parts a, b, c …) into sums by
+ * facility. Rows are aggregated while they are read. The result holds the groups, totals and row counts for checks, and rejected
+ * rows by number and reason. Columns that model/sia/layout.ts does not list are never read, because they may be personal. Rows
+ * have no key and may legitimately repeat, so every row counts.
  */
 import { NO_INSTRUMENT, WHOLE_FILE } from '../../model/sia/code-lists.ts'
 import {

@@ -1,8 +1,7 @@
 /**
- * Stages aggregated outpatient production in DuckDB, then writes and checks the partition of a month and writes the months of care.
- *
- * Published municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are unique. Each
- * row belongs to one published file, so the parts of a month stay separate.
+ * Stages aggregated outpatient production in DuckDB, then writes and checks the partition of a month and writes the months of
+ * care. Published municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are
+ * unique. Each row belongs to one published file, so the parts of a month stay separate.
  */
 import { WHOLE_FILE } from '../../model/sia/code-lists.ts'
 import {
@@ -22,7 +21,6 @@ import { MEASURES } from './production-files.ts'
 
 const MEASURE_COLUMNS = MEASURES.map((measure) => `${measure} BIGINT`).join(', ')
 
-/** @param municipalities Parquet of the municipality list */
 export async function createTables(session: Session, municipalities: string): Promise<void> {
   await createMunicipalityTables(session, 'sia', municipalities)
   await session.run(

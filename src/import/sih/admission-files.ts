@@ -1,8 +1,8 @@
 /**
  * Reads monthly files of hospital admissions (RDUFAAMM.dbc or .dbf, the "AIH reduzida") into sums by hospital and by residence.
- *
- * Rows are aggregated while they are read. The result holds the groups, totals for checks, and rejected rows by number and reason.
- * Personal data is not read: columns that model/sih/layout.ts does not list are ignored, and only the month of discharge is compared.
+ * Rows are aggregated while they are read. The result holds the groups, totals for checks, and rejected rows by number and
+ * reason. Personal data is not read: columns that model/sih/layout.ts does not list are ignored, and only the month of discharge
+ * is compared.
  */
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
 import { chapterOf, NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'

@@ -162,7 +162,6 @@ function readCid(file: FoundFile, bytes: Buffer, addCode: AddCode): number {
   return rows
 }
 
-/** Additional columns of each code list, derived from the code. */
 export const DERIVED_COLUMNS: Readonly<
   Record<CodeList, Readonly<Record<string, (code: string) => string | null>>>
 > = {

@@ -1,8 +1,7 @@
 /**
- * Builds a sih release from hospital admission files of any states and months (aggregated/build.ts).
- *
- * It reads RD files, tables of SIGTAP and CID-10, DATASUS's table of old municipality codes and the municipality list of a demography
- * release. This file accepts exactly one file per state and month.
+ * Builds a sih release from hospital admission files of any states and months (aggregated/build.ts). It reads RD files, tables of
+ * SIGTAP and CID-10, DATASUS's table of old municipality codes and the municipality list of a demography release. This file
+ * accepts exactly one file per state and month.
  */
 import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../../model/sih/layout.ts'

@@ -1,7 +1,6 @@
 /**
- * Stages aggregated hospital admissions in DuckDB, writes and checks the partitions of a month, and writes code lists.
- *
- * Published municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are unique.
+ * Stages aggregated hospital admissions in DuckDB, writes and checks the partitions of a month, and writes code lists. Published
+ * municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are unique.
  */
 import {
   type AggregatedAreaName,
@@ -30,7 +29,6 @@ export const CODE_LISTS: readonly CodeList[] = [
   'diagnosis_categories',
 ]
 
-/** @param municipalities Parquet of the municipality list */
 export async function createTables(session: Session, municipalities: string): Promise<void> {
   await createMunicipalityTables(session, 'sih', municipalities)
   await session.run(
