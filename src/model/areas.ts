@@ -1,7 +1,7 @@
 /**
- * The folders of model/, joined into one catalog: everything they declare, by kind. fields.ts, datasets.ts, dimensions.ts and
- * metrics.ts say what follows from it. The order of the folders is the order of facts, dimensions and metrics in the catalog
- * that the API answers.
+ * Joins the declarations of every folder of model/ into one catalog, by kind. The order of the folders is the order of facts,
+ * dimensions and metrics in the catalog that the API returns. fields.ts, datasets.ts, dimensions.ts and metrics.ts derive the
+ * rest.
  */
 import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'

@@ -1,4 +1,4 @@
-/** The eight capabilities of specification 5: what a key may read. Values only. */
+/** The eight capabilities of specification 5: the data that a key can be allowed to read. Values only. */
 export const CAPABILITIES = [
   'geo.read',
   'facilities.read',

@@ -1,6 +1,6 @@
 /**
- * What a number of an area says and what it does not, in both languages: for whoever reads a table without its documentation. Values
- * only; formulas and units are those of the metrics. docs/analytics.md says the same at length.
+ * States what a number of each metric includes and leaves out, in both languages, for readers who have a table without its
+ * documentation. Values only. The metrics declare formulas and units; docs/analytics.md explains them at length.
  */
 import type { MetricCode } from './metrics.ts'
 
@@ -21,7 +21,7 @@ const both = (
   en: more === null ? en : `${en} ${more[1]}`,
 })
 
-/** Metric → its meaning; metrics of the registry and the population have their description alone. */
+/** Metric → its caveats. Metrics of the registry and the population have only their description. */
 export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string; readonly en: string }>>> = {
   admissions: both(
     'Internações aprovadas do SUS (AIH de IDENT 1). Não são pessoas: transferências e reinternações contam de novo. Só o SUS.',

@@ -5,16 +5,15 @@ import type { Area, Dataset } from './types.ts'
 
 export type { Area, Dataset, Filter, FilterValues } from './types.ts'
 
-/** Areas that releases are of, each after those that it is made with. */
+/** Areas that releases can have. Each area follows the areas that its releases are built with. */
 export const AREA_NAMES: readonly Area[] = ['demography', 'cnes', 'sih', 'sia', 'financing']
 
 export { DATASETS }
 export type DatasetName = keyof typeof DATASETS
 
-/** @returns the declaration with its optional members visible to the type checker */
 export const datasetOf = (datasetName: DatasetName): Dataset => DATASETS[datasetName]
 
-/** Every stored column of a dataset, in the order of its files (reference_period lives in the folder name). */
+/** @returns every stored column in file order; reference_period is in the folder name instead */
 export function storedColumns(dataset: Dataset): FieldName[] {
   return [...dataset.fields, ...(dataset.detail ?? []), ...(dataset.internal ?? [])].filter(
     (field) => field !== 'reference_period',

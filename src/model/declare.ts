@@ -1,4 +1,4 @@
-/** Short forms in which the folders of model/ declare fields, filters, code lists, measures and metrics. Pure. */
+/** Helpers with which the folders of model/ declare fields, filters, code lists, measures and metrics. Pure. */
 import type { DatasetName } from './datasets.ts'
 import type { FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
@@ -21,19 +21,19 @@ export const code = (description: string): Field => ({ type: 'string', descripti
 export const optionalCode = (description: string): Field => ({ type: 'string', nullable: true, description })
 export const name = (description: string): Field => ({ type: 'string', nullable: true, description })
 export const quantity = (unit: string, description: string): Field => ({ type: 'integer', unit, description })
-/** Of sums that may be more than 32 bits hold. */
+/** Quantity in 64 bits, for sums that can exceed 32 bits. */
 export const wideQuantity = (unit: string, description: string): Field => ({
   ...quantity(unit, description),
   isWide: true,
 })
-/** Integer cents, which a large facility's month may have more of than 32 bits hold. */
+/** Integer cents in 64 bits: one month of a large facility can exceed 32 bits. */
 export const cents = (description: string): Field => wideQuantity('cents of BRL', description)
 export const flag = (description: string): Field => ({ type: 'boolean', description })
 
-/** Stored by every dataset whose rows are rows of a published file. */
+/** Columns of every dataset whose rows are rows of a published file. */
 export const SOURCE = ['source_file', 'source_row'] as const
 
-/** Filters by a place that rows lie in by their state and municipality. @param column holds the municipality's code */
+/** Filters by the territories that contain a row's state and municipality. @param column holds the municipality's code */
 export const withinPlaces = (column: FieldName) =>
   ({
     region_code: { kind: 'within', place: 'region', column: 'uf' },
@@ -43,7 +43,6 @@ export const withinPlaces = (column: FieldName) =>
 
 export const equals = (values: FilterValues) => ({ kind: 'equals', values }) as const
 
-/** A code list of the facility registry. */
 export function codeList<Name extends string>(
   datasetName: Name,
   key: readonly FieldName[],
@@ -63,14 +62,14 @@ export function codeList<Name extends string>(
   }
 }
 
-/** `<stem>_code` and `<stem>_name` are fields. */
+/** The stems for which both `<stem>_code` and `<stem>_name` are fields. */
 type Stem<Name = FieldName> = Name extends `${infer Part}_code`
   ? `${Part}_name` extends FieldName
     ? Part
     : never
   : never
 
-/** A code list that holds codes and their names, and no more. */
+/** A code list with only two columns: codes and names. */
 export const namedCodes = <Name extends string>(
   datasetName: Name,
   stem: Stem,
@@ -78,7 +77,6 @@ export const namedCodes = <Name extends string>(
   catalogSize?: number,
 ) => codeList(datasetName, [`${stem}_code`], [`${stem}_name`], description, catalogSize)
 
-/** A dimension whose members a code list names. @param column holds its codes, in facts and in the list */
 export const listed = (
   label: string,
   label_en: string,
@@ -93,7 +91,7 @@ export const listed = (
   order: 'code',
 })
 
-/** A dimension of a closed list. @param names by code: in Portuguese, in English */
+/** A dimension of a closed list. @param names by code: Portuguese, then English */
 export const closed = (
   label: string,
   label_en: string,
@@ -129,7 +127,6 @@ export const count = (dataset: FactDataset, where: readonly Condition[] = []): M
 
 type Untiered<Declared> = Declared extends Metric ? Omit<Declared, 'tier'> : never
 
-/** A sum, count or distinct count. */
 export const counted = (
   measure: Measure,
   unit: string,
@@ -138,7 +135,7 @@ export const counted = (
   description: Text,
 ): Untiered<CountMetric> => ({ kind: measure.kind, measure, unit, label, label_en, description })
 
-/** `scale` × (`numerator` − `less`) ÷ `denominator`; the sides are codes of metrics that are no ratios. */
+/** `scale` × (`numerator` − `less`) ÷ `denominator`. The sides are codes of metrics that are not ratios. */
 export const ratio = (
   numerator: string,
   denominator: string,
@@ -148,8 +145,8 @@ export const ratio = (
   label_en: string,
   less?: string,
 ): Untiered<RatioMetric> => {
-  const top = less === undefined ? numerator : `(${numerator} − ${less})`
-  const quotient = `${scale === 1 ? '' : `${scale} × `}${top} ÷ ${denominator}`
+  const dividend = less === undefined ? numerator : `(${numerator} − ${less})`
+  const quotient = `${scale === 1 ? '' : `${scale} × `}${dividend} ÷ ${denominator}`
   return {
     kind: 'ratio',
     numerator,
@@ -166,7 +163,7 @@ export const ratio = (
     ...(less === undefined ? {} : { less }),
   }
 }
-/** @param counted unit and labels of what is counted, as a rule the numerator itself */
+/** @param counted unit and labels of the counted things, usually those of the numerator */
 export const perCapita = (
   numerator: string,
   { unit, label, label_en }: Pick<Metric, 'unit' | 'label' | 'label_en'>,
@@ -186,7 +183,7 @@ export const share = (
   label_en: string,
 ): Untiered<RatioMetric> => ratio(numerator, denominator, 100, '%', label, label_en)
 
-/** Metrics of one tier, which the catalog shows. */
+/** Adds the tier that the catalog shows to each metric. */
 export const metricsOf = <Code extends string>(
   tier: 'core' | 'extended',
   metrics: Readonly<Record<Code, Untiered<Metric>>>,

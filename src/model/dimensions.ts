@@ -1,4 +1,4 @@
-/** The dimensions of all areas, 15 of them core, and the datasets that metrics add up or count (facts). Values only. */
+/** The dimensions of all areas, 15 of them core, and the fact datasets that metrics sum or count. Values only. */
 import { DIMENSIONS as DECLARED, FACTS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
 import { OUTPATIENT_TABLES } from './sia/datasets.ts'
@@ -10,48 +10,45 @@ export type { Dimension } from './types.ts'
 export type DimensionCode = keyof typeof DECLARED
 const declaredOf = (code: DimensionCode): DimensionDeclaration => DECLARED[code]
 const tierOf = (code: DimensionCode): 'core' | 'extended' => declaredOf(code).tier ?? 'core'
-/** In the order of the catalog: the core dimensions of all areas, then the others. */
+/** In catalog order: the core dimensions of all areas, then the extended ones. */
 export const DIMENSION_CODES = (Object.keys(DECLARED) as DimensionCode[]).sort(
   (left, right) => Number(tierOf(left) !== 'core') - Number(tierOf(right) !== 'core'),
 )
 
 export type FactDataset = keyof typeof FACTS
-/** Facts of places and years, not of months: residents. */
+/** Population facts: they have a territory and a year, but no month and no facility. */
 const POPULATION_FACTS = ['population', 'population_by_age'] as const
 export type PopulationFacts = (typeof POPULATION_FACTS)[number]
-/** Does a dataset hold residents, whose facts no month and no facility has? */
 export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
   POPULATION_FACTS.some((name) => name === dataset)
 /**
- * Facts of the same records by other dimensions: what is added up over one is the same over the other.
- * hospital_admissions knows the hospital, hospital_admissions_by_residence the patient's residence.
+ * Datasets that hold the same records by other dimensions, so that totals over both are equal. hospital_admissions has the
+ * hospital; hospital_admissions_by_residence has the patient's residence.
  */
 const TWINS: Readonly<Partial<Record<FactDataset, FactDataset>>> = {
   hospital_admissions: 'hospital_admissions_by_residence',
 }
 export const twinOf = (dataset: FactDataset): FactDataset | null => TWINS[dataset] ?? null
-/** Tables whose rows were added up, each from one published file: of admissions, and of outpatient production. */
+/** Tables whose rows are aggregates of one published file each: admissions and outpatient production. */
 export const ADDED_UP_TABLES = [...ADMISSION_TABLES, ...OUTPATIENT_TABLES] as const
 export type AddedUpTable = (typeof ADDED_UP_TABLES)[number]
 export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
   ADDED_UP_TABLES.some((table) => table === dataset)
-/** Does a dataset hold flows, which are added up over months? All others that have months are stocks. */
+/** @returns whether a dataset holds flows, which are summed over months; all other monthly datasets are stocks */
 export const isFlow = (dataset: FactDataset): boolean =>
   isAddedUp(dataset) || dataset === 'federal_health_transfers'
 /**
- * Facts that have rows without an amount: of places that the published file says nothing of. What they are added to is
- * unknown, and so is a place without any row.
+ * @returns whether a dataset has rows without an amount, for territories that the published file does not mention. A sum over
+ * such a row is null, as it is for a territory without any row.
  */
 export const hasUnknowns = (dataset: FactDataset): boolean => dataset === 'federal_health_transfers'
 
 const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
 
-/** @returns dimensions that the rows of a dataset carry */
 export const dimensionsOfFacts = (dataset: FactDataset): readonly DimensionCode[] =>
   factOf(dataset).dimensions
 
-/** What a key needs for the facts of a dataset. */
 export const capabilityOf = (dataset: FactDataset): Capability => factOf(dataset).capability
 
 const DIMENSIONS = Object.fromEntries(
@@ -70,25 +67,24 @@ export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'health_region',
   'health_macroregion',
 ])
-/** Places that people live in, whose facts are those of hospitals anywhere. */
+/** Residents' territories. Their facts come from hospitals anywhere. */
 export const RESIDENCE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
   'residence_state',
   'residence_municipality',
   'residence_health_region',
 ])
-/** @returns are its codes those of municipalities: of facilities or of residents? */
 export const isMunicipality = (code: DimensionCode): boolean =>
   code === 'municipality' || code === 'residence_municipality'
-/** @returns is it a place, of facilities or of residents? */
+/** @returns whether the codes are territories, of facilities or of residents */
 export const isPlace = (code: DimensionCode): boolean =>
   PLACE_DIMENSIONS.has(code) || RESIDENCE_DIMENSIONS.has(code)
-/** Dimensions whose members exist without facts: a place with nothing in it is a row with 0. */
+/** Dimensions whose members exist without facts: a territory without facts still gets a row with 0. */
 export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, 'reference_period'])
-/** @returns are groups places that people live in, and months, alone? Such places are rows without facts, too. */
+/** @returns whether all groups are residence territories or months; then territories without facts get rows, too */
 export const isByResidence = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => RESIDENCE_DIMENSIONS.has(code)) &&
   groups.every((code) => RESIDENCE_DIMENSIONS.has(code) || code === 'reference_period')
-/** Those that no fact carries: they follow from its state or municipality. */
+/** Dimensions that no fact stores, because they follow from its state or municipality. */
 export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
   DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),
 )

@@ -1,4 +1,4 @@
-/** The metrics of all areas, and what follows from a metric's definition: its measures, datasets, capabilities. */
+/** The metrics of all areas, and what follows from each definition: measures, datasets, dimensions, capabilities. */
 import { METRICS } from './areas.ts'
 import type { Capability } from './capabilities.ts'
 import {
@@ -15,17 +15,16 @@ import type { Measure, Metric } from './types.ts'
 
 export type { Condition, Measure } from './types.ts'
 
-/** Version of the catalog of metrics and dimensions: part of every release and fingerprint. */
+/** Version of the catalog of metrics and dimensions. It enters every release and every fingerprint. */
 export const CATALOG_VERSION = 'v1.2.0'
 
 export type MetricCode = keyof typeof METRICS
 export const metricOf = (code: MetricCode): Metric => METRICS[code]
-/** In the order of the catalog: the core metrics of all areas, then the others. */
+/** In catalog order: the core metrics of all areas, then the extended ones. */
 export const METRIC_CODES = (Object.keys(METRICS) as MetricCode[]).sort(
   (left, right) => Number(metricOf(left).tier !== 'core') - Number(metricOf(right).tier !== 'core'),
 )
 
-/** Measures of a metric's sides: its own, or those of a ratio's two metrics. */
 export interface Sides {
   readonly numerator: Measure
   /** Subtracted from the numerator. */
@@ -34,8 +33,8 @@ export interface Sides {
 }
 
 /**
- * @param used dimensions of a query: where the dataset of a measure lacks one of them and its twin has all, the twin is read
- * @returns measures of a metric
+ * @param used dimensions of the query. A measure reads the twin of its dataset when the dataset lacks one of them and the
+ * twin has all.
  */
 export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []): Sides {
   const metric = metricOf(code)
@@ -67,7 +66,7 @@ export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []
   }
 }
 
-/** Datasets whose dimensions a metric has: those of its facts; the population of a rate restricts nothing but place. */
+/** @returns datasets whose dimensions a metric supports. A rate's population restricts only territories. */
 export function factDatasetsOf(code: MetricCode, used: readonly DimensionCode[] = []): FactDataset[] {
   const { numerator, less, denominator } = measuresOf(code, used)
   const datasets = [numerator, less, denominator].flatMap((measure) =>
@@ -77,26 +76,28 @@ export function factDatasetsOf(code: MetricCode, used: readonly DimensionCode[] 
   return [...new Set(facts.length > 0 ? facts : datasets)]
 }
 
-/** Dimensions a metric can be grouped and filtered by: those of all its datasets, or of the twin of its only one. */
+/** @returns dimensions to group and filter a metric by: those shared by its datasets, or by all their twins */
 export function dimensionsOf(code: MetricCode): DimensionCode[] {
   const datasets = factDatasetsOf(code)
-  const carried = (own: readonly FactDataset[]): DimensionCode[] =>
+  const carriedByAll = (candidates: readonly FactDataset[]): DimensionCode[] =>
     DIMENSION_CODES.filter((dimension) =>
-      own.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
+      candidates.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
     )
   const twins = datasets.map(twinOf)
-  const also = twins.every((twin) => twin !== null) ? carried(twins as FactDataset[]) : []
-  const own = new Set([...carried(datasets), ...also])
-  return DIMENSION_CODES.filter((dimension) => own.has(dimension) && !isStandardizedOver(code, dimension))
+  const carriedByTwins = twins.every((twin) => twin !== null) ? carriedByAll(twins as FactDataset[]) : []
+  const supported = new Set([...carriedByAll(datasets), ...carriedByTwins])
+  return DIMENSION_CODES.filter(
+    (dimension) => supported.has(dimension) && !isStandardizedOver(code, dimension),
+  )
 }
 
-/** Ages are what a standardized rate is added up over, so it has none of its own. */
+/** @returns whether a metric sums over this dimension by a standard population; then it has no value per age */
 export function isStandardizedOver(code: MetricCode, dimension: DimensionCode): boolean {
   const metric = metricOf(code)
   return metric.kind === 'ratio' && metric.standardizedBy !== undefined && dimension === 'age_group'
 }
 
-/** Is a metric added up over months? Then it may be of several without saying how they become one value. */
+/** @returns whether a metric is summed over months. Then a query over several months needs no aggregation rule. */
 export const isFlowMetric = (code: MetricCode): boolean =>
   Object.values(measuresOf(code)).every(
     (measure) => measure === null || isPopulation(measure.dataset) || isFlowMeasure(measure),
@@ -104,27 +105,26 @@ export const isFlowMetric = (code: MetricCode): boolean =>
 export const isFlowMeasure = ({ dataset, timesDays }: Measure): boolean =>
   timesDays === true || isFlow(dataset)
 
-/** What one of a metric's numbers is divided by: cents are shown in reais. */
+/** @returns the divisor for a metric's stored numbers: money is stored in cents and shown in reais */
 export function unitOf(code: MetricCode): number {
   const metric = metricOf(code)
-  const isMoney = (own: Metric): boolean => own.kind !== 'ratio' && own.isMoney === true
+  const isMoney = (candidate: Metric): boolean => candidate.kind !== 'ratio' && candidate.isMoney === true
   if (metric.kind !== 'ratio') return isMoney(metric) ? 100 : 1
   return isMoney(metricOf(metric.numerator as MetricCode)) &&
     !isMoney(metricOf(metric.denominator as MetricCode))
     ? 100
     : 1
 }
-/** Decimals that a metric is shown with; an average over months of whole numbers has two more. */
 export const decimalsOfMetric = (code: MetricCode): number => {
   const metric = metricOf(code)
   return metric.kind === 'ratio' ? metric.decimals : unitOf(code) === 1 ? 0 : 2
 }
 
-/** What a key needs for a metric; rates need no demography.read. */
+/** @returns the capabilities that a key needs for a metric; rates do not need demography.read */
 export const capabilitiesOf = (code: MetricCode): Capability[] => factDatasetsOf(code).map(capabilityOf)
-/** Rates by inhabitants of a census or an estimate: their denominator is a whole territory, so they cannot be grouped by facility. */
+/** @returns whether a metric is a rate per inhabitant; its denominator covers a territory, so no facility has one */
 export const isPerCapita = (code: MetricCode): boolean =>
   measuresOf(code).denominator?.dataset === 'population' && factDatasetsOf(code)[0] !== 'population'
-/** Rates by the residents of a whole territory, whichever source counts these. */
+/** @returns whether a metric is a rate per resident of a territory, from any population source */
 export const isOfResidents = (code: MetricCode): boolean =>
   isPerCapita(code) || measuresOf(code).denominator?.standardizedBy !== undefined

@@ -1,17 +1,15 @@
 /**
- * Notes of answers: what to know beside the numbers. Each is declared once, with the parameters that programs read and its sentence in
- * both languages. Values and pure functions; where a note is due is decided in query/ and http/.
- *
- * A sentence names metrics, dimensions and datasets through `name`: the API writes their codes, the explorer their labels.
+ * Declares every note that a response can carry besides its numbers. Each has parameters for programs and a sentence in both
+ * languages. Values and pure functions only; query/ and http/ decide when a note applies. A sentence names metrics,
+ * dimensions and datasets through `name`: the API passes codes, the explorer labels.
  */
 import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
 import { STATES } from './territory/states.ts'
 
 type Language = 'pt' | 'en'
 
-/** Kinds of parameters, which the API document describes and TypeScript checks. */
 interface Kinds {
-  /** Code of a metric, a dataset, a dimension or a state, or the name of an edition. */
+  /** Code of a metric, dataset, dimension or state, or the name of an edition. */
   readonly code: string
   readonly codes: readonly string[]
   /** YYYY-MM */
@@ -19,14 +17,13 @@ interface Kinds {
   readonly months: readonly string[]
   readonly year: number
   readonly count: number
-  /** Metric → its month; null: it has none. */
+  /** Metric → its month, or null when it has none. */
   readonly month_by_metric: Readonly<Record<string, string | null>>
 }
-/** An array lists all values that a parameter takes. */
 export type Kind = keyof Kinds | readonly string[]
-type ValueOf<Of extends Kind> = Of extends keyof Kinds
-  ? Kinds[Of]
-  : Of extends readonly (infer Each)[]
+type ValueOf<KindName extends Kind> = KindName extends keyof Kinds
+  ? Kinds[KindName]
+  : KindName extends readonly (infer Each)[]
     ? Each
     : never
 type ParamsOf<Declared> = {
@@ -35,7 +32,7 @@ type ParamsOf<Declared> = {
 export type Namer = (code: string) => string
 
 interface Declaration<Declared extends Readonly<Record<string, Kind>>> {
-  /** When an answer has the note, for the documentation. */
+  /** Documentation of when a response has the note. */
   readonly when: string
   readonly params: Declared
   readonly pt: (params: ParamsOf<Declared>, name: Namer) => string
@@ -45,11 +42,11 @@ const declare = <const Declared extends Readonly<Record<string, Kind>>>(
   declaration: Declaration<Declared>,
 ): Declaration<Declared> => declaration
 
-/** What is missing from an answer because something was not collected. */
+/** The effect of missing data on a response. */
 const EFFECTS = ['null_metrics', 'incomplete_list', 'null_totals'] as const
 export type NoteEffect = (typeof EFFECTS)[number]
 
-/** A sentence names at most this many months or states one by one. */
+/** Largest number of months or states that a sentence lists one by one. */
 const NAMED_MAX = 13
 
 const isAll = (states: readonly string[]): boolean => states.length === STATES.length
@@ -65,7 +62,7 @@ function listMonths(months: readonly string[], language: Language): string {
   return `${months.length} ${language === 'pt' ? 'meses até' : 'months to'} ${months.at(-1)}`
 }
 
-/** @returns the states whose files lack something; '' where all do */
+/** @returns the states whose files lack something, or '' when all states do */
 function listFiles(states: readonly string[], language: Language): string {
   if (isAll(states)) return ''
   const count = `${states.length} ${language === 'pt' ? 'estados' : 'states'}`
@@ -359,16 +356,15 @@ const TRANSFERS = {
   }),
 } as const
 
-/** Code of a note → its declaration. */
 export const NOTES = { ...COVERAGE, ...PERIODS, ...POPULATION, ...VALUES, ...TRANSFERS } as const
 
 export type NoteCode = keyof typeof NOTES
 export const NOTE_CODES = Object.keys(NOTES) as NoteCode[]
 
-/** A note before it is written in a language: its code with the parameters of that code. */
+/** A note without its sentence: the code with its parameters. */
 export type Note = {
   [Code in NoteCode]: {
-    readonly code: Code /** The note is about the months that values are compared with. */
+    readonly code: Code /** True when the note is about the months that values are compared with. */
     readonly of_base?: true
   } & ParamsOf<(typeof NOTES)[Code]['params']>
 }[NoteCode]

@@ -1,9 +1,9 @@
 /**
- * Pre-aggregates: the facts of active facilities, admissions and outpatient production, added up by some of their dimensions, stored in the analytics release beside
- * what it joins. Values and pure functions only; the importer makes them, the planner chooses among them.
- *
- * Sums and counts of a group are sums of these. A number of facilities is one too where no facility is in two of the
- * added rows: over what a facility has one of (place, type, management, legal nature), never over what it has several of.
+ * Pre-aggregates are stored sums of the facts of active facilities, admissions and outpatient production over some of their
+ * dimensions. The analytics release holds them. The importer writes them, and the planner chooses among them. Values and pure
+ * functions only. Sums and counts of a query's group are sums over pre-aggregated rows. A number of facilities is such a sum
+ * only when no facility is in two of the summed rows. That holds for attributes that a facility has once (territory, type,
+ * management, legal nature).
  */
 import { type CnesFacts, PRE_AGGREGATES as OF_CNES } from './cnes/pre-aggregates.ts'
 import { type AddedUpTable, type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
@@ -23,7 +23,7 @@ export type PreAggregateName = keyof typeof PRE_AGGREGATES
 export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
 export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]
 
-/** Dimensions of which a facility has one in a month. */
+/** Dimensions that have one value per facility and month. */
 const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
   'state',
   'municipality',
@@ -35,14 +35,14 @@ const OF_THE_FACILITY: ReadonlySet<DimensionCode> = new Set([
   'legal_nature',
 ])
 export const isOfTheFacility = (code: DimensionCode): boolean => OF_THE_FACILITY.has(code)
-/** The dimension that, with the facility, is the whole key of a record. */
+/** The dimension that identifies a record together with the facility. */
 const OF_THE_RECORD: Readonly<Partial<Record<FactDataset, DimensionCode>>> = {
   bed_capacity: 'bed_type',
   equipment_inventory: 'equipment_type',
   specialized_services: 'specialized_service_classification',
 }
 
-/** Has a facility at most one fact of each key in a month? A key of records holds; facilities are their own records. */
+/** @returns whether a facility has at most one fact per key and month: whether the keys identify a record */
 export function hasFacilityOnce({
   dataset,
   keys,
@@ -54,7 +54,6 @@ export function hasFacilityOnce({
   return dataset === 'facilities' || (record !== undefined && keys.includes(record))
 }
 
-/** A column of a pre-aggregate: what is added up in it. */
 export interface StoredMeasure {
   readonly column: string
   readonly kind: 'sum' | 'count' | 'distinct'
@@ -62,22 +61,20 @@ export interface StoredMeasure {
   readonly where: readonly Condition[]
 }
 
-/** How a measure comes from a pre-aggregate. */
 export interface StoredSource {
-  /** Added up. Of a distinct count of a key: above 0 where the key counts. */
+  /** The column to sum. For a distinct count of a key, the key counts when this is above 0. */
   readonly stored: StoredMeasure
   readonly minus: StoredMeasure | null
-  /** Conditions on keys, applied by the query. */
   readonly where: readonly Condition[]
-  /** Key whose values are counted once; null: `stored` is added up. */
+  /** Key whose distinct values are counted; null when `stored` is summed. */
   readonly distinctKey: string | null
-  /** Facilities: exact only where `isExact` says so. */
+  /** Counts facilities, which is exact only when `countsFacilitiesOnce` holds. */
   readonly countsFacilities: boolean
 }
 
-/** @returns null where the pre-aggregate lacks what the measure needs */
+/** @returns null when the pre-aggregate lacks a column that the measure needs */
 export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource | null {
-  // Bed-days are made of the beds of each month: of the facts.
+  // Bed-days need the beds of each month, so they are computed from the facts.
   if (measure.timesDays === true) return null
   if (measure.standardizedBy !== undefined && !keys.includes('age_group')) return null
   const columns = keys.map((code) => dimensionOf(code).column)
@@ -110,7 +107,7 @@ export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource
   return { ...source, stored: facilities, countsFacilities: true }
 }
 
-/** @param fixed dimensions of which each group has one value: is a sum of numbers of facilities their number? */
+/** @param fixed dimensions with one value per group @returns whether facility counts can be summed */
 export function countsFacilitiesOnce(
   { dataset, keys }: PreAggregate,
   fixed: ReadonlySet<DimensionCode>,
@@ -126,7 +123,7 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
   for (const code of METRIC_CODES)
     for (const measure of Object.values(measuresOf(code))) {
       if (measure === null) continue
-      // What is added up of a dataset is added up of its twin, too.
+      // The twin's measures are computed from the same pre-aggregate.
       if (![measure.dataset, twinOf(measure.dataset)].includes(preAggregate.dataset)) continue
       const source = sourceOf(measure, preAggregate)
       for (const stored of [source?.stored, source?.minus])
@@ -135,14 +132,12 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
   return [...found.values()].sort((left, right) => (left.column < right.column ? -1 : 1))
 }
 
-/** Columns that tell rows apart, in the order of the file. */
 export const keyColumns = ({ keys }: PreAggregate): string[] => keys.map((code) => dimensionOf(code).column)
 
-/** Those a facility can have several of in a month. */
+/** Key columns of which a facility can have several values in a month. */
 export const factColumns = ({ keys }: PreAggregate): string[] =>
   keys.filter((code) => !OF_THE_FACILITY.has(code)).map((code) => dimensionOf(code).column)
 
-/** @returns a name for a condition, part of column names */
 export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
   if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
@@ -153,7 +148,7 @@ export function nameCondition(condition: Condition): string {
   throw new TypeError('population is in no pre-aggregate')
 }
 
-/** Fields that measures of a dataset read, beside its dimensions: quantities, and flags that conditions name. */
+/** @returns the fields that measures of a dataset read besides dimensions: quantities, and flags in conditions */
 export function measuredFields(dataset: FactDataset): {
   readonly quantities: readonly string[]
   readonly flags: readonly string[]

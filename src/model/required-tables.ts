@@ -1,9 +1,8 @@
 /**
- * What a number needs to have been collected: the tables it is made of, and what files of a table do not always say. Values only.
- *
- * A facility's flags (has_equipment, offers_any_sus …) are made of the tables of what it has, so a number of facilities with
- * equipment needs the equipment, not the registry; all facilities there are, only the registry lists. A dimension is a need of
- * its own: files of some months have no column for it, or no code in any row.
+ * Derives which tables and dimensions must have been collected for a number to be complete. Values and pure functions only. A
+ * facility's flags (has_equipment, offers_any_sus …) are computed from the tables of its beds, equipment and services. So a
+ * number of facilities with equipment needs the equipment table; a number of all facilities needs the registry. A dimension
+ * is a separate need, because files of some months have no column for it or no code in any row.
  */
 import {
   type DimensionCode,
@@ -16,33 +15,31 @@ import {
 } from './dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from './metrics.ts'
 
-/** Tables that are collected by state and month: of the registry, of hospital admissions, of outpatient production. */
+/** Tables that are collected by state and month: the registry, hospital admissions, outpatient production. */
 export type Table = Exclude<FactDataset, PopulationFacts>
-/** A dimension of a table's rows, which files of a state and month carry or not. */
+/** A dimension of a table. Files of a state and month may or may not carry it. */
 export type DimensionNeed = `${Table}/${DimensionCode}`
-/** 'sus_link': the registry's own link of a facility to SUS. */
+/** 'sus_link': the facility's link to SUS as the registry states it. */
 export type Need = Table | DimensionNeed | 'sus_link'
 
-/** The table whose files say it. */
 export const tableOfNeed = (need: Need): Table =>
   need === 'sus_link' ? 'facilities' : (need.split('/')[0] as Table)
-/** The dimension that a need is of; null: it is of none. */
 export const dimensionOfNeed = (need: Need): DimensionCode | null =>
   (need.split('/')[1] as DimensionCode | undefined) ?? null
-/** @returns the tables among some needs, each once; what files of a table say is needed beside that table */
+/** @returns the distinct tables among the needs, without dimensions and the link to SUS */
 export const tablesAmong = (needs: readonly Need[]): Table[] => [
   ...new Set(needs.filter((need): need is Table => tableOfNeed(need) === need)),
 ]
 
-/** The files by state say 1 (own) in every row and name no provider from this month on: they say nothing of third parties. */
+/** From this month (YYYYMM) on, files by state always say provider 1 (own), so they do not cover third parties. */
 export const PROVIDERS_BY_STATE_UNTIL = 201001
-/** Dimensions that are about the provider of a service. */
+/** Dimensions that describe the provider of a service. */
 const OF_PROVIDERS: readonly DimensionCode[] = ['provider_kind', 'service_characteristic']
-/** @returns do files by state of a month say nothing of a dimension, whatever stands in its column? */
+/** @returns whether files by state fill a dimension's column of that month with a constant, which carries no information */
 export const isFiller = (dimension: DimensionCode, period: number): boolean =>
   OF_PROVIDERS.includes(dimension) && period >= PROVIDERS_BY_STATE_UNTIL
 
-/** Flag of a facility → the tables it is made of. */
+/** Flag of a facility → the tables it is computed from. */
 export const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
   has_beds: ['bed_capacity'],
   has_equipment: ['equipment_inventory'],
@@ -51,47 +48,46 @@ export const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
   is_linked_sus: ['facilities', 'sus_link'],
 }
 
-/** @returns dimensions of a table that its files may lack: all but places, which follow from the file, and the month */
+/** @returns dimensions that a table's files may lack: all but territories, which follow from the file, and the month */
 export const codedDimensionsOf = (table: Table): readonly DimensionCode[] =>
   dimensionsOfFacts(table).filter((code) => !isPlace(code) && code !== 'reference_period')
 
-/** Codes of SIGTAP have 10 digits. Those of the tables before it are shorter: they say nothing of a procedure of SIGTAP. */
+/** Number of digits of a SIGTAP code. Codes of earlier tables are shorter and identify no SIGTAP procedure. */
 const SIGTAP_DIGITS = 10
-/** @returns the codes that begin with some digits, as far as it matters which table they are of */
+/** @returns a code with the prefix, padded enough to tell which procedure table it belongs to */
 export const codesOfPrefix = (digits: string): string =>
   /^\d{7,8}$/.test(digits) ? digits : digits.padEnd(SIGTAP_DIGITS, '0')
 const isOldProcedure = (code: DimensionCode, value: string | number): boolean =>
   code === 'procedure' && String(value).length !== SIGTAP_DIGITS
-/** @returns does a code stand where the published file says none, or is it one of another table of codes? */
+/** @returns whether a value stands for a missing code, or belongs to an older code table */
 export const isWithoutCode = (code: DimensionCode, value: string | number): boolean =>
   isOldProcedure(code, value) || dimensionOf(code).unknown === value
-/** How codes that are no codes of a dimension are told from the others, beside null. */
+/** @returns how to recognize values, besides null, that are not codes of the dimension */
 export const codelessOf = (
   code: DimensionCode,
 ): { readonly unknown?: string | undefined; readonly digits?: number } =>
   code === 'procedure' ? { digits: SIGTAP_DIGITS } : { unknown: dimensionOf(code).unknown }
 
-/** A filter, as far as it says whether files must carry its dimension. */
+/** The parts of a filter that decide whether files must carry its dimension. */
 export interface CodeFilter {
   readonly dimension: DimensionCode
   readonly operator: string
   readonly values: readonly (string | number)[]
 }
-/** A filter on the member without a code, or on codes of an older table, can be answered without the dimension. */
+/** @returns false for a filter on missing codes or on codes of an older table, which needs no file to carry the dimension */
 function needsCodes({ dimension, operator, values }: CodeFilter): boolean {
   if (values.every((value) => isOldProcedure(dimension, value))) return false
   const isInside = operator === 'EQ' || operator === 'IN'
   return !(isInside && values.every((value) => isWithoutCode(dimension, value)))
 }
 
-/** @returns what filters on a table's rows need beside the table, each once */
 export const needsOfFilters = (table: Table, filters: readonly CodeFilter[]): readonly DimensionNeed[] =>
   needsOfDimensions(
     table,
     filters.filter(needsCodes).map(({ dimension }) => dimension),
   )
 
-/** @returns what dimensions need of a table, each once; nothing for places and the month */
+/** @returns the distinct needs for dimensions of a table; territories and the month need nothing */
 export const needsOfDimensions = (
   table: Table,
   dimensions: readonly DimensionCode[],
@@ -112,7 +108,6 @@ function needsOfMeasure({ dataset, where = [] }: Measure): readonly Need[] {
 
 const sidesOf = (code: MetricCode, dimensions: readonly DimensionCode[]): readonly Measure[] =>
   Object.values(measuresOf(code, dimensions)).filter((measure) => measure !== null)
-/** Tables whose rows a metric filters and groups. */
 const tablesOfMetric = (code: MetricCode, dimensions: readonly DimensionCode[]): readonly Table[] => [
   ...new Set(
     sidesOf(code, dimensions).flatMap(({ dataset }) => (isPopulation(dataset) ? [] : [dataset as Table])),
@@ -121,8 +116,8 @@ const tablesOfMetric = (code: MetricCode, dimensions: readonly DimensionCode[]):
 
 /**
  * @param filters of the query
- * @param grouped dimensions it is grouped by
- * @returns what all sides of a metric need, each once; of the population, nothing
+ * @param grouped dimensions of the query's groups
+ * @returns the distinct needs of all sides of a metric; the population adds none
  */
 export function needsOf(
   code: MetricCode,
@@ -130,11 +125,11 @@ export function needsOf(
   grouped: readonly DimensionCode[] = [],
 ): readonly Need[] {
   const dimensions = [...filters.map(({ dimension }) => dimension), ...grouped]
-  const ofFilters = tablesOfMetric(code, dimensions).flatMap((table) => needsOfFilters(table, filters))
-  return [...new Set([...sidesOf(code, dimensions).flatMap(needsOfMeasure), ...ofFilters])]
+  const filterNeeds = tablesOfMetric(code, dimensions).flatMap((table) => needsOfFilters(table, filters))
+  return [...new Set([...sidesOf(code, dimensions).flatMap(needsOfMeasure), ...filterNeeds])]
 }
 
-/** @returns what a group with a code of each dimension needs more than the group without one */
+/** @returns the additional needs of a group that has a code in each dimension */
 export function needsOfCodes(
   code: MetricCode,
   filters: readonly CodeFilter[],

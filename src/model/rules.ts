@@ -1,12 +1,10 @@
 /**
- * The named rules that turn one published cell into one value: their texts, which provenance shows.
- *
- * One table feeds both sides: the importer builds its SQL from it (import/rules.ts gives each rule's expression), and
- * provenance answers show it, so that what an auditor reads is what was done. Values only.
+ * The named rules that turn one published cell into one value, with their texts. Values only. The importer builds its SQL
+ * from this table (import/rules.ts has the expression of each rule), and provenance responses show the texts. So an auditor
+ * reads exactly what was applied.
  */
 import { both } from './declare.ts'
 
-/** A rule turns one published cell into one value; its text is what provenance shows. */
 export const RULES = {
   text: both('sem espaços nas pontas; vazio é sem dado', 'blanks trimmed; empty is null'),
   name: both(
@@ -97,7 +95,7 @@ export const RULES = {
 
 export type RuleName = keyof typeof RULES
 
-/** Columns whose published cell may hold a CPF: their raw value is stored only where the rule left a value. */
+/** Rules for columns whose published cell may hold a CPF. The raw cell is stored only when the rule produced a value. */
 export const GUARDED_RULES: ReadonlySet<RuleName> = new Set([
   'cnpj',
   'provider',

@@ -1,9 +1,7 @@
 /**
- * Columns as they are stored: the SQL type of each field, and what a release of an earlier version lacks. Values and pure
- * functions only.
- *
- * A release is never changed, so one that was made before a column was declared does not have it: there the column reads
- * as null. Whoever opens a file adds it with the expressions given here.
+ * Maps declared fields to stored columns: the SQL type of each field, and the expressions for columns that an older release
+ * lacks. Values and pure functions only. A release never changes, so one made before a column was declared does not have it.
+ * Code that opens its files adds the column as null with these expressions.
  */
 import { DATASETS, type DatasetName, datasetOf, storedColumns } from './datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from './fields.ts'
@@ -24,19 +22,18 @@ const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   percentage: 'DECIMAL(12, 2)',
 }
 
-/** @returns the type of a field's column in a file, as SQL */
 export const sqlTypeOf = (field: FieldName): string =>
   fieldOf(field).isWide === true ? 'BIGINT' : SQL_TYPES[fieldOf(field).type]
 
-/** What a column was called in releases of catalog v1.1.0. */
+/** Dataset → field → the column's name in releases of catalog v1.1.0. */
 const FORMER_NAMES: Partial<Record<DatasetName, Partial<Record<FieldName, string>>>> = {
   facilities: { registry_health_region_code: 'health_region_code' },
 }
 
 /**
- * @param name of a table of a release: a dataset, or one that no dataset is (then its columns are those it has)
- * @param stored columns its files have
- * @returns the SELECT list that gives every declared column: the file's own, renamed ones by their name, others as null
+ * @param name of a table of a release. A table that is not a dataset keeps the columns of its files.
+ * @param stored columns of its files
+ * @returns the SELECT list of every declared column: stored ones, renamed ones under their new name, missing ones as null
  */
 export function selectList(name: string, stored: readonly string[]): string {
   if (!Object.hasOwn(DATASETS, name)) return '*'
@@ -52,27 +49,23 @@ export function selectList(name: string, stored: readonly string[]): string {
   ].join(', ')
 }
 
-/** A declared column, and the one of the file that it is read from; null: the file has none. */
+/** A declared column and the stored column that it is read from; null when the file lacks it. */
 export interface StoredColumn {
   readonly name: string
   readonly from: string | null
-  /** As SQL. */
   readonly type: string
 }
 
-/**
- * As selectList, a column at a time, for what has no SELECT * with exceptions.
- * @returns every column of the file, then those that it lacks
- */
+/** Like selectList, for engines without SELECT * EXCLUDE. @returns columns of the file, then the missing ones */
 export function columnsAsStored(name: string, stored: readonly string[]): StoredColumn[] {
-  const own = stored.map((column) => ({ name: column, from: column, type: '' }))
-  if (!Object.hasOwn(DATASETS, name)) return own
+  const present = stored.map((column) => ({ name: column, from: column, type: '' }))
+  if (!Object.hasOwn(DATASETS, name)) return present
   const dataset = name as DatasetName
   const former = FORMER_NAMES[dataset] ?? {}
   const renamed = new Map(Object.entries(former).map(([now, before]) => [before as string, now]))
   const lacking = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
   return [
-    ...own.map((column) => {
+    ...present.map((column) => {
       const now = renamed.get(column.name)
       return now === undefined || stored.includes(now) ? column : { ...column, name: now }
     }),

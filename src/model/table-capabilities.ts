@@ -1,14 +1,11 @@
-/**
- * What a key needs to read a table of a release as a file: the capability of the routes that show its rows. Values and a pure
- * function.
- */
+/** Capabilities needed to download a table of a release: those of the routes that show its rows. Pure. */
 import { FACTS } from './areas.ts'
 import { CAPABILITIES, type Capability } from './capabilities.ts'
 import type { DatasetName } from './datasets.ts'
 import { capabilityOf, type FactDataset } from './dimensions.ts'
 import { PRE_AGGREGATE_NAMES, type PreAggregateName, preAggregateOf } from './pre-aggregates.ts'
 
-/** A code list has the capability of the records that it names codes of. */
+/** A code list needs the capability of the records that use its codes. */
 const OF_LISTS: Readonly<Record<Exclude<DatasetName, FactDataset>, Capability>> = {
   states: 'geo.read',
   municipalities: 'geo.read',
@@ -50,13 +47,13 @@ const PRE_AGGREGATES: ReadonlySet<string> = new Set(PRE_AGGREGATE_NAMES)
 const PROVENANCE = /_provenance$/
 
 /**
- * @param table name of a dataset, a pre-aggregate or a table of provenance
- * @returns every capability that is needed; all there are for a table that holds rows of several datasets, or is unknown
+ * @param table name of a dataset, a pre-aggregate or a provenance table
+ * @returns all needed capabilities; every capability for an unknown table or one with rows of several datasets
  */
 export function capabilitiesOfTable(table: string): readonly Capability[] {
   if (hasOwn(OF_LISTS, table)) return [OF_LISTS[table]]
   if (PRE_AGGREGATES.has(table)) return [capabilityOf(preAggregateOf(table as PreAggregateName).dataset)]
-  // Names of facilities, and of the codes that their published rows carry.
+  // Provenance of names of facilities, and of names of the codes in their rows.
   if (table === 'code_names_provenance' || table === 'facility_names_provenance') return ['facilities.read']
   if (PROVENANCE.test(table)) return capabilitiesOfTable(table.replace(PROVENANCE, ''))
   return hasOwn(FACTS, table) ? [capabilityOf(table)] : CAPABILITIES

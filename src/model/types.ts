@@ -1,8 +1,6 @@
 /**
- * What a field, a dataset, a filter, a dimension, a metric and a line of lineage are. Types only.
- *
- * A folder of model/ declares one area (`territory`, `cnes`, `demography`) in these terms, and areas.ts joins them: a new area is
- * a new folder, named there.
+ * Types of fields, datasets, filters, dimensions, metrics and lineage. Each folder of model/ declares one area (`territory`,
+ * `cnes`, `demography` …) with these types, and areas.ts joins them. A new area is a new folder that areas.ts names.
  */
 import type { Capability } from './capabilities.ts'
 import type { DatasetName } from './datasets.ts'
@@ -11,10 +9,9 @@ import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
 
-/** What a release covers: months of the facility registry, places with their population, months of hospital admissions and of outpatient production, years of money. */
+/** The subject of a release. Financing has years; cnes, sih and sia have months; demography has territories. */
 export type Area = 'cnes' | 'demography' | 'sih' | 'sia' | 'financing'
 
-/** A text in both languages. */
 export interface Text {
   readonly pt: string
   readonly en: string
@@ -33,22 +30,22 @@ export type FieldType =
   | 'codes' // list of codes
   | 'percentage' // exact, two decimals
 
-/** A column. It has the same name from Parquet to JSON, and in every dataset that carries it. */
+/** A column. It has the same name from Parquet to JSON, and in every dataset that has it. */
 export interface Field {
   readonly type: FieldType
   readonly nullable?: boolean
-  /** Of an integer: 64 bits, not 32. */
+  /** Integers only: 64 bits instead of 32. */
   readonly isWide?: true
   readonly unit?: string
   readonly description: string
 }
 
-/** How a request parameter restricts rows. `column` defaults to the parameter's own name. */
+/** How a request parameter restricts rows. `column` defaults to the parameter's name. */
 export type Filter =
   | { readonly kind: 'equals'; readonly column?: FieldName; readonly values: FilterValues }
   | { readonly kind: 'municipality'; readonly column: FieldName }
   | WithinFilter
-  /** Met by codes that begin with the digits asked for; @see digits the most there are */
+  /** Matches codes that begin with the requested digits; `digits` is the largest accepted number. */
   | { readonly kind: 'prefix'; readonly column: FieldName; readonly digits: number }
   | { readonly kind: 'positive'; readonly column: FieldName }
   | { readonly kind: 'flag'; readonly column: FieldName }
@@ -56,17 +53,14 @@ export type Filter =
   | { readonly kind: 'status' }
   | DeclarationFilter
 
-/**
- * Met by the rows of a place's municipalities (or states), which the release's list of municipalities names; `column` holds
- * their codes.
- */
+/** Matches rows whose municipality (or state) in `column` lies in the territory, by the release's municipality list. */
 export interface WithinFilter {
   readonly kind: 'within'
   readonly place: 'region' | 'health_region' | 'health_macroregion'
   readonly column: FieldName
 }
 
-/** Met by an offering when one of its declarations meets all filters of this kind at once. */
+/** Matches an offering when one of its declarations meets all filters of this kind at once. */
 export interface DeclarationFilter {
   readonly kind: 'declaration'
   readonly column: 'characteristic_code' | 'provider_kind' | DeclarationFlag
@@ -80,7 +74,6 @@ export type DeclarationFlag =
   | 'has_hospital_sus'
   | 'offers_any_sus'
 
-/** What a parameter accepts: digits of a length, a closed list, a state, a year, a month, a major region, free text, true/false. */
 export type FilterValues =
   | { readonly digits: number }
   | { readonly list: readonly string[] }
@@ -96,62 +89,57 @@ export type FilterValues =
 export interface Dataset {
   readonly name: string
   readonly area: Area
-  /** One Parquet folder per reference period. */
+  /** Whether there is one Parquet folder per reference period. */
   readonly periodic: boolean
-  /** Its list shows every period where none is asked for, not the newest alone. */
+  /** A list request without a period returns every period instead of the newest. */
   readonly listsAllPeriods?: true
-  /** Grain, without reference_period; also the total order of the rows in files and lists. */
+  /** Unique key without reference_period. It is also the sort order of rows in files and lists. */
   readonly key: readonly FieldName[]
-  /** Shown by lists, in order. */
+  /** Columns of list responses, in order. */
   readonly fields: readonly FieldName[]
-  /** Shown by the record in addition. */
+  /** Columns that only the single-record response adds. */
   readonly detail?: readonly FieldName[]
-  /** Stored, never shown: for filters, joins, provenance. */
+  /** Stored columns that are never returned: for filters, joins and provenance. */
   readonly internal?: readonly FieldName[]
   readonly filters?: Readonly<Record<string, Filter>>
-  /** Fields that its list may be sorted by, all of them shown. */
+  /** Fields that a list can be sorted by. All of them are returned. */
   readonly sorts?: readonly FieldName[]
   readonly description: string
-  /** Code lists only: rows a complete national month holds (specification 8). */
+  /** Code lists only: number of rows in a complete national month (specification 8). */
   readonly catalogSize?: number
 }
 
-/** A dataset that metrics add up or count, with the dimensions its rows carry. */
 export interface Fact {
-  /** What a key needs to read it. */
+  /** Capability that a key needs to read it. */
   readonly capability: Capability
   readonly dimensions: readonly DimensionCode[]
 }
 
-/** What metrics are grouped and filtered by, as its area declares it. */
 export interface DimensionDeclaration {
   readonly label: string
   readonly label_en: string
-  /** The conformed key: the same name in every dataset that carries it. */
+  /** Key column. It has the same name in every dataset that has it. */
   readonly column: string
-  /** Codes are integers (municipality) or text. */
+  /** Codes are integers (municipality) instead of strings. */
   readonly integer?: boolean
-  /** The dataset that names the codes. */
   readonly member: { readonly dataset: DatasetName; readonly key: string; readonly name: string } | null
-  /** Names of the codes of a closed list, which no dataset holds. */
+  /** Names of the codes of a closed list, which has no dataset. */
   readonly labels?: Readonly<Record<string, { readonly pt: string; readonly en: string }>>
-  /** Places and facilities are listed by name, everything else by code. */
+  /** Sort order of members: territories and facilities by name, all others by code. */
   readonly order: 'name' | 'code'
-  /** Facts do not carry it: it follows from their state or municipality, by the release's list of municipalities. */
+  /** The dimension follows from the fact's state or municipality, by the release's list of municipalities. */
   readonly derivedFrom?: 'state' | 'municipality' | 'residence_municipality'
-  /** The code that stands where a published file says none; absent: null stands there. */
+  /** Code for a missing value in the published file; without it, a missing value is null. */
   readonly unknown?: string
-  /** 'core', where it says nothing else: one of the 15 of the specification. */
+  /** The default is 'core': one of the 15 dimensions of the specification. */
   readonly tier?: 'extended'
 }
 
-/** A dimension of the catalog, with the facts that carry it. */
 export interface Dimension extends Omit<DimensionDeclaration, 'tier'> {
   readonly tier: 'core' | 'extended'
   readonly datasets: readonly FactDataset[]
 }
 
-/** Restricts the rows a measure counts. */
 export type Condition =
   | { readonly field: string; readonly above: number }
   | { readonly field: string; readonly equals: string }
@@ -159,20 +147,20 @@ export type Condition =
   | { readonly flag: string }
   | { readonly anyFlag: readonly [string, string] }
   | { readonly outsourced: true }
-  /** Of a year, or of the one the release declares. */
+  /** The default year is the one that the release declares. */
   | { readonly populationType: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'; readonly year?: number }
 
-/** What is added up or counted over the rows of one dataset. */
+/** A sum or count over the rows of one dataset. */
 export interface Measure {
   readonly dataset: FactDataset
   readonly kind: 'sum' | 'count' | 'distinct'
-  /** Field summed, or whose values are counted once; of 'count', none. */
+  /** Field to sum, or whose distinct values are counted. 'count' has none. */
   readonly field?: string
-  /** Its sum is subtracted from the sum of `field`. */
+  /** This field's sum is subtracted from the sum of `field`. */
   readonly minus?: string
-  /** Of a stock: each month's sum is multiplied by its days, which makes it a flow. */
+  /** Multiplies each month's sum of a stock by the days of the month, which makes it a flow. */
   readonly timesDays?: true
-  /** Events by age group, each over its residents, or those residents: added up by the shares of a standard population. */
+  /** Sums over age groups by the shares of a standard population. The summands are events per resident, or the residents. */
   readonly standardizedBy?: StandardName
   readonly where?: readonly Condition[]
 }
@@ -187,26 +175,26 @@ interface MetricBase {
 export interface CountMetric extends MetricBase {
   readonly kind: 'sum' | 'count' | 'distinct'
   readonly measure: Measure
-  /** Cents, shown in reais with two decimals. */
+  /** Stored in cents, shown in reais with two decimals. */
   readonly isMoney?: true
 }
-/** Keeps its sides apart and divides last, at the level of the groups a request names. */
+/** Computes both sides separately and divides last, at the level of the requested groups. */
 export interface RatioMetric extends MetricBase {
   readonly kind: 'ratio'
   readonly numerator: string
-  /** Dataset that the numerator is read from, where it is another than its own. */
+  /** Dataset that the numerator is read from, when it is not that of the numerator metric. */
   readonly numeratorOf?: FactDataset
-  /** Subtracted from the numerator; `less` is also what the API calls this side. */
+  /** Metric that is subtracted from the numerator. The API calls this side `less`, too. */
   readonly less?: string
   readonly denominator: string
-  /** Divides within each age group, and adds the quotients up by the shares of a standard population. */
+  /** Divides within each age group, then sums the quotients by the shares of a standard population. */
   readonly standardizedBy?: StandardName
   readonly scale: number
   readonly decimals: 2
 }
 export type Metric = CountMetric | RatioMetric
 
-/** Which published column an attribute comes from, and by which rule. */
+/** The published column that an attribute comes from, and the rule that converts it. */
 export interface Lineage {
   /** Name of the record's field; `address.street` for a member of a struct. */
   readonly attribute: string

@@ -1,7 +1,7 @@
-/** Closed lists of the facility registry: values the specification fixes (2.2). Order matters where a list says so. */
+/** Closed lists of the facility registry, whose values the specification fixes (2.2). */
 export const MANAGEMENT_TYPES = ['M', 'E', 'D', 'S'] as const
 export const TP_SUS_CODES = ['1', '2', '0', '9'] as const
 export const CHARACTERISTIC_CODES = ['1', '2', '3'] as const
-/** In order of precedence: the record of an offering shows the first kind any of its declarations has. */
+/** In order of precedence: an offering's record shows the first kind that any of its declarations has. */
 export const PROVIDER_KINDS = ['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL'] as const
 export const FACILITY_STATUSES = ['active', 'inactive', 'all'] as const

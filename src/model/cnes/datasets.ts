@@ -1,4 +1,4 @@
-/** Facilities, the registry's code lists, and what facilities have: beds, equipment, specialised services. */
+/** Datasets of the registry: facilities, its code lists, and the beds, equipment and specialised services of facilities. */
 import { codeList, equals, namedCodes, withinPlaces } from '../declare.ts'
 import type { FieldName } from '../fields.ts'
 import type { Dataset, DeclarationFilter, Filter, FilterValues } from '../types.ts'
@@ -20,7 +20,7 @@ const municipality: Filter = { kind: 'municipality', column: 'municipality_ibge_
 const within = withinPlaces('municipality_ibge_code')
 const status: Filter = { kind: 'status' }
 const flagged = (column: FieldName): Filter => ({ kind: 'flag', column })
-/** Attributes of the facility, as they are in the period of the row. */
+/** Filters on the facility's attributes in the period of the row. */
 const ofFacility = {
   cnes_code: cnesCode,
   uf: equals({ uf: true }),

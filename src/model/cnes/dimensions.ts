@@ -1,4 +1,4 @@
-/** The dimensions of facilities and of what they have, and which facts carry them. */
+/** Dimensions of facilities, beds, equipment and services, and the facts that have them. */
 import type { DatasetName } from '../datasets.ts'
 import { closed, listed } from '../declare.ts'
 import { NO_FACILITY } from '../sih/code-lists.ts'
@@ -76,7 +76,7 @@ export const DIMENSIONS = {
   },
 } as const satisfies Record<string, DimensionDeclaration>
 
-/** What a facility has one of in a month, and the month. */
+/** Dimensions with one value per facility and month, and the month. */
 const OF_FACILITIES = [
   'state',
   'municipality',

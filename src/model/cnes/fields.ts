@@ -9,7 +9,7 @@ const degrees = (axis: string): Field => ({
   description: `${axis} as published; null when not a number or outside Brazil's box.`,
 })
 
-const known = (description: string): Field => ({ type: 'boolean', nullable: true, description })
+const optionalFlag = (description: string): Field => ({ type: 'boolean', nullable: true, description })
 
 export const FIELDS = {
   reference_period: { type: 'period', description: 'Competence month of the published data.' },
@@ -32,16 +32,16 @@ export const FIELDS = {
   management_type_name: name('Text of the management type.'),
   legal_nature_code: optionalCode('Legal nature, 4 digits; null in months that did not publish it.'),
   legal_nature_name: name('Text of the legal nature.'),
-  has_beds: known(
+  has_beds: optionalFlag(
     'The facility has a bed quantity above 0 in the period; null where that was not collected.',
   ),
-  has_equipment: known(
+  has_equipment: optionalFlag(
     'The facility has an equipment quantity above 0 in the period; null where that was not collected.',
   ),
-  has_services: known(
+  has_services: optionalFlag(
     'The facility declares a specialised service in the period; null where that was not collected.',
   ),
-  is_linked_sus: known(
+  is_linked_sus: optionalFlag(
     'The registry’s own link to SUS (VINC_SUS), published in files by state alone; null where the month does not have it.',
   ),
   cnpj: optionalCode(
@@ -129,8 +129,8 @@ export const FIELDS = {
   has_ambulatory_sus: flag('Outpatient care for SUS.'),
   has_hospital: flag('Hospital care outside SUS (the published flag means "not SUS").'),
   has_hospital_sus: flag('Hospital care for SUS.'),
-  offers_any_sus: known(
-    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.',
+  offers_any_sus: optionalFlag(
+    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is optionalFlag.',
   ),
   declarations: {
     type: 'declarations',

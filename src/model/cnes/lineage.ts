@@ -1,4 +1,4 @@
-/** Where every attribute of facilities and facts comes from: published column and rule, per family of files. Values only. */
+/** The published column and the rule of every attribute of facilities and facts, per family of files. Values only. */
 import type { FieldName } from '../fields.ts'
 import type { RuleName } from '../rules.ts'
 import type { Lineage } from '../types.ts'
@@ -81,7 +81,7 @@ export const FACILITY_LINEAGE: Readonly<Record<Family, readonly Lineage[]>> = {
   ],
 }
 
-/** CADGER, DATASUS's own table of names: what it adds to facilities of files by state. */
+/** Attributes that CADGER, a table of names from DATASUS, adds to facilities of files by state. */
 export const CADGER_LINEAGE: readonly Lineage[] = [
   line('cnes_code', 'CNES', 'code7'),
   line('legal_name', 'RAZ_SOCI', 'cadger_name'),
@@ -92,7 +92,7 @@ export const CADGER_LINEAGE: readonly Lineage[] = [
   line('address.district', 'BAIRRO', 'name'),
 ]
 
-/** The table of facility names: what it adds where CADGER does not name a facility. */
+/** Attributes that the table of facility names adds when CADGER does not name a facility. */
 export const FACILITY_NAME_LINEAGE: readonly Lineage[] = [
   line('cnes_code', 'CNES', 'code7'),
   line('trade_name', 'NOMEFANT', 'name'),
@@ -104,7 +104,7 @@ export const FACT_NAMES: readonly FactName[] = ['bed_capacity', 'equipment_inven
 
 type Published = readonly [column: string, rule: RuleName]
 
-/** A fact in both families, whose rows name their facility. @param lines no column of the state: not published there */
+/** A fact in both families. @param lines the state's column is null when files by state do not publish it */
 const fact = (
   ...lines: readonly (readonly [attribute: Attribute, base: Published, state: Published | null])[]
 ): Readonly<Record<Family, readonly Lineage[]>> => ({
@@ -118,7 +118,7 @@ const fact = (
   ],
 })
 
-/** Facts. In files by state a row also repeats its facility's attributes: see STATE_FACILITY above. */
+/** Facts. In files by state, a row also repeats its facility's attributes (STATE_FACILITY above). */
 export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, readonly Lineage[]>>>> = {
   bed_capacity: fact(
     ['bed_type_code', ['CO_LEITO', 'code2'], ['CODLEITO', 'code2']],
@@ -147,5 +147,5 @@ export const FACT_LINEAGE: Readonly<Record<FactName, Readonly<Record<Family, rea
   ),
 }
 
-/** Attributes of a facility that a fact row of a file by state repeats. */
+/** Attributes of a facility that each fact row of a file by state repeats. */
 export const REPEATED_FACILITY_LINEAGE = STATE_FACILITY

@@ -1,8 +1,7 @@
 /**
- * Metrics of facilities, beds, equipment and specialised services. All count active facilities alone. Values only.
- *
- * A metric is one entry: a measure (sum, count or distinct count), its unit, its labels in Portuguese and English and, where
- * it is not simply the sum of a field, a description; or a ratio of two metrics, which is divided last.
+ * Metrics of facilities, beds, equipment and specialised services. All count only active facilities. Values only. A metric is
+ * a measure (sum, count or distinct count) or a ratio of two metrics, which divides last. It has a unit, labels in Portuguese
+ * and English and, unless it is the plain sum of a field, a description.
  */
 import { both, count, counted, distinct, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
 import type { Condition, Text } from '../types.ts'
@@ -22,7 +21,6 @@ const facilities = (
 ) => counted(distinct(dataset, 'cnes_code', where), 'facilities', label, label_en, description)
 const offerings = (where: readonly Condition[], label: string, label_en: string, description: Text) =>
   counted(count(SERVICES, where), 'offerings', label, label_en, description)
-/** Summed fields in Portuguese. */
 const FIELDS = {
   beds_existing: 'leitos existentes',
   beds_sus: 'leitos SUS',
@@ -34,7 +32,7 @@ const FIELDS = {
 const sumOf = (field: keyof typeof FIELDS): Text => both(`Soma de ${FIELDS[field]}.`, `Sum of ${field}.`)
 const beds = (field: 'beds_existing' | 'beds_sus' | 'beds_non_sus', label: string, label_en: string) =>
   counted(sum(BEDS, field), 'beds', label, label_en, sumOf(field))
-/** @param plural and @param english say in both languages which beds the category holds */
+/** @param plural @param english name the beds of the category in both languages */
 const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: string, english: string) =>
   counted(
     sum(BEDS, `beds_${kind}`, [{ field: 'bed_category_code', equals: category }]),
@@ -46,7 +44,7 @@ const bedsOfCategory = (category: string, kind: 'existing' | 'sus', plural: stri
       `Sum of beds_${kind} of bed category ${category}.`,
     ),
   )
-/** Beds of the types or categories of a list. @param plural and @param english say which, and where the list is from */
+/** Counts beds of the listed types or categories. @param plural @param english name the beds and the source of the list */
 const bedsAmong = (
   field: 'bed_type_code' | 'bed_category_code',
   oneOf: readonly string[],
@@ -95,7 +93,7 @@ const pieces = (
   label_en: string,
 ) => counted(sum(EQUIPMENT, field), 'pieces', label, label_en, sumOf(field))
 
-// Metrics whose rate by inhabitants is a metric too, with the same unit and labels.
+// These metrics also have a rate per inhabitant, with the same unit and labels.
 const BEDS_EXISTING = beds('beds_existing', 'Leitos existentes', 'Existing beds')
 const BEDS_SUS = beds('beds_sus', 'Leitos SUS', 'SUS beds')
 const EQUIPMENT_EXISTING = pieces('quantity_existing', 'Equipamentos existentes', 'Existing equipment')

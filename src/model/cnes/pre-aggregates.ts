@@ -1,7 +1,4 @@
-/**
- * The pre-aggregates of CNES facts: which dimensions the facts of active facilities are added up by in advance. Values only;
- * model/pre-aggregates.ts says what follows from an entry.
- */
+/** Dimensions by which facts of active facilities are pre-aggregated. See model/pre-aggregates.ts. Values only. */
 import type { AddedUpTable, DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
 
 export type CnesFacts = Exclude<FactDataset, PopulationFacts | AddedUpTable | 'federal_health_transfers'>

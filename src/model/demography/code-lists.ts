@@ -1,14 +1,13 @@
 /** Closed lists of population figures: types (specification 2.2), sexes and age groups. Values only. */
 export const POPULATION_TYPES = ['ESTIMATED_POPULATION', 'CENSUS_POPULATION'] as const
 
-/** Code → names in Portuguese and English. */
 export const SEXES = { F: ['Feminino', 'Female'], M: ['Masculino', 'Male'] } as const
 
-/** Years of an age group but the last. */
+/** Years in each age group except the open last one. */
 export const AGE_GROUP_YEARS = 5
-/** The first age of the open group. */
+/** First age of the open group. */
 export const OPEN_AGE = 80
-/** The 17 groups of five years, 00-04 to 75-79, and 80+; in the order of their codes, which is that of the ages. */
+/** The 16 groups of five years, 00-04 to 75-79, and 80+. The order of the codes is the order of the ages. */
 export const AGE_GROUPS: readonly string[] = [
   ...Array.from({ length: OPEN_AGE / AGE_GROUP_YEARS }, (_, index) => {
     const first = index * AGE_GROUP_YEARS
@@ -17,7 +16,6 @@ export const AGE_GROUPS: readonly string[] = [
   `${OPEN_AGE}+`,
 ]
 
-/** Code → names in Portuguese and English. */
 export const AGE_GROUP_NAMES: Readonly<Record<string, readonly [pt: string, en: string]>> =
   Object.fromEntries(
     AGE_GROUPS.map((code) => {

@@ -1,4 +1,4 @@
-/** The population of municipalities. */
+/** Datasets of the population of municipalities. */
 import { equals, SOURCE, withinPlaces } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { AGE_GROUPS, POPULATION_TYPES, SEXES } from './code-lists.ts'

@@ -1,4 +1,4 @@
-/** What residents are told apart by, beside the place. */
+/** Dimensions of residents besides territories: sex and age group. */
 import { closed } from '../declare.ts'
 import type { DimensionDeclaration } from '../types.ts'
 import { AGE_GROUP_NAMES, SEXES } from './code-lists.ts'

@@ -14,7 +14,7 @@ export const FIELDS = {
   sex: code('F female or M male.'),
   age_group: code('Age in completed years, in groups of five: 00-04 to 75-79, and 80+.'),
 
-  // For provenance, never shown.
+  // Provenance columns, never shown.
   source_column: { type: 'string', nullable: true, description: 'Column of the published file.' },
   source_cells: {
     type: 'cells',

@@ -1,4 +1,4 @@
-/** Metrics of the population alone. Rates per inhabitant are declared beside what they count. */
+/** Metrics of the population alone. Rates per inhabitant are declared next to their numerators. */
 import type { DatasetName } from '../datasets.ts'
 import { both, counted, metricsOf, ratio, sum } from '../declare.ts'
 import type { Fact, Text } from '../types.ts'

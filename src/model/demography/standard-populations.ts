@@ -1,17 +1,16 @@
 /**
- * Standard populations: the shares of the 17 age groups that rates are standardized to. Values only.
- *
- * brazil_2010: residents of Brazil on 1 July 2010 by the estimates of the Ministry of Health (POPSBR, edition of 2024-12), both
- * sexes. Brazilian practice (RIPSA, Saúde Brasil) takes the year of a census; no page names one official standard.
+ * Standard populations: people per age group, by whose shares rates are standardized. Values only. brazil_2010: residents of
+ * Brazil on 1 July 2010 by the estimates of the Ministry of Health (POPSBR, edition of 2024-12), both sexes. Brazilian
+ * practice (RIPSA, Saúde Brasil) takes a census year; no page names one official standard.
  */
 import { AGE_GROUPS } from './code-lists.ts'
 
 export type StandardName = 'brazil_2010'
 
 export interface StandardPopulation {
-  /** Its name in a sentence. */
+  /** Name in a sentence. */
   readonly title: { readonly pt: string; readonly en: string }
-  /** People of each age group, in the order of AGE_GROUPS. */
+  /** People per age group, in the order of AGE_GROUPS. */
   readonly people: readonly number[]
 }
 
@@ -26,12 +25,11 @@ export const STANDARD_POPULATIONS: Readonly<Record<StandardName, StandardPopulat
 }
 
 /**
- * w·N/P of an age group is kept to so many decimals before the groups are added: fractions of 17 populations have no common
- * denominator that 128 bits hold. With these, what is left out is below 0.000000001 admissions per 10,000 inhabitants, and a
- * change in percent, which multiplies both sides of two rates, has room for rates of 100 admissions an inhabitant.
+ * Decimals kept of w·N/P of an age group before the groups are summed. Fractions of 17 populations have no common denominator
+ * that fits 128 bits. The truncated rest is below 0.000000001 admissions per 10,000 inhabitants. A change in percent
+ * multiplies both sides of two rates, and still fits rates of 100 admissions per inhabitant.
  */
 export const STANDARDIZED_DECIMALS = 6
 
-/** @returns age groups with their people */
 export const standardOf = (name: StandardName): readonly (readonly [ageGroup: string, people: number])[] =>
   AGE_GROUPS.map((ageGroup, index) => [ageGroup, STANDARD_POPULATIONS[name].people[index] ?? 0])

@@ -1,9 +1,9 @@
-/** Closed lists of health financing: sources, stages of an amount, spheres of government; and what each source's numbers mean. Values only. */
+/** Closed lists of health financing: sources and the meaning of their numbers, stages, spheres. Values only. */
 
 /** Code → names in Portuguese and English. */
 type Names = Readonly<Record<string, readonly [pt: string, en: string]>>
 
-/** What the numbers of a source mean, what of them may be added and what not. */
+/** Explains the numbers of a source: what may be summed and what may not. */
 export interface SourceText {
   readonly label: readonly [pt: string, en: string]
   readonly means: readonly [pt: string, en: string]
@@ -71,7 +71,7 @@ export const SOURCES = {
 export type FinancingSource = keyof typeof SOURCES
 export const SOURCE_CODES = Object.keys(SOURCES) as FinancingSource[]
 
-/** What an amount is. Stages never add up: the same money passes through several of them. */
+/** Stages of an amount. They never add up, because the same money passes through several of them. */
 export const STAGES = {
   transferred_gross: ['Transferido, bruto', 'Transferred, gross'],
   transferred_net: ['Transferido, líquido de descontos', 'Transferred, net of discounts'],
@@ -120,7 +120,7 @@ export const STAGES = {
 export type Stage = keyof typeof STAGES
 export const STAGE_CODES = Object.keys(STAGES) as Stage[]
 
-/** Sphere of the government whose money it is; as the treasury codes them. */
+/** Sphere of the government that owns the money, in the treasury's codes. */
 export const SPHERES = {
   E: ['Estado', 'State'],
   M: ['Município', 'Municipality'],

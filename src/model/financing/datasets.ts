@@ -1,4 +1,4 @@
-/** Health financing: accounts of all sources as they list them, and the transfers of the Union that metrics add up. */
+/** Datasets of health financing: accounts of all sources as published, and the Union's transfers, which metrics sum. */
 import { equals, withinPlaces } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { SOURCE_CODES, STAGE_CODES } from './code-lists.ts'

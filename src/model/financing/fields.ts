@@ -2,7 +2,7 @@
 import { code, name, quantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 
-/** Integer cents; null where nothing was published. */
+/** Integer cents; null when nothing was published. */
 const cents = (description: string): Field => ({
   type: 'integer',
   nullable: true,

@@ -1,4 +1,4 @@
-/** Health financing: what the Union transferred, and what governments declared of their accounts. */
+/** Health financing: transfers of the Union, and accounts that governments declared. */
 export { DATASETS } from './datasets.ts'
 export { FIELDS } from './fields.ts'
 export { FACTS, METRICS } from './metrics.ts'

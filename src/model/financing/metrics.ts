@@ -1,4 +1,4 @@
-/** Metrics of the transfers of the Union to health funds. They are flows of a year. Values only. */
+/** Metrics of the Union's transfers to health funds. They are yearly flows. Values only. */
 import type { DatasetName } from '../datasets.ts'
 import { both, counted, metricsOf, ratio, sum } from '../declare.ts'
 import type { Fact } from '../types.ts'

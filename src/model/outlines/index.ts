@@ -2,10 +2,10 @@
 import { name, SOURCE } from '../declare.ts'
 import type { Dataset, Field } from '../types.ts'
 
-/** Steps of the grid that outlines stand on, in a degree: about 111 m each. */
+/** Grid steps per degree. One step is about 111 m. */
 export const GRID = 1000
 
-/** Of what outlines are asked; those but the first are merges of municipalities. */
+/** Levels that outlines are available for. All but the first are merges of municipalities. */
 export const OUTLINE_LEVELS = [
   'municipality',
   'health_region',

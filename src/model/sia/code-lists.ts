@@ -1,17 +1,15 @@
 /**
- * Closed lists of outpatient production: the instrument that a row was presented by. Values only.
- *
- * Source: PA_DOCORIG in the SIASUS layout of the PA files. Letters of before 2008 (B, A) are those of the files of that time.
+ * Closed list of outpatient production: the instrument by which a row was presented. Values only. Source: PA_DOCORIG in the
+ * SIASUS layout of the PA files. The letters used before 2008 (B, A) come from files of that time.
  */
 
-/** Stands where an instrument is not named. */
+/** Code for a missing instrument. */
 export const NO_INSTRUMENT = '0'
-/** Stands for a file that is not in parts. */
+/** Part code of a file that was not published in parts. */
 export const WHOLE_FILE = '0'
 
 type Names = Readonly<Record<string, readonly [pt: string, en: string]>>
 
-/** PA_DOCORIG. */
 export const INSTRUMENTS: Names = {
   [NO_INSTRUMENT]: ['Não informado', 'Not informed'],
   A: ['RAAS - atenção domiciliar', 'RAAS, home care'],

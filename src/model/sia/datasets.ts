@@ -1,4 +1,4 @@
-/** Outpatient production of SUS, and the list of its months of care. */
+/** Datasets of outpatient production of SUS, and the list of its months of care. */
 import { codeList, equals, withinPlaces } from '../declare.ts'
 import { COMPLEXITIES, FINANCING_KINDS } from '../sih/code-lists.ts'
 import type { Dataset } from '../types.ts'
@@ -9,7 +9,7 @@ export const DATASETS = {
     name: 'outpatient_production',
     area: 'sia',
     periodic: true,
-    // Of several files of a state's month, a row is of one; before 2008 no facility is named.
+    // The key includes the file part, because a state's month can have several files. Files before 2008 name no facility.
     key: [
       'care_period',
       'cnes_code',

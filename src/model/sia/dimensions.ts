@@ -1,4 +1,4 @@
-/** What outpatient production is told apart by beside what it shares with admissions. */
+/** Dimensions that only outpatient production has. */
 import type { DimensionDeclaration, Fact } from '../types.ts'
 import type { OutpatientTable } from './datasets.ts'
 

@@ -1,4 +1,4 @@
-/** Columns of outpatient production beside those that it shares with hospital admissions. Values only. */
+/** Columns that only outpatient production has, not hospital admissions. Values only. */
 import { cents, code, name, wideQuantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 

@@ -1,9 +1,10 @@
 /**
- * The published columns that outpatient production is made of, under the names of each time, and what the approved value is the sum
- * of. Values only; a column that is not named here is never read: health-card numbers, numbers of authorisations, CPFs.
+ * The published columns of outpatient production under the names of each period, and the columns that sum to the approved
+ * value. Values only. The importer never reads a column that is missing here: health-card numbers, authorisation numbers,
+ * CPFs.
  */
 
-/** What is read of every file, and the names that its column has had: the first that a file has is read. */
+/** Columns of every file, each with its names over time. The first name that a file has is used. */
 export const COLUMN_NAMES = {
   processing: ['PA_MVM', 'PA_DATPR'],
   care: ['PA_CMP', 'PA_DATREF'],
@@ -18,22 +19,22 @@ export const COLUMN_NAMES = {
   approvedValue: ['PA_VALAPR'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** In the layouts since 2008. */
+/** Columns of the layouts since 2008. */
 export const OPTIONAL_COLUMNS = {
   financing: ['PA_TPFIN'],
   complexity: ['PA_NIVCPL'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /**
- * PA_VALAPR = PA_QTDAPR × NU_PA_TOT + PA_VL_CF + PA_VL_CL + PA_VL_INC in every row of the files measured (2023): price of the
- * table times quantity, federal complement, local complement, increment. Files that lack one of them are not checked.
+ * PA_VALAPR = PA_QTDAPR × NU_PA_TOT + PA_VL_CF + PA_VL_CL + PA_VL_INC holds in every row of the measured files (2023). The
+ * terms are price of the table times quantity, federal complement, local complement and increment. Files that lack one of
+ * them are not checked.
  */
 export const PRICE_COLUMN = 'NU_PA_TOT'
 export const COMPLEMENT_COLUMNS = ['PA_VL_CF', 'PA_VL_CL', 'PA_VL_INC'] as const
 
 export type ProductionCell = keyof typeof COLUMN_NAMES | keyof typeof OPTIONAL_COLUMNS
 
-/** Every published column that something is read from. */
 export const READ_COLUMNS: readonly string[] = [
   ...Object.values(COLUMN_NAMES).flat(),
   ...Object.values(OPTIONAL_COLUMNS).flat(),
@@ -41,10 +42,10 @@ export const READ_COLUMNS: readonly string[] = [
   ...COMPLEMENT_COLUMNS,
 ]
 
-/** First month of the layout that names facilities and procedures of SIGTAP. */
+/** First month (YYYYMM) whose layout names facilities and SIGTAP procedures. */
 export const FACILITIES_FROM = 200801
 
-/** Published column that a measure is added up from; a record as such is of none. */
+/** Measure → the published column that it sums. A count of records has none. */
 export const COLUMN_OF_MEASURE: Readonly<Record<string, string>> = {
   quantity_presented: 'PA_QTDPRO',
   quantity_approved: 'PA_QTDAPR',

@@ -1,4 +1,4 @@
-/** Metrics of outpatient production: flows, which are added up over months of processing. Values only. */
+/** Metrics of outpatient production. They are flows, summed over months of processing. Values only. */
 import { both, counted, metricsOf, ratio, share, sum } from '../declare.ts'
 
 const PRODUCTION = 'outpatient_production'

@@ -1,7 +1,4 @@
-/**
- * The pre-aggregates of outpatient production: by which dimensions it is added up in advance. Values only;
- * model/pre-aggregates.ts says what follows from an entry.
- */
+/** Dimensions by which outpatient production is pre-aggregated. See model/pre-aggregates.ts. Values only. */
 import type { DimensionCode } from '../dimensions.ts'
 import type { OutpatientTable } from './datasets.ts'
 

@@ -1,21 +1,19 @@
 /**
- * Closed lists of hospital admissions: character, complexity and financing of an admission, and the chapters of CID-10 with the
- * categories that each holds. Values and pure functions only.
- *
- * Sources: SIHSUS layout of the reduced AIH and its TabWin tables; tb_financiamento of SIGTAP; CID-10 of DATASUS. The published
- * table of chapters names a chapter for a letter alone, which is wrong for D, H and the letters W, X and Y; the ranges here are
- * those of the classification itself.
+ * Closed lists of hospital admissions: character, complexity and financing of an admission, and the chapters of CID-10 with
+ * their ranges of categories. Values and pure functions only. Sources: SIHSUS layout of the reduced AIH and its TabWin
+ * tables; tb_financiamento of SIGTAP; CID-10 of DATASUS. The published table of chapters assigns one chapter per letter,
+ * which is wrong for D, H, W, X and Y. The ranges here are those of the classification.
  */
 
-/** Stands where the month's files have no such column, or an empty cell. */
+/** Code for a missing column or an empty cell. */
 export const NOT_INFORMED = '00'
-/** Stands where the month's files name no facility: before 2008. */
+/** Facility code in files before 2008, which name no facility. */
 export const NO_FACILITY = '0000000'
 
 type Names = Readonly<Record<string, readonly [pt: string, en: string]>>
 const NONE: Names = { [NOT_INFORMED]: ['Não informado', 'Not informed'] }
 
-/** CAR_INT. */
+/** Published column: CAR_INT. */
 export const CARE_CHARACTERS: Names = {
   ...NONE,
   '01': ['Eletivo', 'Elective'],
@@ -29,16 +27,16 @@ export const CARE_CHARACTERS: Names = {
   ],
 }
 
-/** COMPLEX; PA_NIVCPL, which is the last digit. */
+/** Published columns: COMPLEX, and PA_NIVCPL, which is the last digit. */
 export const COMPLEXITIES: Names = {
-  // Of outpatient procedures, 0 says that complexity does not apply.
+  // In outpatient rows, 0 means that complexity does not apply.
   [NOT_INFORMED]: ['Não se aplica ou não informado', 'Not applicable or not informed'],
   '01': ['Atenção básica', 'Primary care'],
   '02': ['Média complexidade', 'Medium complexity'],
   '03': ['Alta complexidade', 'High complexity'],
 }
 
-/** FINANC, PA_TPFIN. */
+/** Published columns: FINANC, PA_TPFIN. */
 export const FINANCING_KINDS: Names = {
   ...NONE,
   '01': ['Atenção Básica (PAB)', 'Primary care (PAB)'],
@@ -51,10 +49,10 @@ export const FINANCING_KINDS: Names = {
 }
 
 export interface DiagnosisChapter {
-  /** Two digits: the number of the chapter. */
+  /** Number of the chapter, two digits. */
   readonly code: string
   readonly name: string
-  /** First and last category. */
+  /** First and last category of the chapter. */
   readonly from: string
   readonly to: string
 }
@@ -86,6 +84,6 @@ export const DIAGNOSIS_CHAPTERS: readonly DiagnosisChapter[] = (
   ] as const
 ).map(([from, to, name], index) => ({ code: String(index + 1).padStart(2, '0'), name, from, to }))
 
-/** @param category letter and two digits; @returns code of its chapter, or null where no chapter holds it */
+/** @param category letter and two digits @returns code of its chapter, or null when no chapter contains it */
 export const chapterOf = (category: string): string | null =>
   DIAGNOSIS_CHAPTERS.find(({ from, to }) => from <= category && category <= to)?.code ?? null

@@ -1,11 +1,11 @@
-/** Hospital admissions of SUS by hospital and by residence, and the code lists of procedures and diagnoses. */
+/** Datasets of SUS hospital admissions by hospital and by residence, and the code lists of procedures and diagnoses. */
 import { codeList, equals, withinPlaces } from '../declare.ts'
 import type { FieldName } from '../fields.ts'
 import type { Dataset } from '../types.ts'
 import { CARE_CHARACTERS } from './code-lists.ts'
 
 const COUNTS = ['admission_records', 'admissions', 'days_of_stay', 'icu_days', 'deaths'] as const
-/** Of the published file that a row was added up from. */
+/** Columns that identify the published file whose rows were aggregated. */
 const BATCH = ['source_file', 'source_sha256', 'source_rows'] as const
 
 const list = <Name extends string>(
@@ -126,6 +126,6 @@ export const DATASETS = {
   ),
 } as const satisfies Record<string, Dataset>
 
-/** Both are made of the same files, so both are collected or none. */
+/** The tables come from the same files, so either both are collected or neither is. */
 export const ADMISSION_TABLES = ['hospital_admissions', 'hospital_admissions_by_residence'] as const
 export type AdmissionTable = (typeof ADMISSION_TABLES)[number]

@@ -1,11 +1,11 @@
-/** What admissions are told apart by, and which facts carry it. */
+/** Dimensions of admissions, and the facts that have them. */
 import { closed, listed } from '../declare.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS, NOT_INFORMED } from './code-lists.ts'
 import type { AdmissionTable } from './datasets.ts'
 
 const extended = (declared: DimensionDeclaration): DimensionDeclaration => ({ ...declared, tier: 'extended' })
-/** A closed list with a code for what is not informed. */
+/** A closed list with a code for missing values. */
 const informed = (declared: DimensionDeclaration): DimensionDeclaration =>
   extended({ ...declared, unknown: NOT_INFORMED })
 

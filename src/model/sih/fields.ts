@@ -1,4 +1,4 @@
-/** Columns of hospital admissions, and of the code lists that name what they are about. Values only. */
+/** Columns of hospital admissions, and of the code lists of procedures and diagnoses. Values only. */
 import { cents, code, name, optionalCode, quantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 

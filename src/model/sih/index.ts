@@ -1,4 +1,4 @@
-/** Hospital admissions of SUS (SIH): what was approved, by month of processing. */
+/** Hospital admissions of SUS (SIH): approved admissions, by month of processing. */
 export { DATASETS } from './datasets.ts'
 export { DIMENSIONS, FACTS } from './dimensions.ts'
 export { FIELDS } from './fields.ts'

@@ -1,8 +1,7 @@
 /**
- * Metrics of hospital admissions. Admissions are flows: over months they are added up. Values only.
- *
- * Each is declared over the admissions by hospital; a query by diagnosis, age, sex or residence reads the same admissions by
- * residence (metrics.ts, measuresOf).
+ * Metrics of hospital admissions. Admissions are flows, which are summed over months. Values only. Each is declared over the
+ * admissions by hospital. A query by diagnosis, age, sex or residence reads the same admissions by residence (metrics.ts,
+ * measuresOf).
  */
 import { both, counted, metricsOf, ratio, share, sum } from '../declare.ts'
 

@@ -1,7 +1,4 @@
-/**
- * The pre-aggregates of admissions: by which dimensions they are added up in advance. Values only; model/pre-aggregates.ts says what
- * follows from an entry.
- */
+/** Dimensions by which admissions are pre-aggregated. See model/pre-aggregates.ts. Values only. */
 import type { DimensionCode } from '../dimensions.ts'
 import type { AdmissionTable } from './datasets.ts'
 

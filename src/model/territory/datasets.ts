@@ -1,4 +1,4 @@
-/** States, municipalities and health regions. Releases carry them with the population. */
+/** Datasets of states, municipalities and health regions. Releases of demography hold them with the population. */
 import { equals, SOURCE } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { TERRITORIAL_TYPES } from './states.ts'

@@ -1,4 +1,4 @@
-/** Places: the dimensions that facts of every area share, and those that follow from a fact's state or municipality. */
+/** Territories: the dimensions that facts of every area share, and those that follow from a fact's state or municipality. */
 import type { DimensionDeclaration } from '../types.ts'
 import { REGIONS } from './states.ts'
 

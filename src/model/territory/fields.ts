@@ -1,4 +1,4 @@
-/** Columns of states and municipalities, and those that facts repeat of their place. Values only. */
+/** Columns of states and municipalities, and of the territory that facts repeat. Values only. */
 import { code, name, optionalCode, quantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 

@@ -1,4 +1,4 @@
-/** Places: states, municipalities and health regions, which every other area refers to. */
+/** States, municipalities and health regions, which every other area refers to. */
 export { DATASETS } from './datasets.ts'
 export { DIMENSIONS } from './dimensions.ts'
 export { FIELDS } from './fields.ts'

@@ -1,4 +1,4 @@
-/** The 27 federative units with their regions, and the kinds of place a municipality list holds. Values only. */
+/** The 27 federative units with their regions, and the kinds of entries in a municipality list. Values only. */
 export const TERRITORIAL_TYPES = ['MUNICIPALITY', 'ADMINISTRATIVE_REGION', 'IGNORED'] as const
 
 export interface State {
@@ -18,7 +18,7 @@ export const REGIONS: Readonly<Record<number, string>> = {
   5: 'Centro-Oeste',
 }
 
-/** The 27 federative units: the first digit of the IBGE code is the region. Source: IBGE territorial division. */
+/** The first digit of a state's IBGE code is its region. Source: IBGE territorial division. */
 export const STATES: readonly State[] = (
   [
     [11, 'RO', 'Rondônia'],

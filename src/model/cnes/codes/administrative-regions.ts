@@ -1,6 +1,6 @@
 /**
- * Administrative regions of the Federal District as the registry codes them, with a zero as seventh digit: code, name. Source:
- * municipalities of DATASUS's territorial base, which writes no accents.
+ * Administrative regions of the Federal District: registry code (seventh digit 0), name. Source: DATASUS's territorial base,
+ * which omits accents.
  */
 export const ADMINISTRATIVE_REGIONS: readonly (readonly string[])[] = [
   ['5300050', 'Asa Norte'],

@@ -1,4 +1,4 @@
-/** Equipment types known by name: category, code, name. Source: DATASUS tables and ordinance SAES/MS 3.695/2026. */
+/** Equipment types that have names: category, code, name. Source: DATASUS tables and ordinance SAES/MS 3.695/2026. */
 export const EQUIPMENT_TYPES: readonly (readonly string[])[] = [
   ['01', '01', 'Gama Câmara'],
   ['01', '02', 'Mamógrafo com Comando Simples'],

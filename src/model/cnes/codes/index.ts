@@ -1,7 +1,4 @@
-/**
- * Code lists as the project knows them, for files by state (which carry no catalogs) and for the demonstration. A
- * national base brings its own catalogs, and those win.
- */
+/** Code lists for files by state, which have no catalogs, and for the demonstration. Those of a national base take precedence. */
 export { ADMINISTRATIVE_REGIONS } from './administrative-regions.ts'
 export { BED_CATEGORIES } from './bed-categories.ts'
 export { BED_TYPES } from './bed-types.ts'
@@ -14,7 +11,7 @@ export { SERVICE_CLASSIFICATIONS_BEFORE_200803 } from './service-classifications
 export { SERVICE_TYPES } from './service-types.ts'
 export { SERVICE_TYPES_BEFORE_200803 } from './service-types-before-200803.ts'
 
-/** Reasons of closing: 01–04 temporary, 05 and 10 permanent, 06–08 administrative; wording by kind, not official. */
+/** Reasons of closing: 01–04 temporary, 05 and 10 permanent, 06–08 administrative. The wording is not official. */
 export const DEACTIVATION_REASONS: readonly (readonly string[])[] = [
   ['01', 'Desativação temporária (01)'],
   ['02', 'Desativação temporária (02)'],
@@ -32,7 +29,6 @@ export const DEACTIVATION_REASONS: readonly (readonly string[])[] = [
   ['14', 'Outro motivo (14)'],
 ]
 
-/** Opening shifts. */
 export const OPENING_HOURS: readonly (readonly string[])[] = [
   ['01', 'Somente pela manhã'],
   ['02', 'Somente à tarde'],
@@ -43,7 +39,7 @@ export const OPENING_HOURS: readonly (readonly string[])[] = [
   ['07', 'Somente à noite'],
 ]
 
-/** Who manages a facility for SUS. Source: data dictionary of the registry (TP_GESTAO). */
+/** Government level that manages a facility for SUS. Source: data dictionary of the registry (TP_GESTAO). */
 export const MANAGEMENT_TYPES: readonly (readonly string[])[] = [
   ['M', 'Municipal'],
   ['E', 'Estadual'],

@@ -1,4 +1,4 @@
-/** Classifications from March 2008 on: service, classification, name (empty: seen in files, in no list). Source: DATASUS tables. */
+/** Classifications since March 2008: service, classification, name (empty when no list has the code). Source: DATASUS tables. */
 export const SERVICE_CLASSIFICATIONS: readonly (readonly string[])[] = [
   ['100', '001', 'ATENDIMENTO EM PRESIDIO ATE 100 PRESOS'],
   ['100', '002', 'ATENDIMENTO EM MANICOMIO ATE 100 PRESOS'],
