@@ -1,9 +1,8 @@
 /**
- * What a release says, apart from who wrote its bytes: `content_id`, the digest of its rows, its snapshots and its rules. Releases
- * with the same content id say the same, whatever version of DuckDB or of the importer wrote them.
- *
- * In: a manifest and the digests of its files' rows. Out: the content id. Manifests made from now on carry both; a release made
- * before has them in `content.json`, outside the hash. Absent on purpose: computing digests of rows (import/row-digests.ts).
+ * Computes `content_id`, the digest of a release's rows, snapshots and rules, independent of the bytes of its files. Releases
+ * with equal content ids hold the same data, whichever version of DuckDB or of the importer wrote them. In: a manifest and
+ * the digests of its files' rows. Out: the content id. New manifests hold both; an older release has them in `content.json`,
+ * outside the hash. import/row-digests.ts computes the digests of rows.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,16 +25,17 @@ const contentSchema = z.strictObject({
 
 export interface Content {
   readonly contentId: string
-  /** Area → content id of the release that is joined. */
+  /** Area → content id of the component release. */
   readonly components: Readonly<Record<string, string>>
-  /** Path → digest of the rows of the file. */
+  /** Path → digest of the file's rows. */
   readonly rows: ReadonlyMap<string, string>
 }
 
 /**
- * @param rows digest of the rows by path; @param components content id by area
- * @returns the content with its id: the SHA-256 of the canonical JSON of the manifest without its id, its writers' versions and the
- * bytes of its files, and with content ids in place of the ids of its components
+ * @param rows digest of the rows by path
+ * @param components content id by area
+ * @returns the content with its id: the SHA-256 of the manifest's canonical JSON without id, writers' versions and bytes of
+ * files, and with content ids instead of component ids
  */
 export function describeContent(
   manifest: Omit<Manifest, 'release_id'>,
@@ -59,7 +59,7 @@ export function describeContent(
   return { contentId, components, rows }
 }
 
-/** @returns the content that a manifest states; null for a release made before manifests had it */
+/** @returns the content that a manifest states, or null for a release older than content ids */
 export function contentInManifest(manifest: Manifest): Content | null {
   if (manifest.content_id === undefined) return null
   const rows = new Map(manifest.files.map(({ path, rows_sha256 }) => [path, rows_sha256 ?? '']))
@@ -72,12 +72,12 @@ export function contentInManifest(manifest: Manifest): Content | null {
 }
 
 /**
- * @returns the content of a release, from its manifest or from content.json beside it; null where it has neither
- * @throws ReleaseRefused where what is stated does not fit the manifest; the rows themselves are not read
+ * @returns the content from the manifest or from content.json beside it; null when neither has it
+ * @throws ReleaseRefused when the stated content does not match the manifest; the rows themselves are not read
  */
 export async function readContent(releasesDir: string, manifest: Manifest): Promise<Content | null> {
-  const stated = contentInManifest(manifest)
-  if (stated !== null) return stated
+  const contentFromManifest = contentInManifest(manifest)
+  if (contentFromManifest !== null) return contentFromManifest
   const { release_id } = manifest
   let text: string
   try {
@@ -105,7 +105,6 @@ export async function readContent(releasesDir: string, manifest: Manifest): Prom
   return content
 }
 
-/** @returns the text of content.json */
 export const contentText = (releaseId: string, { contentId, components, rows }: Content): string =>
   `${canonicalJson({
     format: CONTENT_FORMAT,
@@ -115,7 +114,7 @@ export const contentText = (releaseId: string, { contentId, components, rows }: 
     files: [...rows].sort().map(([path, rows_sha256]) => ({ path, rows_sha256 })),
   })}\n`
 
-/** @returns the content id that a release states; null where it states none, or content.json does not fit the manifest */
+/** @returns the stated content id; null when there is none or content.json does not match the manifest */
 export async function contentIdOf(releasesDir: string, manifest: Manifest): Promise<string | null> {
   if (manifest.content_id !== undefined) return manifest.content_id
   const content = await readContent(releasesDir, manifest).catch(() => null)

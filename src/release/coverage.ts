@@ -1,9 +1,8 @@
 /**
- * What was collected: the one place that answers whether a table of a state and month is in a release. In: a view. Out: the
- * states of a table and month, and the months there are. Pure; the manifest's coverage says it, in releases of any version.
- *
- * What an answer needs is more than tables: files of some months carry no code of a dimension, and only files by state say which
- * facility is linked to SUS. These are needs of their own. Not here: what an answer makes of it (query/coverage.ts).
+ * Answers whether a table of a state and month was collected, from the coverage in the manifests. Pure. In: a view. Out: the
+ * states of a table and month, and the collected months, for releases of any version. Files of some months have no code of a
+ * dimension, and only files by state say which facility is linked to SUS. These are separate needs. query/coverage.ts decides
+ * what a response does with missing coverage.
  */
 import { datasetOf } from '../model/datasets.ts'
 import type { DimensionCode } from '../model/dimensions.ts'
@@ -30,7 +29,7 @@ export const TABLES = [
   'specialized_services',
 ] as const satisfies readonly Table[]
 
-/** Transfers of the Union, whose periods are years, each named by its last month. */
+/** Transfers of the Union. Their periods are years, each named by its last month. */
 export const FINANCING_TABLES = ['federal_health_transfers'] as const satisfies readonly Table[]
 const TABLES_BY_RELEASE: readonly (readonly Table[])[] = [
   TABLES,
@@ -38,32 +37,32 @@ const TABLES_BY_RELEASE: readonly (readonly Table[])[] = [
   OUTPATIENT_TABLES,
   FINANCING_TABLES,
 ]
-/** @returns tables of the same release: their months are its months */
+/** @returns the tables of the same release, which have the same months */
 export const tablesBeside = (table: Table): readonly Table[] =>
   TABLES_BY_RELEASE.find((tables) => tables.includes(table)) ?? TABLES
 
-/** @returns tables of every release that some needs are of: of the registry where there are none */
+/** @returns all tables of the releases that the needs belong to; those of the registry when there are no needs */
 export function tablesOfNeeds(needs: readonly Need[]): readonly Table[] {
   const areas = new Set(needs.map((need) => tablesBeside(tableOfNeed(need))))
   const [only = TABLES] = areas
   return areas.size > 1 ? [...areas].flat() : only
 }
 
-interface Known {
+interface CoverageCache {
   readonly states: Map<string, ReadonlySet<string>>
   readonly months: Map<ReadonlySet<string>, readonly number[]>
 }
-/** Asked with every query; a view never changes. */
-const KNOWN = new WeakMap<ReleaseView, Known>()
-function knownOf(view: ReleaseView): Known {
-  const found = KNOWN.get(view) ?? { states: new Map(), months: new Map() }
-  KNOWN.set(view, found)
-  return found
+/** Caches results per view: every query needs them, and a view never changes. */
+const CACHES = new WeakMap<ReleaseView, CoverageCache>()
+function cacheOf(view: ReleaseView): CoverageCache {
+  const cache = CACHES.get(view) ?? { states: new Map(), months: new Map() }
+  CACHES.set(view, cache)
+  return cache
 }
 
-/** @returns the states whose files of the month say what is needed; `ALL_STATES` itself where all do */
+/** @returns states whose files of the month satisfy the need; `ALL_STATES` itself when all do */
 export function statesCollected(view: ReleaseView, need: Need, period: number): ReadonlySet<string> {
-  const { states } = knownOf(view)
+  const { states } = cacheOf(view)
   const key = `${need} ${period}`
   const found = states.get(key) ?? findStates(view, need, period)
   states.set(key, found)
@@ -81,13 +80,13 @@ function findStates(view: ReleaseView, need: Need, period: number): ReadonlySet<
     return isStored === true && isByState ? statesCollected(view, 'facilities', period) : NO_STATES
   }
   const covered = coverageOf(view, tableOfNeed(need), period)
-  // Facilities that are known from rows of other tables alone are not the registry.
+  // Facilities that only rows of other tables mention are not the registry.
   if (covered === null || covered.family === 'derived') return NO_STATES
   if (covered.states === 'all') return ALL_STATES
   return covered.states.length === ALL_STATES.size ? ALL_STATES : new Set(covered.states)
 }
 
-/** All states but those whose files of the month say nothing of a dimension; of what was not collected, nothing is said here. */
+/** @returns all states except those whose files lack the dimension in the month; uncollected states are included */
 function statesCarrying(
   view: ReleaseView,
   table: Table,
@@ -102,7 +101,7 @@ function statesCarrying(
   return silent.length === 0 ? ALL_STATES : new Set([...ALL_STATES].filter((uf) => !silent.includes(uf)))
 }
 
-/** @returns states whose published file of a table and month has no row: the file is there, and says none */
+/** @returns states whose published file of a table and month exists but has no row */
 export function statesEmpty(view: ReleaseView, table: Table, period: number): ReadonlySet<string> {
   const { empty = [] } = coverageOf(view, table, period) ?? {}
   return empty === 'all' ? ALL_STATES : new Set(empty)
@@ -116,21 +115,21 @@ export function statesCollectedOf(
 ): ReadonlySet<string> {
   let common = ALL_STATES
   for (const need of needs) {
-    const own = statesCollected(view, need, period)
-    if (own === ALL_STATES || own === common) continue
-    common = common === ALL_STATES ? own : new Set([...common].filter((uf) => own.has(uf)))
+    const collected = statesCollected(view, need, period)
+    if (collected === ALL_STATES || collected === common) continue
+    common = common === ALL_STATES ? collected : new Set([...common].filter((uf) => collected.has(uf)))
   }
   return common
 }
 
-/** @returns months (YYYYMM, ascending) in which any of the tables was collected of any of the states */
+/** @returns months (YYYYMM, ascending) in which any of the tables was collected for any of the states */
 export function monthsOf(
   view: ReleaseView,
   states: ReadonlySet<string>,
   tables: readonly Table[] = TABLES,
 ): readonly number[] {
-  const { months } = knownOf(view)
-  // Other sets than that of all states are made anew for each query.
+  const { months } = cacheOf(view)
+  // Other sets of states are new objects for each query, so they cannot be cache keys.
   const isUsual = states === ALL_STATES && tables === TABLES
   const found =
     (isUsual ? months.get(states) : undefined) ??
@@ -141,7 +140,7 @@ export function monthsOf(
   return found
 }
 
-/** @returns months of which a release holds anything of some tables, of the registry as a rule, ascending */
+/** @returns months (YYYYMM, ascending) for which a release holds any of the tables */
 export function monthsOfRelease(view: ReleaseView, tables: readonly Table[] = TABLES): number[] {
   const months = tables.flatMap((table) =>
     Object.keys(view.components[datasetOf(table).area]?.coverage[table] ?? {}).map(Number),
@@ -149,10 +148,7 @@ export function monthsOfRelease(view: ReleaseView, tables: readonly Table[] = TA
   return [...new Set(months)].sort((left, right) => left - right)
 }
 
-/**
- * @returns was a table not collected for a state, in a month that the release has anything of, or do its files lack a dimension
- * or all rows there?
- */
+/** @returns whether, in any month of the release, a table lacks a state, or its files lack a dimension or all rows */
 export const hasGaps = (view: ReleaseView, tables: readonly Table[] = TABLES): boolean =>
   monthsOfRelease(view, tables).some((period) =>
     tables.some((table) => {
@@ -166,7 +162,7 @@ export const hasGaps = (view: ReleaseView, tables: readonly Table[] = TABLES): b
     }),
   )
 
-/** @returns the one state that all components with some tables are of, or null: one is of the country, or of another */
+/** @returns the only state that all components of the tables cover; null for the whole country or several states */
 export function onlyState(view: ReleaseView, tables: readonly Table[] = TABLES): string | null {
   const areas = [...new Set(tables.map((table) => datasetOf(table).area))]
   const scopes = new Set(areas.flatMap((area) => view.components[area]?.scope.toUpperCase() ?? []))
@@ -175,10 +171,10 @@ export function onlyState(view: ReleaseView, tables: readonly Table[] = TABLES):
 }
 
 /**
- * The month that "newest" means for some states: the newest in which all of them were collected, else the newest in which
- * any was. Another state's newer month is not theirs.
- * @param months ascending; turned round for the oldest
- * @param collected states of a month: several sets where any of several tables will do
+ * Finds the newest month in which all of the states were collected, else the newest in which any was. A newer month of
+ * another state does not count.
+ * @param months ascending; pass them in reverse to find the oldest
+ * @param collected sets of states of a month, one per table when any table suffices
  */
 export function newestFor(
   months: readonly number[],
@@ -186,14 +182,19 @@ export function newestFor(
   collected: (period: number) => readonly ReadonlySet<string>[],
 ): number | null {
   return (
-    months.findLast((period) => collected(period).some((own) => includesAll(own, states))) ??
-    months.findLast((period) => collected(period).some((own) => includesAny(own, states))) ??
+    months.findLast((period) =>
+      collected(period).some((collectedStates) => includesAll(collectedStates, states)),
+    ) ??
+    months.findLast((period) =>
+      collected(period).some((collectedStates) => includesAny(collectedStates, states)),
+    ) ??
     null
   )
 }
 
-/** No state at all is in whatever was collected: a filter that no place meets asks for nothing. */
-export const includesAll = (whole: ReadonlySet<string>, part: ReadonlySet<string>): boolean =>
-  whole === ALL_STATES || (whole.size > 0 && [...part].every((uf) => whole.has(uf)))
-export const includesAny = (whole: ReadonlySet<string>, part: ReadonlySet<string>): boolean =>
-  whole === ALL_STATES || (part.size === 0 ? whole.size > 0 : [...part].some((uf) => whole.has(uf)))
+/** Returns false for a required set when nothing was collected. An empty required set matches no territory. */
+export const includesAll = (collected: ReadonlySet<string>, required: ReadonlySet<string>): boolean =>
+  collected === ALL_STATES || (collected.size > 0 && [...required].every((uf) => collected.has(uf)))
+export const includesAny = (collected: ReadonlySet<string>, required: ReadonlySet<string>): boolean =>
+  collected === ALL_STATES ||
+  (required.size === 0 ? collected.size > 0 : [...required].some((uf) => collected.has(uf)))

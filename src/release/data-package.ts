@@ -1,15 +1,15 @@
 /**
- * A release as a Data Package (https://datapackage.org/, version 2): its files, digests and columns in terms that data catalogues
- * read. In: a manifest. Out: a JSON value, the same for ever: no clock enters it. Pure.
+ * Describes a release as a Data Package (https://datapackage.org/, version 2) for data catalogues: files, digests, columns.
+ * Pure. In: a manifest. Out: a JSON value that never changes, because it contains no time.
  */
 import type { JsonValue } from '../engine/types.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
 import { FIELDS, type FieldName, fieldOf } from '../model/fields.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Fields that are never null where answers show them, and may be in these tables. */
+/** Table → fields that are null only in this table; in responses of other tables they never are. */
 const NULL_IN: Readonly<Record<string, readonly string[]>> = {
-  // Persons of unknown sex, and of unknown residence.
+  // Persons of unknown sex or unknown residence.
   hospital_admissions_by_residence: ['sex', 'residence_municipality_code'],
   // Funds of states, and funds that a file of the country does not name.
   federal_health_transfers: ['municipality_ibge_code', 'source_cells'],
@@ -17,7 +17,7 @@ const NULL_IN: Readonly<Record<string, readonly string[]>> = {
 
 const SCHEMA = 'https://datapackage.org/profiles/2.0/datapackage.json'
 
-/** @param address of a file of the release by its path: absolute, or relative to where the description is */
+/** @param address returns the address of a file by its path: absolute, or relative to the description */
 export function dataPackage(manifest: Manifest, address: (path: string) => string): JsonValue {
   const { release_id, area, scope, synthetic, datasets, files, snapshots } = manifest
   const publishers = [...new Set(snapshots.map(({ publisher }) => publisher))].sort()
@@ -42,7 +42,7 @@ export function dataPackage(manifest: Manifest, address: (path: string) => strin
           hash: `sha256:${sha256}`,
           schema: {
             fields: fields.map((field) => describeField(name, field.name, field.type)),
-            // What tells rows of a file apart, which is of one month. Cells of provenance may be several of one record.
+            // Each file covers one month, so the key identifies its rows. Provenance has several cells per record and no key.
             ...(hasKey(name, key) ? { primaryKey: [...key] } : {}),
           },
         })),
@@ -59,7 +59,7 @@ export const resourceName = (path: string): string =>
 const describe = (name: string): { readonly description?: string } =>
   Object.hasOwn(DATASETS, name) ? { description: DATASETS[name as DatasetName].description } : {}
 
-/** Types of SQL in the terms of a Table Schema. */
+/** Maps SQL types to types of a Table Schema. */
 const typeOf = (type: string): string => {
   if (type.endsWith('[]')) return 'array'
   if (type.startsWith('STRUCT')) return 'object'
@@ -68,11 +68,11 @@ const typeOf = (type: string): string => {
   return { BOOLEAN: 'boolean', DATE: 'date', VARCHAR: 'string' }[type] ?? 'any'
 }
 
-/** A key holds no null. */
+/** A primary key must not contain a null. */
 const hasKey = (dataset: string, key: readonly string[]): boolean =>
   Object.hasOwn(DATASETS, dataset) && key.every((field) => NULL_IN[dataset]?.includes(field) !== true)
 
-/** Tables that no route shows, such as sums made in advance, promise nothing. */
+/** Tables that no route shows, such as pre-aggregates, make no promise about nulls. */
 const isNeverNull = (dataset: string, field: string): boolean =>
   Object.hasOwn(DATASETS, dataset) &&
   NULL_IN[dataset]?.includes(field) !== true &&

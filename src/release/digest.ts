@@ -1,11 +1,9 @@
-/**
- * Digests: SHA-256 of files and of canonical JSON (RFC 8785). In: bytes or a JSON value. Out: 64 hex digits.
- */
+/** SHA-256 digests of files and of canonical JSON (RFC 8785), as 64 hex digits. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import canonicalize from 'canonicalize'
 
-/** @returns RFC 8785 text of a JSON value: equal values give equal text on every machine */
+/** @returns RFC 8785 text: equal values give equal text on every machine. @throws TypeError for a value that is not JSON */
 export function canonicalJson(value: unknown): string {
   const text = canonicalize(value)
   if (text === undefined) throw new TypeError('not a JSON value')
@@ -14,10 +12,9 @@ export function canonicalJson(value: unknown): string {
 
 export const sha256Hex = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** @returns SHA-256 of the canonical JSON of a value */
 export const digestJson = (value: unknown): string => sha256Hex(canonicalJson(value))
 
-/** @returns size in bytes and SHA-256 of a file, read as a stream */
+/** @returns size in bytes and SHA-256 of a file, which is read as a stream */
 export async function digestFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0

@@ -1,26 +1,25 @@
 /**
- * Has a file changed? In: paths. Out: a text of what the system says of a file, which is another one once somebody has written into
- * the file, cut it, or put another in its place. The time of the last change of the entry (ctime) is among it, which programs cannot
- * set back. Not responsible for: what the file holds, which only its digest says.
+ * Detects whether a file has changed, without reading it. In: paths. Out: a string that differs after the file was written
+ * to, truncated or replaced. It includes the change time of the inode (ctime), which programs cannot set back. Only a digest
+ * verifies the content.
  */
 import { lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What the state of a file is where there is no plain file. */
+/** State of a path that is not a plain file. */
 export const NO_FILE = 'missing'
 
-/** @returns the state of a plain file */
 export const stateOf = (stat: Stats): string =>
   stat.isFile() ? `${stat.size} ${stat.mtimeMs} ${stat.ctimeMs} ${stat.ino} ${stat.dev}` : NO_FILE
 
-/** @returns the state of a file now, NO_FILE where none can be read about */
+/** @returns the current state, or NO_FILE when the path cannot be read */
 export const fileState = async (path: string): Promise<string> => {
   const stat = await lstat(path).catch(() => null)
   return stat === null ? NO_FILE : stateOf(stat)
 }
 
-/** As fileState, at once: some microseconds. */
+/** Synchronous fileState, which takes some microseconds. */
 export function fileStateSync(path: string): string {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -30,10 +29,10 @@ export function fileStateSync(path: string): string {
   }
 }
 
-/** Times of files are those of a clock that goes on in steps of some milliseconds. */
+/** Upper bound of the clock resolution of file times, in milliseconds. */
 const CLOCK_MS = 20
 
-/** As fileState, once the clock has left the moment of the last change: whatever is written from now on changes the state. */
+/** Waits until the clock has passed the last change, so that every later write changes the state. */
 export async function settledState(path: string): Promise<string> {
   const stat = await lstat(path).catch(() => null)
   if (stat === null) return NO_FILE

@@ -1,10 +1,9 @@
 /**
- * Files of verified releases, watched while a server runs. In: the files as their manifests name them, and their states when they were
- * read. Out: whether files are still as they were verified, which is asked before and after each reading of them, and which are not.
- *
- * The state of a file (size, times, inode) costs microseconds, its digest milliseconds: a file whose state has changed is read again,
- * and is whole or damaged from then on, until its state changes again. Every two seconds all of them are looked at, so that damage is
- * named although nobody has met it. A change that the system does not note (a disk that loses bits) is not seen here.
+ * Watches the files of verified releases while a server runs. In: the files that manifests name, and their states when
+ * verified. Out: whether files are still as verified, which callers check before and after each read, and the damaged files.
+ * Checking a state (size, times, inode) takes microseconds; a digest takes milliseconds. So a file is read again only when
+ * its state has changed, and it counts as intact or damaged until the next change. A scan every two seconds finds damage in
+ * files that nobody reads. Changes that the system does not record (a disk that loses bits) stay unnoticed.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -14,39 +13,40 @@ import { fileState, fileStateSync, NO_FILE, settledState } from './file-state.ts
 import { type Manifest, manifestText } from './manifest.ts'
 import { componentManifests, type ReleaseView } from './view.ts'
 
-const LOOK_MS = 2000
+const SCAN_INTERVAL_MS = 2000
 const MANIFEST = 'manifest.json'
-/** How often a file that is being written into is read again at once. */
+/** How many times a file is read again when it changes during the read. */
 const READS_MAX = 3
 
 export interface DamagedFile {
-  /** Release id / path in it; the id alone where the release's folder is gone. */
+  /** `<release id>/<path>`, or the id alone when the release's folder is gone. */
   readonly file: string
   readonly reason: string
-  /** It is gone or has another length; else it holds other bytes. */
+  /** True when the file is gone or has another length; false when its bytes differ. */
   readonly isMissing: boolean
 }
 
 export interface FileGuard {
-  /** Watches the files of a release that was verified. @param states of the files when they were read, by path in the release */
+  /** Watches the files of a verified release. @param states states of the files when verified, by path in the release */
   watch(folder: string, manifest: Manifest, states: ReadonlyMap<string, string>): void
   /**
-   * Are files (absolute paths) as they were verified? Files that are not watched are taken to be. Null: they are. Else what ends once those that
-   * have changed were read again; it throws AppError 'release_damaged' where one of them is damaged.
+   * Checks that files (absolute paths) are as verified; unwatched files pass.
+   * @returns null when all are; else a promise that reads the changed files again, which rejects with AppError
+   * 'release_damaged' when one is damaged
    */
   check(paths: readonly string[]): Promise<void> | null
-  /** The state in which a file was verified last; null where it is not watched. */
+  /** @returns the state in which a file was last verified, or null when it is not watched */
   stateOf(path: string): string | null
-  /** How many times a changed file was read again: who reads files compares it, since a file may change back meanwhile. */
+  /** Counts how often changed files were read again. Readers compare it, because a file may change back during a read. */
   changes(): number
   damaged(): readonly DamagedFile[]
-  /** Looks at all files now, as it does every two seconds. */
+  /** Checks all files now, as the scan every two seconds does. */
   look(): Promise<void>
   close(): void
 }
 
 export interface GuardOptions {
-  /** Is called once for each file that is found damaged or missing, until it is whole again. */
+  /** Called once for each damaged or missing file, and again only after it was intact in between. */
   readonly onDamaged?: (damage: DamagedFile) => void
   readonly onMended?: (file: string) => void
 }
@@ -71,7 +71,7 @@ const describe = ({ file, releaseId }: Watched, reason: string): DamagedFile => 
   isMissing: reason !== OTHER_BYTES,
 })
 
-/** @returns what a request gets that needs a damaged file */
+/** @returns the error for a request that needs a damaged file */
 export const damagedError = ({ file, reason }: Pick<DamagedFile, 'file' | 'reason'>): AppError =>
   new AppError('release_damaged', {
     detail: both(`O arquivo ${file} está danificado ou ausente.`, `The file ${file} ${reason}.`),
@@ -92,7 +92,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
   const read = async (watched: Watched): Promise<void> => {
     let state = NO_FILE
     let damage: string | null = 'changes while it is read'
-    for (let turn = 0; turn < READS_MAX; turn += 1) {
+    for (let attempt = 0; attempt < READS_MAX; attempt += 1) {
       state = await settledState(watched.path)
       const digest = state === NO_FILE ? null : await digestFile(watched.path).catch(() => null)
       if ((await fileState(watched.path)) !== state) continue
@@ -110,54 +110,54 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
     }
     changes += 1
     const before = watched.damage
-    // Of a folder that is gone one line is enough.
+    // One report is enough for a folder that is gone.
     const isNamed = damage === FOLDER_GONE && damaged().some(({ file }) => file === watched.releaseId)
     watched.state = state
     watched.damage = damage
     if (damage !== null && before === null && !isNamed) options.onDamaged?.(describe(watched, damage))
     if (damage === null && before !== null) options.onMended?.(watched.file)
   }
-  const readAgain = (watched: Watched): Promise<void> => {
+  const recheck = (watched: Watched): Promise<void> => {
     watched.checking ??= read(watched).finally(() => {
       watched.checking = null
     })
     return watched.checking
   }
-  const readAll = async (wanted: readonly Watched[]): Promise<void> => {
+  const recheckAll = async (wanted: readonly Watched[]): Promise<void> => {
     for (const watched of wanted) {
-      if (fileStateSync(watched.path) !== watched.state) await readAgain(watched)
+      if (fileStateSync(watched.path) !== watched.state) await recheck(watched)
       if (watched.damage !== null) throw damagedError(describe(watched, watched.damage))
     }
   }
   const look = async (): Promise<void> => {
     for (const watched of [...files.values()])
-      if ((await fileState(watched.path)) !== watched.state) await readAgain(watched)
+      if ((await fileState(watched.path)) !== watched.state) await recheck(watched)
   }
-  let isLooking = false
+  let isScanning = false
   const timer = setInterval(() => {
-    if (isLooking) return
-    isLooking = true
-    // What goes wrong here goes wrong again the next time; nothing may end the process.
+    if (isScanning) return
+    isScanning = true
+    // Ignore errors: they occur again at the next scan, and must not end the process.
     look()
       .catch(() => undefined)
       .finally(() => {
-        isLooking = false
+        isScanning = false
       })
-  }, LOOK_MS)
+  }, SCAN_INTERVAL_MS)
   timer.unref()
 
   return {
     watch(folder, manifest, states) {
-      const { release_id, files: listed } = manifest
+      const { release_id, files: listedFiles } = manifest
       const text = Buffer.from(manifestText(manifest))
-      const own = { path: MANIFEST, bytes: text.length, sha256: sha256Hex(text) }
-      for (const { path, bytes, sha256 } of [own, ...listed]) {
-        const at = resolve(folder, path)
-        files.set(at, {
+      const manifestFile = { path: MANIFEST, bytes: text.length, sha256: sha256Hex(text) }
+      for (const { path, bytes, sha256 } of [manifestFile, ...listedFiles]) {
+        const absolutePath = resolve(folder, path)
+        files.set(absolutePath, {
           folder,
           releaseId: release_id,
           file: `${release_id}/${path}`,
-          path: at,
+          path: absolutePath,
           bytes,
           sha256,
           state: states.get(path) ?? '',
@@ -173,7 +173,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
         if (watched === undefined) continue
         if (watched.damage !== null || fileStateSync(path) !== watched.state) wanted.push(watched)
       }
-      return wanted.length === 0 ? null : readAll(wanted)
+      return wanted.length === 0 ? null : recheckAll(wanted)
     },
     stateOf: (path) => files.get(path)?.state ?? null,
     changes: () => changes,
@@ -184,9 +184,9 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
 }
 
 /**
- * Reads files, and is sure that they were as they were verified all the while; else reads once more.
+ * Reads files and ensures that they stayed as verified during the read; else reads once more.
  * @param read may run twice
- * @throws AppError 'release_damaged'; what `read` throws of files that are whole
+ * @throws AppError 'release_damaged', and errors of `read` when the files are intact
  */
 export async function readUnchanged<Value>(
   guard: FileGuard | null,
@@ -195,21 +195,21 @@ export async function readUnchanged<Value>(
   readsMax = 2,
 ): Promise<Value> {
   if (guard === null || paths.length === 0) return read()
-  for (let turn = 1; ; turn += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     await guard.check(paths)
     const before = guard.changes()
     let value: Value
     try {
       value = await read()
     } catch (error) {
-      // An engine that meets a damaged file says something of its own.
+      // A damaged file makes the engine fail with an unrelated error, so check the files first.
       await guard.check(paths)
       throw error
     }
     const changed = guard.check(paths)
     if (changed === null && guard.changes() === before) return value
     await changed
-    if (turn >= readsMax)
+    if (attempt >= readsMax)
       throw new AppError('release_damaged', {
         detail: both(
           'Um arquivo da versão de dados mudou durante a leitura.',
@@ -220,7 +220,7 @@ export async function readUnchanged<Value>(
   }
 }
 
-/** @returns all files of a release and of those that it joins, as absolute paths */
+/** @returns absolute paths of all files of a release and its components */
 export const filesOfView = (view: ReleaseView, releasesDir: string): string[] =>
   [view.analytics, ...componentManifests(view)].flatMap(({ release_id, files }) =>
     files.map(({ path }) => resolve(releasesDir, release_id, path)),

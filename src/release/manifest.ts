@@ -1,16 +1,15 @@
 /**
- * The manifest of a release: what it holds, what it was made from, and the id that is the digest of both.
- *
- * In: the JSON of `manifest.json`. Out: a checked value. No clock enters it, so equal snapshots give an equal id on any
- * machine. Absent on purpose: where and when a snapshot was fetched (that is in acquisition.json, outside the hash).
+ * The manifest of a release: its files, datasets, sources and coverage, and the id, which is the digest of all of it. In: the
+ * JSON of `manifest.json`. Out: a checked value. It contains no time, so equal snapshots give an equal id on any machine.
+ * Where and when a snapshot was fetched is in acquisition.json, outside the hash.
  */
 import { z } from 'zod'
 import { canonicalJson, digestJson } from './digest.ts'
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-/** Relative, forward slashes, no dot segments: a manifest can never name a file outside its folder. */
+/** Relative path without dot segments, so that a manifest cannot name a file outside its folder. */
 const filePath = z.string().regex(/^[a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet$/)
-/** What may be asked for of a release: a file that the manifest lists, the manifest, or what is signed of it. */
+/** Files of a release that clients may request: listed files, the manifest, and signatures and proofs. */
 export const RELEASE_FILE =
   /^([a-z_]+(\/reference_period=\d{6})?\/part-\d+\.parquet|manifest\.(json|sig)|log\.tlog-proof|attestations\/[0-9a-f]{8}\.note)$/
 const period = z.number().int().min(190001).max(299912)
@@ -20,30 +19,30 @@ export const fileSchema = z.strictObject({
   bytes: z.number().int().positive(),
   sha256,
   rows: z.number().int().nonnegative(),
-  /** Digest of the rows, whatever wrote the file; absent in releases made before. */
+  /** Digest of the rows, independent of the writer; absent in older releases. */
   rows_sha256: sha256.optional(),
 })
 
 const snapshotSchema = z.strictObject({
   publisher: z.string(),
   file: z.string(),
-  /** The archive the file was in, when it came in one. */
+  /** Archive that contained the file, if any. */
   archive: z.strictObject({ file: z.string(), bytes: z.number().int(), sha256 }).nullable(),
   bytes: z.number().int().nonnegative(),
   sha256,
-  /** Data rows the file publishes. */
+  /** Data rows of the published file. */
   rows: z.number().int().nonnegative(),
 })
 
 const statesSchema = z.union([z.literal('all'), z.array(z.string().length(2))])
 const coverageSchema = z.strictObject({
-  /** 'base': the national monthly base; 'state': files by state; 'derived': facilities known only from fact rows. */
+  /** 'base': the national monthly base. 'state': files by state. 'derived': facilities that only fact rows mention. */
   family: z.enum(['base', 'state', 'derived']),
-  /** Two-letter states the period was collected for; every state for a national base. */
+  /** States (two letters) collected for the period; all of them for a national base. */
   states: statesSchema,
-  /** Dimension → states whose files of the month have rows, and no code of the dimension in any of them; absent: none. */
+  /** Dimension → states whose files of the month have rows but no code of the dimension. */
   not_carried: z.record(z.string(), statesSchema).optional(),
-  /** States whose published file of the month has no row at all; absent: none. */
+  /** States whose published file of the month has no rows. */
   empty: statesSchema.optional(),
 })
 
@@ -52,7 +51,7 @@ export const manifestSchema = z.strictObject({
   release_id: z.string(),
   area: z.enum(['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics']),
   scope: z.string().regex(/^[a-z]{2}$/),
-  /** Newest month (YYYYMM) of the release; of demography, January of the newest year. */
+  /** Newest month (YYYYMM); for demography, January of the newest year. */
   month: period,
   synthetic: z.boolean(),
   importer_version: z.string(),
@@ -69,18 +68,18 @@ export const manifestSchema = z.strictObject({
   ),
   files: z.array(fileSchema),
   snapshots: z.array(snapshotSchema),
-  /** dataset → period (YYYYMM as text) → what was collected. */
+  /** Dataset → period (YYYYMM as string) → coverage. */
   coverage: z.record(z.string(), z.record(z.string(), coverageSchema)),
-  /** Headers of the published tables, one entry for all tables with the same. Releases made before v1.2.0 have none. */
+  /** Headers of the published tables, one entry per distinct header. Absent before v1.2.0. */
   headers: z
     .array(
       z.strictObject({
         files: z.array(z.string()),
-        /** As published, in order. */
+        /** Published columns, in order. */
         columns: z.array(z.string()),
-        /** Those that nothing is read from. */
+        /** Columns that the importer does not read. */
         unread: z.array(z.string()),
-        /** Column of the release's provenance tables → its published name, where they differ. */
+        /** Column of the release's provenance tables → its published name, when they differ. */
         renamed: z.record(z.string(), z.string()),
       }),
     )
@@ -90,15 +89,15 @@ export const manifestSchema = z.strictObject({
     z.strictObject({ file: z.string(), reason: z.string(), rows: z.number().int().positive() }),
   ),
   checks: z.array(z.strictObject({ name: z.string(), violations: z.number().int() })),
-  /** Releases this one was made with (cnes: the municipality list) or joins (analytics). */
+  /** Area → release that this one was built with (cnes: the municipality list) or joins (analytics). */
   components: z.record(z.string(), z.string()),
-  /** Digest of what the release says, whatever wrote its files (content.ts); absent in releases made before. */
+  /** Content digest (content.ts), independent of the writer; absent in older releases. */
   content_id: sha256.optional(),
   /** Area → content id of the release in `components`. */
   component_content_ids: z.record(z.string(), sha256).optional(),
-  /** demography: the newest census year, the denominator of rates. */
+  /** For demography: the newest census year, whose population is the denominator of rates. */
   census_year: z.number().int().nullable(),
-  /** demography: edition of the territorial base that its health regions are of; absent where it has none. */
+  /** For demography: edition of the territorial base with its health regions; absent without one. */
   territory_edition: z.string().optional(),
 })
 
@@ -110,12 +109,12 @@ export type Coverage = z.infer<typeof coverageSchema>
 export const RELEASE_ID =
   /^(demo-)?(cnes|demography|sih|sia|financing|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
 
-/** @returns the id a manifest must have: prefix from its own fields, hex from the canonical JSON without the id */
+/** @returns the id that a manifest must have: a prefix from its fields, and the digest of its canonical JSON without the id */
 export function releaseIdOf(manifest: Omit<Manifest, 'release_id'>): string {
   const { area, scope, month, synthetic } = manifest
-  const { release_id: _ignored, ...body } = manifest as Manifest
+  const { release_id: _id, ...body } = manifest as Manifest
   return `${synthetic ? 'demo-' : ''}${area}-${scope}-${month}-${digestJson(body)}`
 }
 
-/** Text of manifest.json: canonical, so the file itself is reproducible. */
+/** @returns the text of manifest.json, canonical so that the file is reproducible */
 export const manifestText = (manifest: Manifest): string => `${canonicalJson(manifest)}\n`

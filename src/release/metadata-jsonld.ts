@@ -1,10 +1,9 @@
 /**
- * A release as JSON-LD for catalogues and search engines of data: one document that is a schema.org Dataset, a Croissant 1.1
- * description and a DCAT 3 dataset with a distribution for each file.
- *
- * In: the manifest, those of the releases it joins, and how its files are addressed. Out: a JSON value, the same for ever: no clock
- * enters it, so datePublished is the newest month of the data. Every file is named with its size and SHA-256; columns are described
- * of the documented datasets (the tables that provenance is made of are listed as files alone). Pure.
+ * Describes a release as JSON-LD for data catalogues and search engines: one document that is a schema.org Dataset, a
+ * Croissant 1.1 description and a DCAT 3 dataset with a distribution per file. Pure. In: the manifest, those of the joined
+ * releases, and addresses. Out: a JSON value that never changes: it contains no time, so datePublished is the newest month of
+ * the data. Every file has its size and SHA-256. Columns of documented datasets are described; provenance tables are listed
+ * only as files.
  */
 import type { JsonValue } from '../engine/types.ts'
 import { DATASETS, type DatasetName } from '../model/datasets.ts'
@@ -13,7 +12,7 @@ import { resourceName } from './data-package.ts'
 import type { Manifest, ManifestFile } from './manifest.ts'
 import { formatPeriod } from './view.ts'
 
-/** The context that Croissant 1.1 gives, and the vocabularies of DCAT beside it. */
+/** The context of Croissant 1.1, and the vocabularies of DCAT. */
 const CONTEXT: JsonValue = {
   '@language': 'en',
   '@vocab': 'https://schema.org/',
@@ -61,7 +60,7 @@ const CONTEXT: JsonValue = {
   spdx: 'http://spdx.org/rdf/terms#',
   xsd: 'http://www.w3.org/2001/XMLSchema#',
 }
-/** The registered media type, and the one that readers of Croissant know. */
+/** The registered media type, and the one that readers of Croissant recognize. */
 const PARQUET = ['application/vnd.apache.parquet', 'application/x-parquet']
 const MEDIA_TYPE = 'https://www.iana.org/assignments/media-types/application/vnd.apache.parquet'
 const ORGANISATIONS: Readonly<Record<string, string>> = {
@@ -69,16 +68,16 @@ const ORGANISATIONS: Readonly<Record<string, string>> = {
   IBGE: 'https://www.ibge.gov.br',
 }
 
-/** Addresses of what the document names; absolute. */
+/** Absolute addresses in the document. */
 export interface Addresses {
-  /** Of a release: its manifest. */
+  /** Returns the address of a release's manifest. */
   readonly release: (releaseId: string) => string
-  /** Of the description itself, of a release. */
+  /** Returns the address of a release's description. */
   readonly metadata: (releaseId: string) => string
   readonly file: (path: string) => string
 }
 
-/** @param joined releases that this one was made with or joins */
+/** @param joined releases that this one was built with or joins */
 export function describeMetadata(
   manifest: Manifest,
   joined: readonly Manifest[],
@@ -88,7 +87,9 @@ export function describeMetadata(
   const title = `sus-data: ${area}, ${scope.toUpperCase()}, ${formatPeriod(month)}`
   const description = `${synthetic ? 'Invented data of a demonstration. ' : ''}An immutable release of public-health data of Brazil. Its name ends with the SHA-256 of its manifest, which names every file by its own.`
   const publishers = [
-    ...new Set([manifest, ...joined].flatMap(({ snapshots }) => snapshots.map((own) => own.publisher))),
+    ...new Set(
+      [manifest, ...joined].flatMap(({ snapshots }) => snapshots.map((snapshot) => snapshot.publisher)),
+    ),
   ].sort()
   const documented = Object.entries(datasets).filter(([name]) => Object.hasOwn(DATASETS, name))
   const periods = Object.values(datasets).flatMap((dataset) => dataset.periods)
@@ -185,23 +186,23 @@ const describeFile = ({ path, bytes, sha256 }: ManifestFile, address: string, ar
 const descriptionOf = (dataset: string): string | null =>
   Object.hasOwn(DATASETS, dataset) ? DATASETS[dataset as DatasetName].description : null
 
-/** Records of a file, which is of one month where the dataset has months. */
+/** Describes the records of one file; the file covers one month when the dataset has months. */
 function describeRecords(
   dataset: string,
   { fields, key }: Manifest['datasets'][string],
   path: string,
 ): JsonValue {
-  const set = resourceName(path)
-  const fieldId = (name: string): string => `${set}#${name}`
+  const recordSetId = resourceName(path)
+  const fieldId = (name: string): string => `${recordSetId}#${name}`
   return {
     '@type': 'cr:RecordSet',
-    '@id': set,
-    name: set,
+    '@id': recordSetId,
+    name: recordSetId,
     description: descriptionOf(dataset) ?? dataset,
     key: key
       .filter((name) => fields.some((field) => field.name === name))
       .map((name) => ({ '@id': fieldId(name) })),
-    // Columns that hold structures are for readers of Parquet: Croissant has no words for them that its readers follow.
+    // Croissant has no terms for struct columns that its readers support, so they are left out.
     field: fields
       .filter(({ type }) => !type.startsWith('STRUCT'))
       .map(({ name, type }) => ({
@@ -221,7 +222,7 @@ function describeField(name: string): string {
   return unit === undefined ? description : `${description} Unit: ${unit}.`
 }
 
-/** Types of SQL in the terms of Croissant. */
+/** Maps SQL types to types of Croissant. */
 function typeOf(type: string): { readonly [name: string]: JsonValue } {
   if (type.endsWith('[]')) return { ...typeOf(type.slice(0, -2)), isArray: true, arrayShape: '-1' }
   if (/^(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type)) return { dataType: 'sc:Integer' }

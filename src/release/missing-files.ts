@@ -1,9 +1,9 @@
-/** Has a refused release changed since? In: the folder of releases, ids. Out: a text of the states of all of their files. */
+/** Describes the state of all files of release folders, to detect changes of refused releases. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileState } from './file-state.ts'
 
-/** @returns a text that changes when a file of one of the folders does */
+/** @returns a string that changes when any file of the folders changes */
 export async function stateOfFolders(releasesDir: string, ids: readonly string[]): Promise<string> {
   const states: string[] = []
   for (const id of ids) {

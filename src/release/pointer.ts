@@ -1,6 +1,6 @@
 /**
- * `current.json`, which names the release in service. In: the folder of releases. Out: the id, or what is wrong with the file. Not
- * responsible for: whether the release can be served.
+ * Reads `current.json`, which names the release in service. Out: the id, or the problem with the file. Whether the release
+ * can be served is not checked here.
  */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -11,15 +11,14 @@ export const POINTER = 'current.json'
 
 export interface Pointer {
   readonly id: string | null
-  /** What is wrong with the file; null where it is good, and where there is none. */
+  /** Problem with the file; null when it is valid or missing. */
   readonly problem: string | null
 }
 
-/** @returns what current.json says now */
 export const lookAtPointer = (releasesDir: string): Promise<Pointer> =>
   readFile(join(releasesDir, POINTER), 'utf8').then(parsePointer, unreadable)
 
-/** As lookAtPointer, for changes that nothing may come between. */
+/** Synchronous lookAtPointer, for callers that must not be interrupted. */
 export function lookAtPointerSync(releasesDir: string): Pointer {
   let text: string
   try {
@@ -30,7 +29,7 @@ export function lookAtPointerSync(releasesDir: string): Pointer {
   return parsePointer(text)
 }
 
-/** @returns the id current.json names, or null when there is none or it cannot be read */
+/** @returns the id in current.json, or null when the file is missing or invalid */
 export const readPointer = async (releasesDir: string): Promise<string | null> =>
   (await lookAtPointer(releasesDir)).id
 

@@ -1,6 +1,6 @@
 /**
- * Promotion: replacing the pointer. In: folder and id of a verified analytics release. Out: current.json replaced, and a line in
- * promotions.log, which is where rollback finds what was in service before.
+ * Promotes a release by replacing the pointer. In: folder and id of a verified analytics release. Out: a new current.json,
+ * and a line in promotions.log, from which rollback reads the previous release.
  */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -10,9 +10,9 @@ import { lookAtPointerSync, POINTER, readPointer } from './pointer.ts'
 import { PROMOTIONS, writePointer } from './writer.ts'
 
 /**
- * The caller has verified the release.
- * @param forced why a release is promoted that fails a promotion check
- * @param record gets the release in service and is called before the pointer moves: what it throws stops the promotion
+ * The caller must have verified the release.
+ * @param forced reason for promoting a release that fails a promotion check
+ * @param record receives the previous release before the pointer moves; a throw stops the promotion
  */
 export async function promoteRelease(
   releasesDir: string,
@@ -24,14 +24,14 @@ export async function promoteRelease(
     const before = lookAtPointerSync(releasesDir).id
     record(before)
     assertHeld()
-    // The line is written first: rollback ignores a line without a promotion, but needs one for every promotion.
+    // Write the line first: rollback ignores a line without a promotion, but needs one for every promotion.
     if (before !== id)
       addLine(releasesDir, `${before ?? '-'} ${id}${forced === null ? '' : ` forced: ${forced}`}`)
     writePointer(releasesDir, id)
   })
 }
 
-/** The file is replaced, not appended to: a full disk would tear the line. */
+/** Replaces the file instead of appending, because a full disk would leave a partial line. */
 function addLine(releasesDir: string, line: string): void {
   const path = join(releasesDir, PROMOTIONS)
   let text = ''
@@ -45,7 +45,7 @@ function addLine(releasesDir: string, line: string): void {
 }
 
 const ID = String.raw`(?:demo-)?analytics-[a-z]{2}-\d{6}-[0-9a-f]{64}`
-/** A promotion at the end of a line; in front of it may stand one that a full disk tore, which earlier versions appended to. */
+/** Matches a promotion at the end of a line. A partial line may precede it, from versions that appended and met a full disk. */
 const PROMOTION = new RegExp(`(?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
 
 /** @returns the release that was in service before the current one, or null */

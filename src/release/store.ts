@@ -1,8 +1,8 @@
 /**
- * The releases of a folder as the server sees them: verified once, the promoted one current, the others to be pinned.
- *
- * In: the releases folder. Out: `ReleaseView` values. current.json is looked at every half second (file events get lost
- * on network file systems) and on demand; a release that fails verification is refused and named, and the one in service stays.
+ * Manages the releases of a folder for the server: verifies each once, follows current.json, and opens others when they are
+ * pinned. In: the releases folder. Out: `ReleaseView` values. current.json is read every half second, because file events get
+ * lost on network file systems, and on demand. A release that fails verification is refused and reported, and the release in
+ * service stays.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,57 +17,57 @@ import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
 const POLL_MS = 500
-/** A refused release may be repaired; reading all of it again costs seconds, so it is done once a file of it has changed. */
+/** Delay before a refused release is verified again although no file changed. Reading all of it takes seconds. */
 const RETRY_REFUSED_MS = 30_000
-/** So often the files of a refused release are looked at, without reading them. */
-const LOOK_MS = 3000
+/** Interval between checks of the file states of refused releases, in milliseconds. */
+const REFUSED_SCAN_MS = 3000
 
 export interface StoreOptions {
   readonly releasesDir: string
-  /** Watches the files of verified releases; who reads them asks it. */
+  /** Watches the files of verified releases. Code that reads the files checks with it. */
   readonly guard?: FileGuard
-  /** Called with a release that is whole. A throw refuses it. */
+  /** Called with a verified release. A throw refuses it. */
   readonly checkTrust?: (releaseId: string) => unknown
-  /** Called before a release is verified; may begin what `prepare` waits for. */
+  /** Called before verification, for example to start what `prepare` waits for. */
   readonly onOpening?: (releaseId: string) => void
-  /** Runs before a view becomes current or is handed out: the engine opens it here. A throw refuses the release. */
+  /** Called before a view becomes current or is returned; the engine opens it here. A throw refuses the release. */
   readonly prepare?: (view: ReleaseView) => Promise<void>
   readonly onProblem?: (releaseId: string, reason: string) => void
   readonly onCurrent?: (view: ReleaseView) => void
-  /** Releases kept open beside each other, the one in service among them; all of them by default. */
+  /** Largest number of open releases, including the one in service; unlimited by default. */
   readonly keepOpen?: number
-  /** Frees a release that was closed: it is opened again when it is requested. */
+  /** Frees a closed release. It is opened again when requested. */
   readonly onClosed?: (id: string) => Promise<void>
 }
 
 export interface ReleaseStore extends ReleaseSource {
-  /** Looks at current.json now. */
+  /** Reads current.json now. */
   refresh(): Promise<void>
   /**
-   * Opens a release before anybody asks for it: at first the newest of the folder, as many as are kept open; from then on those
-   * that come. Each is tried once. @returns null where none is left
+   * Opens a release before the first request for it: first the newest in the folder, up to `keepOpen`, later new ones. Each
+   * is tried once. @returns null when none is left
    */
   openNext(): Promise<ReleaseView | null>
   close(): void
 }
 
-/** @returns a store that has looked at current.json once */
+/** @returns a store that has read current.json */
 export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
   const store = createStore(options)
   await store.refresh()
   return store
 }
 
-/** @returns a store that has not looked at current.json yet: `refresh` does, and so does the first poll */
+/** @returns a store that has not read current.json; `refresh` or the first poll does */
 export function createStore(options: StoreOptions): ReleaseStore {
   const { releasesDir } = options
   const guard = options.guard ?? createFileGuard()
   const views = new Map<string, Promise<ReleaseView | null>>()
   const manifests = new Map<string, Promise<Manifest | null>>()
   const problems = new Map<string, string>()
-  /** State of the files of each release before it was verified last. */
+  /** Release → state of its files just before its last verification. */
   const verifiedStates = new Map<string, string>()
-  /** Views that are open, by each id they can be pinned by. */
+  /** Open views by each id that they can be pinned by. */
   const open = new Map<string, ReleaseView>()
   let current: ReleaseView | null = null
   let refreshing: Promise<void> | null = null
@@ -80,7 +80,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     problems.set(id, reason)
     return null
   }
-  const verified = (id: string): Promise<Manifest | null> => {
+  const verify = (id: string): Promise<Manifest | null> => {
     let manifest = manifests.get(id)
     if (manifest === undefined) {
       const states = new Map<string, string>()
@@ -91,19 +91,19 @@ export function createStore(options: StoreOptions): ReleaseStore {
         })
         .then((whole) => {
           options.checkTrust?.(id)
-          guard.watch(join(releasesDir, id), whole, states)
-          return whole
+          guard.watch(join(releasesDir, id), manifestOfId, states)
+          return manifestOfId
         })
         .catch((error) => refuse(id, error))
       manifests.set(id, manifest)
-      // A refused release may be repaired (copied again): only a success is cached.
+      // Cache only successes: a refused release may be repaired (copied again).
       manifest.then((value) => (value === null ? manifests.delete(id) : problems.delete(id)))
     }
     return manifest
   }
   const buildView = async (id: string): Promise<ReleaseView | null> => {
     options.onOpening?.(id)
-    const analytics = await verified(id)
+    const analytics = await verify(id)
     if (analytics === null || analytics.area !== 'analytics') return null
     const { cnes, demography, sih, sia, financing } = analytics.components
     const view: ReleaseView = {
@@ -111,23 +111,24 @@ export function createStore(options: StoreOptions): ReleaseStore {
       contentId: await contentIdOf(releasesDir, analytics),
       analytics,
       components: {
-        cnes: cnes === undefined ? null : await verified(cnes),
-        demography: demography === undefined ? null : await verified(demography),
-        sih: sih === undefined ? null : await verified(sih),
-        sia: sia === undefined ? null : await verified(sia),
-        financing: financing === undefined ? null : await verified(financing),
+        cnes: cnes === undefined ? null : await verify(cnes),
+        demography: demography === undefined ? null : await verify(demography),
+        sih: sih === undefined ? null : await verify(sih),
+        sia: sia === undefined ? null : await verify(sia),
+        financing: financing === undefined ? null : await verify(financing),
       },
       synthetic: analytics.synthetic,
     }
-    const lacking = [cnes, demography, sih, sia, financing].filter(
-      (part) => part !== undefined && problems.has(part),
+    const refusedComponents = [cnes, demography, sih, sia, financing].filter(
+      (component) => component !== undefined && problems.has(component),
     )
-    if (lacking.length > 0) return refuse(id, new Error(`component ${lacking.join(', ')} is refused`))
-    if (!(await prepared(view))) return null
+    if (refusedComponents.length > 0)
+      return refuse(id, new Error(`component ${refusedComponents.join(', ')} is refused`))
+    if (!(await prepare(view))) return null
     problems.delete(id)
     return view
   }
-  const prepared = async (view: ReleaseView): Promise<boolean> => {
+  const prepare = async (view: ReleaseView): Promise<boolean> => {
     try {
       await options.prepare?.(view)
       return true
@@ -138,7 +139,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   }
   const viewOf = (id: string): Promise<ReleaseView | null> => {
     let view = views.get(id)
-    // Taken out and put back, so that the map's own order is the order of last use.
+    // Delete and set again, so that the map is ordered by last use.
     views.delete(id)
     view ??= buildView(id)
     views.set(id, view)
@@ -161,47 +162,47 @@ export function createStore(options: StoreOptions): ReleaseStore {
 
   let refused: { readonly id: string; readonly at: number; readonly state: string } | null = null
   let pointerProblem: string | null = null
-  let lookedAt = 0
-  /** Files of a refused release, and of the releases that it joins. */
-  const stateOf = (): Promise<string> => stateOfFolders(releasesDir, [...problems.keys()].sort())
-  /** Forgets refused releases that were removed, and verifies those again of which a file has changed. */
-  const lookAtRefused = async (): Promise<void> => {
-    const there = new Set(await folderIds())
+  let scannedAt = 0
+  /** Returns the file states of refused releases and their components. */
+  const readRefusedState = (): Promise<string> => stateOfFolders(releasesDir, [...problems.keys()].sort())
+  /** Forgets refused releases that were removed, and verifies those again whose files have changed. */
+  const recheckRefused = async (): Promise<void> => {
+    const present = new Set(await folderIds())
     let hasChanged = false
     for (const id of [...problems.keys()]) {
       const isNeeded = [...problems].some(([other, reason]) => other !== id && reason.includes(id))
       const state = await stateOfFolders(releasesDir, [id])
-      if (!there.has(id) && !isNeeded) {
+      if (!present.has(id) && !isNeeded) {
         problems.delete(id)
         hasChanged = true
       } else if (state !== verifiedStates.get(id)) {
         verifiedStates.set(id, state)
         hasChanged = true
-        await verified(id)
+        await verify(id)
       }
     }
-    // The release that the pointer names has a retry of its own.
+    // The release in current.json is retried separately.
     for (const id of hasChanged ? [...problems.keys()] : [])
       if (id.includes('analytics-') && id !== refused?.id) await viewOf(id)
   }
   const refresh = async (isPoll: boolean): Promise<void> => {
-    const looks = Date.now() - lookedAt >= LOOK_MS
-    if (looks) lookedAt = Date.now()
-    if (looks) await lookAtRefused()
+    const isScanDue = Date.now() - scannedAt >= REFUSED_SCAN_MS
+    if (isScanDue) scannedAt = Date.now()
+    if (isScanDue) await recheckRefused()
     const { id, problem } = await lookAtPointer(releasesDir)
-    const wrong = id === null && problem === null && current !== null ? 'is missing' : problem
-    if (wrong !== null && wrong !== pointerProblem) options.onProblem?.(POINTER, wrong)
-    pointerProblem = wrong
+    const pointerIssue = id === null && problem === null && current !== null ? 'is missing' : problem
+    if (pointerIssue !== null && pointerIssue !== pointerProblem) options.onProblem?.(POINTER, pointerIssue)
+    pointerProblem = pointerIssue
     if (id === null || id === current?.id) return
     if (isPoll && refused?.id === id && Date.now() - refused.at < RETRY_REFUSED_MS) {
-      if (!looks || (await stateOf()) === refused.state) return
+      if (!isScanDue || (await readRefusedState()) === refused.state) return
     }
-    // As it was before it was read: what changes meanwhile is another change.
-    const before = await stateOf()
+    // Take the state before verifying, so that changes during verification count as new.
+    const before = await readRefusedState()
     const wasOpen = views.has(id)
     const opened = await viewOf(id)
-    // What is made beside a release may have been made since it was opened.
-    const view = opened !== null && wasOpen && !(await prepared(opened)) ? null : opened
+    // Files made for the release may be newer than its opening, so prepare again.
+    const view = opened !== null && wasOpen && !(await prepare(opened)) ? null : opened
     refused = view === null ? { id, at: Date.now(), state: before } : null
     if (view === null) return
     current = view
@@ -213,16 +214,16 @@ export function createStore(options: StoreOptions): ReleaseStore {
     })
     return refreshing
   }
-  /** Analytics releases that were seen in the folder, and those of them that are to be opened ahead. */
+  /** Analytics releases found in the folder so far, and the queue of those to preload. */
   const seen = new Set<string>()
   const ahead: string[] = []
   const openNext = async (): Promise<ReleaseView | null> => {
     const { keepOpen = Number.POSITIVE_INFINITY } = options
-    const come = (await folderIds()).filter((id) => id.includes('analytics-') && !seen.has(id))
-    for (const id of come) seen.add(id)
-    const newest = come.sort(byNewest).filter((id) => !views.has(id))
-    ahead.push(...newest.slice(0, keepOpen - 1))
-    const id = ahead.shift()
+    const arrived = (await folderIds()).filter((id) => id.includes('analytics-') && !seen.has(id))
+    for (const id of arrived) seen.add(id)
+    const newest = arrived.sort(byNewest).filter((id) => !views.has(id))
+    preloadQueue.push(...newest.slice(0, keepOpen - 1))
+    const id = preloadQueue.shift()
     if (id === undefined) return null
     const view = await viewOf(id)
     if (view === null) return openNext()
@@ -238,7 +239,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     const ids = await folderIds()
     if (id.includes('analytics-')) return ids.includes(id) ? viewOf(id) : null
     for (const candidate of ids.filter((name) => name.includes('analytics-'))) {
-      const manifest = await verified(candidate)
+      const manifest = await verify(candidate)
       if (manifest !== null && Object.values(manifest.components).includes(id)) {
         const view = await viewOf(candidate)
         if (view !== null) return view
@@ -254,7 +255,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
       const view = open.get(id) ?? null
       const promise = view === null ? undefined : views.get(view.id)
       if (view === null || promise === undefined) return null
-      // Taken out and put back, so that the map's own order is the order of last use.
+      // Delete and set again, so that the map is ordered by last use.
       views.delete(view.id)
       views.set(view.id, promise)
       return view
@@ -266,14 +267,14 @@ export function createStore(options: StoreOptions): ReleaseStore {
     },
     async list() {
       const ids = await folderIds()
-      const releases = await Promise.all(ids.map(async (id) => ({ id, manifest: await verified(id) })))
+      const releases = await Promise.all(ids.map(async (id) => ({ id, manifest: await verify(id) })))
       return releases.flatMap(({ id, manifest }) =>
         manifest === null ? [] : [{ manifest, promoted: current !== null && isOf(current, id) }],
       )
     },
     async locate(id) {
       if (!RELEASE_ID.test(id) || !(await folderIds()).includes(id)) return null
-      const manifest = await verified(id)
+      const manifest = await verify(id)
       return manifest === null ? null : { folder: join(releasesDir, id), manifest }
     },
     pointerProblem: () => pointerProblem,
@@ -288,7 +289,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   }
 }
 
-/** The month in a release's id, and its digest, which decides between equal months. */
+/** Sort key: the month in a release's id, then its digest. */
 const monthOf = (id: string): string => id.split('-').slice(-2).join('-')
 const byNewest = (left: string, right: string): number => (monthOf(left) < monthOf(right) ? 1 : -1)
 

@@ -1,8 +1,7 @@
 /**
- * Is this folder the release that it is named after? In: a folder. Out: its manifest, or the first file that differs and why.
- *
- * Names, sizes, digests and the declared schema are checked without opening a file with DuckDB, which trusts what it
- * reads. Absent on purpose: counting rows inside the files; `sus-data verify` does that afterwards, with DuckDB.
+ * Verifies that a folder is the release that its name states. In: a folder. Out: its manifest, or the first file that differs
+ * and why. Names, sizes, digests and the declared schema are checked without DuckDB, which trusts what it reads. `sus-data
+ * verify` additionally counts rows with DuckDB.
  */
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
@@ -11,13 +10,13 @@ import { digestFile } from './digest.ts'
 import { settledState } from './file-state.ts'
 import { type Manifest, manifestSchema, manifestText, RELEASE_ID, releaseIdOf } from './manifest.ts'
 
-/** Files that say something of a release from outside its hash: who signed it, that it is in the log, who made it again. */
+/** Files about a release outside its hash: signature, proof of the log entry, attestations of rebuilds. */
 export const TRUST_FILE = /^(manifest\.sig|log\.tlog-proof|attestations\/[0-9a-f]{8}\.note)$/
 
-/** Files that may be in a release and are not listed in its manifest. */
+/** Other files that a manifest does not list. */
 const UNLISTED = /^(manifest|acquisition|content)\.json$/
 
-/** Why a release is refused. `file` is relative to the release's folder. */
+/** Reports why a release is refused. `file` is relative to the release's folder. */
 export class ReleaseRefused extends Error {
   readonly releaseId: string
   readonly file: string
@@ -31,10 +30,9 @@ export class ReleaseRefused extends Error {
 }
 
 /**
- * @param releasesDir folder of releases; @param id name of one
- * @param states is filled with the state of each file when it was read, by its path in the release
+ * @param states receives the state of each file when it was read, by path in the release
  * @returns the checked manifest
- * @throws ReleaseRefused naming the first file and the reason
+ * @throws ReleaseRefused naming the first file that differs
  */
 export async function verifyRelease(
   releasesDir: string,
@@ -48,7 +46,7 @@ export async function verifyRelease(
   if (listed.size !== manifest.files.length)
     throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
   for (const path of await listFiles(folder, id)) {
-    // A signature may be written now, or a command that wrote one was killed: the next one removes its temporary file.
+    // A temporary file of a signature is accepted: a command may be writing it, or was killed and the next one removes it.
     const name = temporaryTarget(path) ?? path
     if (UNLISTED.test(name) || TRUST_FILE.test(name)) continue
     if (!listed.has(path)) throw new ReleaseRefused(id, path, 'is not in the manifest')
@@ -74,10 +72,7 @@ export async function verifyRelease(
   return manifest
 }
 
-/**
- * Reads and checks a manifest alone: shape, canonical text, and that its digest is the folder's name.
- * @throws ReleaseRefused
- */
+/** Checks only the manifest: shape, canonical text, and that its digest matches the folder's name. @throws ReleaseRefused */
 export async function readManifest(releasesDir: string, id: string): Promise<Manifest> {
   if (!RELEASE_ID.test(id)) throw new ReleaseRefused(id, '', 'is not a release id')
   const folder = join(releasesDir, id)

@@ -1,8 +1,7 @@
 /**
- * Folder of Parquet → release: digest every file, name the folder by the digest of its manifest, rename it into place.
- *
- * In: a staging folder on the same file system and what the manifest says beside the files. Out: the release id. A crash
- * at any moment leaves a staging folder (cleaned by the next import) or a whole release, never half of one.
+ * Turns a folder of Parquet files into a release: digests every file, names the folder by its manifest's digest, renames it
+ * into place. In: a staging folder on the same file system, and the rest of the manifest. Out: the release id. A crash leaves
+ * either a staging folder, which the next import removes, or a complete release.
  */
 import { link, mkdir, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -12,12 +11,12 @@ import { type Manifest, type ManifestFile, manifestText, RELEASE_ID, releaseIdOf
 import { POINTER } from './pointer.ts'
 import { readManifest, TRUST_FILE } from './verify.ts'
 
-/** Folders in which imports work, and temporaries that earlier versions wrote for current.json. */
+/** Staging folders of imports, and temporary files that earlier versions wrote for current.json. */
 const LEFTOVER = /^\.(?:staging|current)-(\d+)[-.]/
-/** What was in service before, one line for each promotion. */
+/** File with one line per promotion. */
 export const PROMOTIONS = 'promotions.log'
 
-/** @returns a new empty folder inside the releases folder, named after this process */
+/** @returns a new empty folder in the releases folder, named after this process */
 export async function createStaging(releasesDir: string): Promise<string> {
   await mkdir(releasesDir, { recursive: true })
   const path = join(releasesDir, `.staging-${process.pid}-${Math.random().toString(36).slice(2)}`)
@@ -26,8 +25,8 @@ export async function createStaging(releasesDir: string): Promise<string> {
 }
 
 /**
- * Removes what ended processes left in the folder of releases: staging folders, temporary files of current.json, of the log and of
- * signatures and proofs, and locks. Files of others are left alone.
+ * Removes leftovers of ended processes from the releases folder: staging folders, locks, and temporary files of current.json,
+ * the log, signatures and proofs. Files of running processes stay.
  */
 export async function cleanReleases(releasesDir: string): Promise<void> {
   for (const name of await readdir(releasesDir).catch(() => [])) {
@@ -47,7 +46,7 @@ export async function cleanReleases(releasesDir: string): Promise<void> {
     if (folder.isDirectory()) removeStaleFiles(join(folder.parentPath, folder.name), () => true)
 }
 
-/** @returns manifest entries of finished files; @param rows rows by path */
+/** @returns manifest entries of finished files; @param rows row count by path */
 export async function digestFiles(
   staging: string,
   rows: ReadonlyMap<string, number>,
@@ -60,15 +59,16 @@ export async function digestFiles(
   return files
 }
 
-/** A release whose folder is complete but not in its place. */
+/** A release that is complete in its staging folder. */
 export interface PreparedRelease {
   readonly manifest: Manifest
   readonly staging: string
 }
 
 /**
- * @param sign gives the content of manifest.sig; null: the release is not signed
- * @returns the manifest with its id, written (with acquisition.json and manifest.sig beside it, outside the hash) into the staging folder
+ * Writes manifest.json, and outside the hash acquisition.json and manifest.sig, into the staging folder.
+ * @param sign returns the content of manifest.sig; null leaves the release unsigned
+ * @returns the manifest with its id
  */
 export async function prepareRelease(
   staging: string,
@@ -86,8 +86,8 @@ export async function prepareRelease(
 }
 
 /**
- * Renames a prepared release into place; one that is there already drops the staging folder instead.
- * Files that another release holds become hard links to it, so a new month costs a month.
+ * Renames a prepared release into place, or removes the staging folder when the release exists. Files that another release
+ * already holds become hard links, so a new month takes the space of one month.
  */
 export async function commitRelease(
   releasesDir: string,
@@ -103,7 +103,7 @@ export async function commitRelease(
   try {
     await rename(staging, target)
   } catch (error) {
-    // Another import of the same files was a moment faster: its release has the same name, so the same bytes.
+    // Another import of the same files was faster. Equal names mean equal bytes, so this copy is not needed.
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     await rm(staging, { recursive: true, force: true })
   }
@@ -125,7 +125,7 @@ async function linkEqualFiles(releasesDir: string, staging: string, manifest: Ma
   for (const file of manifest.files) {
     const source = existing.get(file.sha256)
     if (source === undefined) continue
-    // A damaged copy must not spread: the other release's file is read again before it is shared.
+    // Verify the other release's file before sharing it, so that a damaged copy does not spread.
     const { sha256 } = await digestFile(source).catch(() => ({ sha256: '' }))
     if (sha256 !== file.sha256) continue
     const path = join(staging, file.path)

@@ -1,6 +1,6 @@
 /**
- * Checkpoints (C2SP tlog-checkpoint) and proofs of inclusion (C2SP tlog-proof): a tree's origin, size and root in a signed
- * note, and what shows that an entry is in it. Text to values and back; pure.
+ * Reads and writes checkpoints (C2SP tlog-checkpoint) and inclusion proofs (C2SP tlog-proof). A checkpoint is a signed note
+ * with a tree's origin, size and root; a proof shows that an entry is in the tree. Pure.
  */
 import { HASH_BYTES, leafHash, rootFromPath } from './merkle.ts'
 import { NoteError, openNote, readNote, type Verifier } from './note.ts'
@@ -13,35 +13,36 @@ export interface Checkpoint {
 }
 
 export interface Proof {
-  /** The entry, as it was hashed. */
+  /** The entry's bytes as hashed. */
   readonly entry: Buffer
   readonly index: number
   readonly path: readonly Buffer[]
-  /** The note, as it was signed. */
+  /** The signed note. */
   readonly checkpoint: string
 }
 
 const PROOF_FORMAT = 'c2sp.org/tlog-proof@v1'
-const WHOLE_NUMBER = /^(0|[1-9]\d{0,14})$/
-/** More than a tree of every size needs. */
+const DECIMAL_INTEGER = /^(0|[1-9]\d{0,14})$/
+/** Upper bound of a proof's hashes; trees of any size need fewer. */
 const PATH_MAX = 64
 
 export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n`
 
-/** @param text of a note that was opened; @throws NoteError */
+/** @param text of an opened note; @throws NoteError */
 export function parseCheckpoint(text: string): Checkpoint {
   const [origin = '', size = '', hash = ''] = text.split('\n')
   const root = readHash(hash)
-  if (origin === '' || !WHOLE_NUMBER.test(size) || root === null) throw new NoteError('is not a checkpoint')
+  if (origin === '' || !DECIMAL_INTEGER.test(size) || root === null)
+    throw new NoteError('is not a checkpoint')
   return { origin, size: Number(size), root }
 }
 
-/** @throws NoteError where the note is not a checkpoint, or none of the keys has signed it */
-export const openCheckpoint = (note: string, known: readonly Verifier[]): Checkpoint =>
-  parseCheckpoint(openNote(note, known).text)
+/** @throws NoteError when the note is not a checkpoint, or none of the keys signed it */
+export const openCheckpoint = (note: string, verifiers: readonly Verifier[]): Checkpoint =>
+  parseCheckpoint(openNote(note, verifiers).text)
 
-/** @returns the text of a tlog-proof, whose extra data are the entry */
+/** @returns the text of a tlog-proof with the entry as its extra data */
 export const formatProof = ({ entry, index, path, checkpoint }: Proof): string =>
   [
     PROOF_FORMAT,
@@ -52,19 +53,19 @@ export const formatProof = ({ entry, index, path, checkpoint }: Proof): string =
     checkpoint,
   ].join('\n')
 
-/** @throws NoteError where it is not a tlog-proof that carries its entry */
+/** @throws NoteError when the text is not a tlog-proof that contains its entry */
 export function parseProof(text: string): Proof {
   const split = text.indexOf('\n\n')
   const [format, extra = '', index = '', ...hashes] = text.slice(0, Math.max(split, 0)).split('\n')
   const [, encoded = ''] = /^extra ([A-Za-z0-9+/]+={0,2})$/.exec(extra) ?? []
-  const [, place = ''] = /^index (\d+)$/.exec(index) ?? []
+  const [, indexDigits = ''] = /^index (\d+)$/.exec(index) ?? []
   const path = hashes.map(readHash).filter((hash) => hash !== null)
-  const isWhole = path.length === hashes.length && path.length <= PATH_MAX
-  if (format !== PROOF_FORMAT || encoded === '' || !WHOLE_NUMBER.test(place) || !isWhole)
+  const hasValidPath = path.length === hashes.length && path.length <= PATH_MAX
+  if (format !== PROOF_FORMAT || encoded === '' || !DECIMAL_INTEGER.test(indexDigits) || !hasValidPath)
     throw new NoteError('is not a proof of inclusion')
   return {
     entry: Buffer.from(encoded, 'base64'),
-    index: Number(place),
+    index: Number(indexDigits),
     path,
     checkpoint: text.slice(split + 2),
   }
@@ -72,15 +73,16 @@ export function parseProof(text: string): Proof {
 
 /**
  * Checks that a proof's entry is in the tree of its checkpoint.
- * @param known keys whose signatures can be checked; @param isDemanded one of them must have signed the checkpoint
- * @returns the tree, and whether one of the keys has signed it; @throws NoteError that says what does not fit
+ * @param isSignatureRequired one of the verifiers must have signed the checkpoint
+ * @returns the tree, and whether one of the verifiers signed it
+ * @throws NoteError that states the mismatch
  */
 export function checkProof(
   proof: Proof,
-  known: readonly Verifier[],
-  isDemanded = false,
+  verifiers: readonly Verifier[],
+  isSignatureRequired = false,
 ): Checkpoint & { readonly trusted: boolean } {
-  const note = (isDemanded ? openNote : readNote)(proof.checkpoint, known)
+  const note = (isSignatureRequired ? openNote : readNote)(proof.checkpoint, verifiers)
   const checkpoint = parseCheckpoint(note.text)
   const root = rootFromPath(leafHash(proof.entry), proof.index, checkpoint.size, proof.path)
   if (root === null || !root.equals(checkpoint.root))

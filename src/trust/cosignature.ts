@@ -1,17 +1,16 @@
 /**
- * Cosignatures of checkpoints (C2SP tlog-cosignature): a witness signs a checkpoint with the time, once it has checked that the tree
- * goes on from the one it signed before. An operator who shows different logs to different people needs a witness for each.
- *
- * In: the note of a checkpoint and keys of witnesses. Out: who has cosigned it, when, and whether that is true. Not responsible for:
- * the signature of the log itself (note.ts), or asking a witness.
+ * Checks cosignatures of checkpoints (C2SP tlog-cosignature). A witness signs a checkpoint with the time after checking that
+ * the tree extends the one it signed before. An operator who shows different logs to different people needs a different
+ * witness for each. In: the note of a checkpoint and the keys of witnesses. Out: who cosigned it, when, and whether the
+ * cosignature is valid. note.ts checks the signature of the log itself. Nothing here contacts a witness.
  */
 import { createHash } from 'node:crypto'
 import { isSignedBy, KEY_NAME, readNote, type Verifier } from './note.ts'
 
-/** The public half of a key that cosigns checkpoints. */
+/** Public key of a witness, which cosigns checkpoints. */
 export interface Witness {
   readonly name: string
-  /** Eight hex digits, of name and key. */
+  /** Eight hex digits, derived from name and key. */
   readonly keyId: string
   /** 32 bytes, base64. */
   readonly publicKey: string
@@ -20,13 +19,13 @@ export interface Witness {
 export interface Cosignature {
   readonly name: string
   readonly key_id: string
-  /** unknown: it cannot be checked, because its key was not given. */
+  /** 'unknown' means that the witness's key is not configured. */
   readonly status: 'valid' | 'invalid' | 'unknown'
-  /** When the witness signed, in UTC; null where that is not known. */
+  /** Signing time in UTC; null when it cannot be verified. */
   readonly time: string | null
 }
 
-/** Signature type of Ed25519 cosignatures in names of keys. */
+/** Signature type of Ed25519 cosignatures, part of the key id. */
 const COSIGNATURE = 4
 const PUBLIC_KEY_BYTES = 32
 const TIME_BYTES = 8
@@ -34,7 +33,7 @@ const SIGNATURE_BYTES = 64
 /** Last second of the year 9999. */
 const TIME_MAX = 253_402_300_799n
 
-/** @param text name+keyid+key; @returns null where it is no key of a witness, or its key id is not that of its name and key */
+/** @param text name+keyid+key; @returns null when it is not a witness key or its key id does not match */
 export function parseWitness(text: string): Witness | null {
   const [, name = '', keyId = '', encoded = ''] =
     /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
@@ -45,17 +44,13 @@ export function parseWitness(text: string): Witness | null {
   return digest.startsWith(keyId) ? { name, keyId, publicKey: bytes.subarray(1).toString('base64') } : null
 }
 
-/**
- * @param known keys of the log, whose signatures are no cosignatures
- * @returns the signatures of a checkpoint that are not the log's
- * @throws NoteError as readNote
- */
+/** @param verifiers keys of the log, whose signatures are not cosignatures @throws NoteError as readNote */
 export function readCosignatures(
   note: string,
-  known: readonly Verifier[],
+  verifiers: readonly Verifier[],
   witnesses: readonly Witness[],
 ): Cosignature[] {
-  const { text, signatures } = readNote(note, known)
+  const { text, signatures } = readNote(note, verifiers)
   return signatures
     .filter(({ verified }) => !verified)
     .map(({ name, keyId, bytes }) => {
@@ -66,7 +61,7 @@ export function readCosignatures(
     })
 }
 
-/** @returns when a witness signed a checkpoint; null where these bytes are not its signature */
+/** @returns the time at which a witness signed a checkpoint; null when the bytes are not its signature */
 function timeOf(text: string, { publicKey }: Witness, bytes: Buffer): string | null {
   if (bytes.length !== TIME_BYTES + SIGNATURE_BYTES) return null
   const seconds = bytes.readBigUInt64BE()
@@ -76,15 +71,15 @@ function timeOf(text: string, { publicKey }: Witness, bytes: Buffer): string | n
   return new Date(Number(seconds) * 1000).toISOString()
 }
 
-/** @returns what is wrong with the cosignatures of witnesses that must have signed, as clauses about the checkpoint */
+/** @returns problems with the cosignatures of required witnesses, as clauses about the checkpoint */
 export function checkCosignatures(
   cosignatures: readonly Cosignature[],
   witnesses: readonly Witness[],
 ): string[] {
   return witnesses.flatMap(({ name, keyId }) => {
-    const ofWitness = cosignatures.filter((each) => each.name === name && each.key_id === keyId)
-    if (ofWitness.some(({ status }) => status === 'invalid'))
+    const witnessSignatures = cosignatures.filter((each) => each.name === name && each.key_id === keyId)
+    if (witnessSignatures.some(({ status }) => status === 'invalid'))
       return [`was not cosigned by ${name}, whose cosignature it carries`]
-    return ofWitness.length === 0 ? [`is not cosigned by ${name}`] : []
+    return witnessSignatures.length === 0 ? [`is not cosigned by ${name}`] : []
   })
 }

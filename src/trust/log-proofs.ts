@@ -1,9 +1,8 @@
 /**
- * The proofs beside releases (`log.tlog-proof`): are they what their name says, and does the log go on from them? In: the folder
- * of releases and keys. Out: what is wrong, in words that follow the name of the file.
- *
- * Each proof that the operator's key signed is a checkpoint of before: a log that is shorter, or has other entries, is not the one
- * that was promised, and an entry that is signed onto it makes a second history (a fork).
+ * Checks the proofs beside releases (`log.tlog-proof`) and that the log extends them. In: the folder of releases and keys.
+ * Out: problems, as clauses about the file. Each proof with the operator's signature contains an earlier checkpoint. A log
+ * that is shorter or has other entries contradicts it, and signing another entry onto that log would create a second history
+ * (a fork).
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,6 @@ import { leafHash, rootOf } from './merkle.ts'
 import { NoteError, type NoteSigner, type Verifier } from './note.ts'
 import { PROOF_FILE, readOrNull } from './release-notes.ts'
 
-/** A proof as it stands beside a release. */
 export interface StoredProof {
   readonly releaseId: string
   /** Path below the folder of releases. */
@@ -23,7 +21,7 @@ export interface StoredProof {
   readonly text: string
 }
 
-/** @returns the proofs of all releases of a folder, by id */
+/** @returns the proofs of all releases in a folder, sorted by id */
 export function readProofs(releasesDir: string): StoredProof[] {
   let names: string[]
   try {
@@ -42,12 +40,13 @@ export function readProofs(releasesDir: string): StoredProof[] {
 }
 
 /**
- * @param known keys whose signatures can be checked: a proof of a log that has the name of one of them needs its signature
- * @returns the tree of the proof; @throws NoteError where it is not the proof that this release is in a log
+ * @param verifiers a proof whose log has the name of one of these keys must have its signature
+ * @returns the tree of the proof
+ * @throws NoteError when it does not prove that this release is in a log
  */
 export function checkStoredProof(
   { releaseId, text }: Pick<StoredProof, 'releaseId' | 'text'>,
-  known: readonly Verifier[],
+  verifiers: readonly Verifier[],
 ): Checkpoint & { readonly trusted: boolean } {
   const proof = parseProof(text)
   const entry = decodeEntry(proof.entry)
@@ -55,21 +54,21 @@ export function checkStoredProof(
     throw new NoteError(
       `proves ${entry === null ? 'something' : entry.release_id} to be in the log, not this release`,
     )
-  const tree = checkProof(proof, known)
-  if (!tree.trusted && known.some(({ name }) => name === tree.origin)) checkProof(proof, known, true)
+  const tree = checkProof(proof, verifiers)
+  if (!tree.trusted && verifiers.some(({ name }) => name === tree.origin)) checkProof(proof, verifiers, true)
   return tree
 }
 
-/** @returns what is wrong with the proof beside a release; null where nothing is, and where there is none */
+/** @returns the problem with the proof beside a release; null when it is valid or missing */
 export function findProofProblem(
   releasesDir: string,
   releaseId: string,
-  known: readonly Verifier[],
+  verifiers: readonly Verifier[],
 ): string | null {
   const text = readOrNull(join(releasesDir, releaseId, PROOF_FILE))
   if (text === null) return null
   try {
-    checkStoredProof({ releaseId, text }, known)
+    checkStoredProof({ releaseId, text }, verifiers)
     return null
   } catch (error) {
     if (error instanceof NoteError) return error.message
@@ -77,17 +76,17 @@ export function findProofProblem(
   }
 }
 
-/** @throws ReleaseRefused where the proof beside a release is damaged or that of another one */
-export function requireProof(releasesDir: string, releaseId: string, known: readonly Verifier[]): void {
-  const problem = findProofProblem(releasesDir, releaseId, known)
+/** @throws ReleaseRefused when the proof beside a release is damaged or belongs to another release */
+export function requireProof(releasesDir: string, releaseId: string, verifiers: readonly Verifier[]): void {
+  const problem = findProofProblem(releasesDir, releaseId, verifiers)
   if (problem !== null)
     throw new ReleaseRefused(releaseId, PROOF_FILE, `${problem}; sus-data sign makes it again`)
 }
 
 /**
- * Does a log go on from the proofs that its key has signed?
- * @param proofs damaged ones and those of other logs say nothing
- * @returns what is wrong, in one sentence, or null
+ * Checks that a log extends every proof that its key has signed.
+ * @param proofs damaged ones and those of other logs are ignored
+ * @returns the problem in one sentence, or null
  */
 export function findFork(
   entries: readonly LogEntry[],
@@ -103,7 +102,7 @@ export function findFork(
       throw error
     }
   })
-  // The largest first: it says how much of the log is missing.
+  // Check the largest tree first: it shows how much of the log is missing.
   for (const { file, ...tree } of trees.sort((left, right) => right.size - left.size)) {
     if (tree.origin !== verifier.name) continue
     if (tree.size > leaves.length)

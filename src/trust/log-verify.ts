@@ -1,9 +1,8 @@
 /**
- * Was the log only ever appended to? In: the files of a log (a folder's or a server's), the keys that may have signed it, and
- * checkpoints of before. Out: what it holds, and what is wrong with it, in sentences; it trusts no file but what is signed.
- *
- * The whole tree is computed anew from the entries. An entry that was removed, changed, re-dated or moved gives another root
- * than the checkpoint; where the checkpoint was signed anew, too, the one of before shows it.
+ * Verifies that a log was only ever appended to. In: the files of a log (from a folder or a server), the keys that may have
+ * signed it, and earlier checkpoints. Out: its entries, and problems in sentences. Only signed content is trusted. The tree
+ * is computed again from the entries. An entry that was removed, changed, re-dated or moved gives another root than the
+ * checkpoint. If the checkpoint was signed again, too, an earlier checkpoint reveals it.
  */
 import { type Checkpoint, checkProof, openCheckpoint, parseCheckpoint, parseProof } from './checkpoint.ts'
 import { type Cosignature, checkCosignatures, readCosignatures, type Witness } from './cosignature.ts'
@@ -13,12 +12,12 @@ import { leafHash, rootOf } from './merkle.ts'
 import { NoteError, readNote, type Verifier } from './note.ts'
 import { bundlesOf, decodeBundle, hashesIn, hashTilesOf, pathOf, TILE_WIDTH } from './tiles.ts'
 
-/** @returns the bytes of a file of the log by its path below the log, or null where it is not there */
+/** @returns the bytes of a log file by its path below the log, or null when it is missing */
 export type ReadLogFile = (path: string) => Promise<Buffer | null>
 
-/** A checkpoint of before, or a proof that ends with one. */
+/** An earlier checkpoint, or a proof that ends with one. */
 export interface Earlier {
-  /** Where it comes from, for messages. */
+  /** Origin of the checkpoint, for messages. */
   readonly name: string
   readonly text: string
 }
@@ -28,33 +27,33 @@ export interface LogVerdict {
   readonly size: number
   readonly root: string
   readonly entries: readonly LogEntry[]
-  /** Checkpoints of before that the log goes on from. */
+  /** Number of earlier checkpoints that the log extends. */
   readonly agreed: number
-  /** Signatures of the checkpoint that are not the log's. */
+  /** Signatures of the checkpoint other than the log's. */
   readonly cosignatures: readonly Cosignature[]
   readonly findings: readonly string[]
 }
 
-/** More findings of one kind say no more. */
+/** Limits the findings; more of one kind add nothing. */
 const FINDINGS_MAX = 20
 
 /**
- * @param known without any key, the signature of the checkpoint is not checked
- * @param witnesses that must have cosigned the checkpoint
- * @throws NoteError where there is no checkpoint, or none of the keys has signed it
+ * @param verifiers if empty, the signature of the checkpoint is not checked
+ * @param witnesses must all have cosigned the checkpoint
+ * @throws NoteError when there is no checkpoint, or none of the keys signed it
  */
 export async function verifyLog(
   read: ReadLogFile,
-  known: readonly Verifier[],
+  verifiers: readonly Verifier[],
   earlier: readonly Earlier[],
   witnesses: readonly Witness[] = [],
 ): Promise<LogVerdict> {
   const note = await read(CHECKPOINT)
   if (note === null) throw new NoteError('is not there')
   const checkpoint =
-    known.length === 0
+    verifiers.length === 0
       ? parseCheckpoint(readNote(note.toString(), []).text)
-      : openCheckpoint(note.toString(), known)
+      : openCheckpoint(note.toString(), verifiers)
   const findings: string[] = []
   const entries = await readEntries(read, checkpoint, findings)
   const leaves = entries.map(leafHash)
@@ -67,11 +66,11 @@ export async function verifyLog(
   }
   const decoded = entries.map(decodeEntry)
   findings.push(...checkEntries(decoded))
-  const cosignatures = readCosignatures(note.toString(), known, witnesses)
+  const cosignatures = readCosignatures(note.toString(), verifiers, witnesses)
   for (const problem of checkCosignatures(cosignatures, witnesses)) findings.push(`${CHECKPOINT} ${problem}`)
   let agreed = 0
   for (const { name, text } of earlier) {
-    const problem = checkEarlier(text, known, checkpoint, entries, leaves)
+    const problem = checkEarlier(text, verifiers, checkpoint, entries, leaves)
     if (problem === null) agreed += 1
     else findings.push(`${name}: ${problem}`)
   }
@@ -107,7 +106,7 @@ async function readEntries(read: ReadLogFile, { size }: Checkpoint, findings: st
   return entries
 }
 
-/** Compares the stored tiles, by which others prove things, with those that the entries give. */
+/** Compares the stored tiles, from which clients build proofs, with those computed from the entries. */
 async function checkTiles(read: ReadLogFile, leaves: readonly Buffer[]): Promise<string[]> {
   const findings: string[] = []
   for (const { tile, bytes } of hashTilesOf(leaves)) {
@@ -135,20 +134,20 @@ function checkEntries(entries: readonly (LogEntry | null)[]): string[] {
   })
 }
 
-/** @returns why the log does not go on from a checkpoint of before, or null */
+/** @returns why the log does not extend an earlier checkpoint, or null */
 function checkEarlier(
   text: string,
-  known: readonly Verifier[],
-  now: Checkpoint,
+  verifiers: readonly Verifier[],
+  current: Checkpoint,
   entries: readonly Buffer[],
   leaves: readonly Buffer[],
 ): string | null {
   try {
     const proof = text.startsWith('c2sp.org/tlog-proof@') ? parseProof(text) : null
-    const before = proof === null ? openCheckpoint(text, known) : checkProof(proof, known, true)
-    if (before.origin !== now.origin) return `is of another log, ${before.origin}`
-    if (before.size > now.size)
-      return `had ${before.size} entries; the log has ${now.size}: entries were removed from its end`
+    const before = proof === null ? openCheckpoint(text, verifiers) : checkProof(proof, verifiers, true)
+    if (before.origin !== current.origin) return `is of another log, ${before.origin}`
+    if (before.size > current.size)
+      return `had ${before.size} entries; the log has ${current.size}: entries were removed from its end`
     if (proof !== null && entries[proof.index]?.equals(proof.entry) !== true)
       return `proves another entry ${proof.index} than the log has: ${proof.entry.toString()}`
     return rootOf(leaves.slice(0, before.size)).equals(before.root)

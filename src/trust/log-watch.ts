@@ -1,8 +1,7 @@
 /**
- * The log and the proofs beside releases while a server runs. In: the folder of releases and the keys that may have signed them.
- * Out: what is wrong with them now. The server goes on: nothing that it answers depends on the log but the log.
- *
- * States of files are compared every few seconds; the log is read in full only after a change.
+ * Checks the log and the proofs beside releases while a server runs, and reports current problems. In: the folder of releases
+ * and the keys that may have signed them. Problems do not stop the server, because no response except those about the log
+ * depends on it. The states of the files are compared every three seconds; the log is read in full only after a change.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import { verifyLog } from './log-verify.ts'
 import { NoteError, readNote, type Verifier } from './note.ts'
 import { bundlesOf, hashTilePathsOf, pathOf } from './tiles.ts'
 
-const LOOK_MS = 3000
+const CHECK_INTERVAL_MS = 3000
 
 export interface LogProblem {
   /** Path below the folder of releases. */
@@ -24,25 +23,25 @@ export interface LogProblem {
 
 export interface LogWatch {
   problems(): readonly LogProblem[]
-  /** Looks now, as it does every three seconds. */
+  /** Checks now, as the timer does every three seconds. */
   look(): Promise<void>
   close(): void
 }
 
 export interface LogWatchOptions {
   readonly releasesDir: string
-  /** Keys whose signatures can be checked; without any, signatures are not. */
+  /** Keys whose signatures can be checked; without any, signatures are not checked. */
   readonly known: () => readonly Verifier[]
   /** Called once for each problem. */
   readonly onProblem?: (problem: LogProblem) => void
-  /** Called once nothing is wrong any more. */
+  /** Called when the last problem is gone. */
   readonly onMended?: () => void
 }
 
 export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOptions): LogWatch {
   const folder = logFolder(releasesDir)
   let problems: readonly LogProblem[] = []
-  let checked = ''
+  let checkedState = ''
   let hadLog = false
 
   const check = async (proofs: readonly StoredProof[]): Promise<LogProblem[]> => {
@@ -52,15 +51,16 @@ export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOp
     for (const proof of proofs)
       try {
         const { origin } = checkStoredProof(proof, keys)
-        // Proofs of other operators' logs say nothing of this one.
+        // Proofs of other operators' logs do not apply to this one.
         if (keys.some(({ name }) => name === origin)) earlier.push({ name: proof.file, text: proof.text })
       } catch (error) {
         if (!(error instanceof NoteError)) throw error
         found.push({ file: proof.file, reason: error.message })
       }
-    const isThere = readCheckpoint(folder) !== null
-    hadLog ||= isThere || earlier.length > 0
-    if (!isThere) return hadLog ? [...found, { file: `log/${CHECKPOINT}`, reason: 'is missing' }] : found
+    const hasCheckpoint = readCheckpoint(folder) !== null
+    hadLog ||= hasCheckpoint || earlier.length > 0
+    if (!hasCheckpoint)
+      return hadLog ? [...found, { file: `log/${CHECKPOINT}`, reason: 'is missing' }] : found
     const read = (path: string): Promise<Buffer | null> => readFile(join(folder, path)).catch(() => null)
     try {
       const { findings } = await verifyLog(read, keys, keys.length === 0 ? [] : earlier)
@@ -71,14 +71,14 @@ export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOp
     }
   }
   const look = async (): Promise<void> => {
-    // Proofs are read before the checkpoint: an append writes its proof last.
+    // Read proofs before the checkpoint: an append writes its proof last.
     const proofs = readProofs(releasesDir)
     const state = `${await stateOfLog(folder)}\n${known()
       .map(({ verifierKey }) => verifierKey)
       .join('\n')}\n${proofs.map(({ file, text }) => `${file}\n${text}`).join('')}`
-    if (state === checked) return
+    if (state === checkedState) return
     const found = await check(proofs)
-    checked = state
+    checkedState = state
     const names = new Set(problems.map(({ file, reason }) => `${file} ${reason}`))
     for (const problem of found) if (!names.has(`${problem.file} ${problem.reason}`)) onProblem?.(problem)
     if (found.length === 0 && problems.length > 0) onMended?.()
@@ -97,7 +97,7 @@ export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOp
     problems = [{ file: 'log', reason }]
     onProblem?.({ file: 'log', reason })
   }
-  const timer = setInterval(() => void lookOnce().catch(report), LOOK_MS)
+  const timer = setInterval(() => void lookOnce().catch(report), CHECK_INTERVAL_MS)
   timer.unref()
   return {
     problems: () => problems,
@@ -106,7 +106,7 @@ export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOp
   }
 }
 
-/** @returns a text that changes when a file of the log does, as far as its checkpoint reaches */
+/** @returns a string that changes when a file of the log changes, up to the size in its checkpoint */
 async function stateOfLog(folder: string): Promise<string> {
   let size = 0
   try {

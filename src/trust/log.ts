@@ -1,9 +1,8 @@
 /**
- * The log of releases made and promoted: append-only, a Merkle tree in static files under `log/` of the folder of releases.
- *
- * In: what happened, and the operator's signing key. Out: entries, each with the proof that it is in the log. An append runs
- * under a lock; tiles are written first and the checkpoint last, so that a crash leaves the log as it was before, with files
- * that the next append writes again. Not responsible for: whether the log was tampered with (log-verify.ts).
+ * The append-only log of releases made and promoted: a Merkle tree in static files under `log/` of the releases folder. In:
+ * events and the operator's signing key. Out: entries, each with an inclusion proof. An append holds a lock. It writes tiles
+ * first and the checkpoint last, so a crash leaves the previous log, plus files that the next append overwrites.
+ * log-verify.ts detects tampering.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +13,7 @@ import { inclusionPath, leafHash, rootOf } from './merkle.ts'
 import { NoteError, type NoteSigner, signNote } from './note.ts'
 import { bundlesOf, decodeBundle, encodeBundle, hashTilesOf, pathOf, TILE_WIDTH, type Tile } from './tiles.ts'
 
-/** What is wrong with the log, for the operator. */
+/** Reports a problem with the log to the operator. */
 export class LogError extends Error {
   constructor(message: string) {
     super(message)
@@ -30,7 +29,7 @@ export interface Log {
   readonly entries: readonly LogEntry[]
 }
 
-/** @returns the checkpoint's note, or null where there is no log */
+/** @returns the checkpoint's note, or null when there is no log */
 export function readCheckpoint(folder: string): string | null {
   try {
     return readFileSync(join(folder, CHECKPOINT), 'utf8')
@@ -41,8 +40,8 @@ export function readCheckpoint(folder: string): string | null {
 }
 
 /**
- * Reads the log that the operator's key has signed. @returns null where there is none yet
- * @throws LogError where another key has signed it, or its entries are not those of its checkpoint
+ * Reads the log that the operator's key signed. @returns null when there is none yet
+ * @throws LogError when another key signed it, or its entries do not match its checkpoint
  */
 export function readLog(folder: string, signer: NoteSigner): Log | null {
   const note = readCheckpoint(folder)
@@ -65,7 +64,7 @@ export function readLog(folder: string, signer: NoteSigner): Log | null {
   return { checkpoint, entries }
 }
 
-/** Entries as they stand in the bundles; fewer where one is missing or is no bundle. */
+/** Reads entries from the bundles; a missing or invalid bundle contributes none. */
 function readEntries(folder: string, size: number): Buffer[] {
   return bundlesOf(size).flatMap((tile) => {
     try {
@@ -83,10 +82,10 @@ export interface Appended {
 }
 
 /**
- * Appends entries, one checkpoint after each, so that the proof of an entry is the same whenever it is made.
- * @param choose what is to be appended, given what is there: asked while nobody else appends
- * @returns the whole log and what was appended
- * @throws LogError as readLog; FileLockError where another process holds the lock
+ * Appends entries and writes a checkpoint after each, so that the proof of an entry does not depend on when it is made.
+ * @param choose returns the entries to append, given the existing ones; it runs while the lock is held
+ * @returns the complete log and the appended entries
+ * @throws LogError as readLog; FileLockError when another process holds the lock
  */
 export function appendToLog(
   folder: string,
@@ -96,11 +95,11 @@ export function appendToLog(
   mkdirSync(folder, { recursive: true })
   return withFileLock(join(folder, CHECKPOINT), (assertHeld) => {
     const entries = [...(readLog(folder, signer)?.entries ?? [])]
-    const appended = choose(entries).map((what): Appended => {
-      // A clock that was set back does not make the log say that this came before.
+    const appended = choose(entries).map((newEntry): Appended => {
+      // Times in the log never decrease, even when the clock was set back.
       const last = entries.at(-1)?.time ?? ''
       const now = new Date().toISOString()
-      const entry: LogEntry = { format: LOG_FORMAT, ...what, time: now > last ? now : last }
+      const entry: LogEntry = { format: LOG_FORMAT, ...newEntry, time: now > last ? now : last }
       entries.push(entry)
       return { entry, index: entries.length - 1 }
     })
@@ -118,14 +117,14 @@ export function appendToLog(
   })
 }
 
-/** @returns the signed checkpoint of a tree; the same bytes whenever it is made, because Ed25519 draws nothing */
+/** @returns the signed checkpoint of a tree; its bytes are reproducible, because Ed25519 is deterministic */
 const checkpointOf = (leaves: readonly Buffer[], signer: NoteSigner): string =>
   signNote(
     checkpointText({ origin: signer.verifier.name, size: leaves.length, root: rootOf(leaves) }),
     signer,
   )
 
-/** @returns the proof that an entry is in the tree which ended with it */
+/** @returns the proof that an entry is in the tree that ended with it */
 export function proveEntry(entries: readonly LogEntry[], index: number, signer: NoteSigner): string {
   const bytes = entries.slice(0, index + 1).map(encodeEntry)
   const leaves = bytes.map(leafHash)
@@ -142,20 +141,22 @@ function writeTiles(folder: string, entries: readonly Buffer[], leaves: readonly
   const bundle = bundlesOf(entries.length).at(-1)
   if (bundle === undefined) return
   writeTile(folder, bundle, encodeBundle(entries.slice(bundle.index * TILE_WIDTH)))
-  // The last tile of a level changes with the last entry where all tiles below it are full.
-  const last = new Map(hashTilesOf(leaves).map((held) => [held.tile.level, held]))
+  // The last tile of a level changes with the last entry when all tiles below it are full.
+  const last = new Map(hashTilesOf(leaves).map((lastTile) => [lastTile.tile.level, lastTile]))
   for (let level = 0, count = leaves.length; ; level += 1, count /= TILE_WIDTH) {
-    const held = last.get(level)
-    if (held === undefined) return
-    writeTile(folder, held.tile, held.bytes)
+    const lastTile = last.get(level)
+    if (lastTile === undefined) return
+    writeTile(folder, lastTile.tile, lastTile.bytes)
     if (count % TILE_WIDTH !== 0) return
   }
 }
 
 function writeTile(folder: string, tile: Tile, bytes: Buffer): void {
   const path = join(folder, pathOf(tile))
-  const made = mkdirSync(dirname(path), { recursive: true })
+  const firstCreated = mkdirSync(dirname(path), { recursive: true })
   replaceFile(path, bytes)
-  // Folders that are new are entries of the folders above them.
-  if (made !== undefined) for (let at = dirname(path); at !== folder; at = dirname(at)) syncPath(dirname(at))
+  // New folders are entries of their parent folders, so sync those, too.
+  if (firstCreated !== undefined)
+    for (let created = dirname(path); created !== folder; created = dirname(created))
+      syncPath(dirname(created))
 }

@@ -1,8 +1,7 @@
 /**
- * The Merkle tree of RFC 6962 over SHA-256: hashes of leaves and nodes, roots, inclusion proofs. Pure; bytes only.
- *
- * A log here has one entry for each release made and each promotion, some hundreds a year, so trees are computed from all
- * leaves. Not responsible for: how a tree is stored (tiles.ts), what an entry says (log-entry.ts).
+ * The Merkle tree of RFC 6962 over SHA-256: hashes of leaves and nodes, roots, inclusion proofs. Pure; bytes only. A log has
+ * one entry per release made and per promotion, some hundreds a year, so trees are computed from all leaves. tiles.ts stores
+ * trees; log-entry.ts defines entries.
  */
 import { createHash } from 'node:crypto'
 
@@ -26,7 +25,7 @@ function splitOf(size: number): number {
   return split
 }
 
-/** @returns the Merkle tree hash of leaves, given by their hashes; of none, the digest of nothing */
+/** @param leaves hashes of the leaves; without leaves the root is the digest of empty input */
 export function rootOf(leaves: readonly Buffer[]): Buffer {
   const [first] = leaves
   if (first === undefined) return sha256()
@@ -35,7 +34,7 @@ export function rootOf(leaves: readonly Buffer[]): Buffer {
   return nodeHash(rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)))
 }
 
-/** @returns hashes beside the way from a leaf up to the root, the leaf's sibling first (RFC 6962, 2.1.1) */
+/** @returns sibling hashes on the way from a leaf to the root, the leaf's sibling first (RFC 6962, 2.1.1) */
 export function inclusionPath(leaves: readonly Buffer[], index: number): Buffer[] {
   if (leaves.length < 2) return []
   const split = splitOf(leaves.length)
@@ -46,8 +45,8 @@ export function inclusionPath(leaves: readonly Buffer[], index: number): Buffer[
 }
 
 /**
- * Goes up from a leaf by the hashes of a proof (RFC 9162, 2.1.3.2).
- * @returns the root of a tree of that size which holds the leaf there, or null where the proof has not the shape of one
+ * Computes the root from a leaf and the hashes of a proof (RFC 9162, 2.1.3.2).
+ * @returns the root of a tree of that size with the leaf at the index, or null when the proof's shape is wrong
  */
 export function rootFromPath(
   leaf: Buffer,
@@ -56,17 +55,17 @@ export function rootFromPath(
   path: readonly Buffer[],
 ): Buffer | null {
   if (!Number.isSafeInteger(size) || index < 0 || index >= size) return null
-  let [place, last, hash] = [index, size - 1, leaf]
-  for (const beside of path) {
+  let [position, last, hash] = [index, size - 1, leaf]
+  for (const sibling of path) {
     if (last === 0) return null
-    if (place % 2 === 1 || place === last) {
-      hash = nodeHash(beside, hash)
-      while (place % 2 === 0 && place !== 0) {
-        place = Math.floor(place / 2)
+    if (position % 2 === 1 || position === last) {
+      hash = nodeHash(sibling, hash)
+      while (position % 2 === 0 && position !== 0) {
+        position = Math.floor(position / 2)
         last = Math.floor(last / 2)
       }
-    } else hash = nodeHash(hash, beside)
-    place = Math.floor(place / 2)
+    } else hash = nodeHash(hash, sibling)
+    position = Math.floor(position / 2)
     last = Math.floor(last / 2)
   }
   return last === 0 ? hash : null

@@ -1,13 +1,12 @@
 /**
- * Signed notes (C2SP signed-note): a text, an empty line, and lines of signatures, each by a key that has a name. Format and
- * Ed25519 verification; no files and no private key.
- *
- * In: the text of a note and the keys that are known. Out: the text that was signed, and by whom. A signature by a key that is
- * not known is neither good nor bad; one that names a known key and does not fit refuses the whole note.
+ * Signed notes (C2SP signed-note): a text, an empty line, and signature lines, each by a named key. Handles the format and
+ * Ed25519 verification, without files or private keys. In: the text of a note and the keys to verify with. Out: the signed
+ * text, and who signed it. A signature by another key is neither valid nor invalid. An invalid signature in the name of one
+ * of the keys refuses the whole note.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto'
 
-/** A note that is not well-formed, or not signed as it must be. The message is a clause about the note. */
+/** Reports a note that is malformed or lacks a required signature. The message is a clause about the note. */
 export class NoteError extends Error {
   constructor(message: string) {
     super(message)
@@ -15,14 +14,14 @@ export class NoteError extends Error {
   }
 }
 
-/** The public half of a key that signs notes, and its name. */
+/** Public half of a key that signs notes, with its name. */
 export interface Verifier {
   readonly name: string
-  /** Eight hex digits, of name and key. */
+  /** Eight hex digits, derived from name and key. */
   readonly keyId: string
   /** 32 bytes, base64. */
   readonly publicKey: string
-  /** Name, key id and key in one text, as other implementations of signed notes take it. */
+  /** Name, key id and key in one string, the format of other implementations of signed notes. */
   readonly verifierKey: string
 }
 
@@ -35,27 +34,27 @@ export interface NoteSigner {
 interface NoteSignature {
   readonly name: string
   readonly keyId: string
-  /** false: its key is not among those that are known. */
+  /** False when the key is not among the verifiers. */
   readonly verified: boolean
-  /** Without the key id. */
+  /** Signature bytes without the key id. */
   readonly bytes: Buffer
 }
 
 export interface Note {
-  /** What was signed, with its last line feed. */
+  /** The signed text with its last line feed. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
-/** Signature type of Ed25519 in names of keys. */
+/** Signature type of Ed25519, part of the key id. */
 const ED25519 = 1
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 const KEY_ID_BYTES = 4
-/** Far above what a checkpoint with its witnesses has. */
+/** Far above the length of a checkpoint with its witnesses. */
 const NOTE_CHARACTERS_MAX = 100_000
 const SIGNATURES_MAX = 100
-/** The bytes before the 32 of an Ed25519 key in its SPKI form. */
+/** The bytes that precede the 32 of an Ed25519 key in its SPKI form. */
 export const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 export const KEY_NAME = /^[^\s+]{1,200}$/u
@@ -75,7 +74,7 @@ export function verifierOf(name: string, publicKey: string): Verifier {
   return { name, keyId, publicKey, verifierKey: `${name}+${keyId}+${encoded.toString('base64')}` }
 }
 
-/** @param text name+keyid+key; @returns null where it is none, or its key id is not that of its name and key */
+/** @param text name+keyid+key; @returns null when it is malformed or its key id does not match */
 export function parseVerifier(text: string): Verifier | null {
   const [, name, , encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
   const bytes = Buffer.from(encoded, 'base64')
@@ -85,7 +84,7 @@ export function parseVerifier(text: string): Verifier | null {
   return verifier.verifierKey === text ? verifier : null
 }
 
-/** @returns whether a signature (base64) over a text was made by the private half of a public key (32 bytes, base64) */
+/** @param publicKey 32 bytes, base64 @param signature base64 */
 export function isSignedBy(publicKey: string, text: string, signature: string): boolean {
   try {
     const der = Buffer.concat([SPKI_PREFIX, Buffer.from(publicKey, 'base64')])
@@ -96,18 +95,17 @@ export function isSignedBy(publicKey: string, text: string, signature: string): 
   }
 }
 
-/** @returns the line of a signature over a note's text; @param signature 64 bytes */
+/** @param signature 64 bytes @returns the signature line for a note */
 export const signatureLineOf = ({ name, keyId }: Verifier, signature: Buffer): string =>
   `— ${name} ${Buffer.concat([Buffer.from(keyId, 'hex'), signature]).toString('base64')}\n`
 
-/** @returns the note of a text by one key */
 export const signNote = (text: string, signer: NoteSigner): string => `${text}\n${signer.signatureLine(text)}`
 
 /**
- * Reads a note and checks the signatures of the keys that are known.
- * @throws NoteError where it is not well-formed, or a signature that names a known key was not made by it
+ * Reads a note and checks the signatures of the given verifiers.
+ * @throws NoteError when it is malformed, or a signature in a verifier's name is invalid
  */
-export function readNote(note: string, known: readonly Verifier[]): Note {
+export function readNote(note: string, verifiers: readonly Verifier[]): Note {
   if (note.length > NOTE_CHARACTERS_MAX) throw new NoteError('is too long for a signed note')
   const split = note.lastIndexOf('\n\n')
   if (split < 0 || !note.endsWith('\n') || CONTROL.test(note)) throw new NoteError('is not a signed note')
@@ -121,7 +119,7 @@ export function readNote(note: string, known: readonly Verifier[]): Note {
       throw new NoteError('has a line of a signature that is none')
     const keyId = bytes.subarray(0, KEY_ID_BYTES).toString('hex')
     const signature = bytes.subarray(KEY_ID_BYTES)
-    const verifier = known.find((key) => key.name === name && key.keyId === keyId)
+    const verifier = verifiers.find((key) => key.name === name && key.keyId === keyId)
     if (verifier === undefined) return { name, keyId, verified: false, bytes: signature }
     if (
       signature.length !== SIGNATURE_BYTES ||
@@ -133,9 +131,9 @@ export function readNote(note: string, known: readonly Verifier[]): Note {
   return { text, signatures }
 }
 
-/** @returns the note; @throws NoteError as readNote, or where none of the known keys has signed it */
-export function openNote(note: string, known: readonly Verifier[]): Note {
-  const opened = readNote(note, known)
+/** @throws NoteError as readNote, and when none of the verifiers signed the note */
+export function openNote(note: string, verifiers: readonly Verifier[]): Note {
+  const opened = readNote(note, verifiers)
   if (opened.signatures.some(({ verified }) => verified)) return opened
   const names = opened.signatures.map(({ name, keyId }) => `${name}+${keyId}`).join(', ')
   throw new NoteError(`is signed by ${names}, none of the keys that are known`)

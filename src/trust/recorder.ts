@@ -1,6 +1,6 @@
 /**
- * What the operator's key does when a release is made, signed or promoted: the signature beside the manifest, the entry in the
- * log, and the proof of that entry beside the manifest. Each step may be done again: what is there stays as it is.
+ * Signs and logs releases with the operator's key when they are made, signed or promoted: the signature and the proof beside
+ * the manifest, and the log entry. Each step can be repeated; existing results stay as they are.
  */
 import { join } from 'node:path'
 import { replaceFile } from '../files.ts'
@@ -12,20 +12,20 @@ import { PROOF_FILE, readOrNull, SIGNATURE_FILE, signRelease } from './release-n
 
 export interface Recorder {
   readonly signer: NoteSigner
-  /** @returns the content of manifest.sig of a release that is being made */
+  /** @returns the content of manifest.sig for a release in the making */
   sign(releaseId: string): string
-  /** Signs releases that are here and writes them into the log. @throws LogError, KeysError */
+  /** Signs releases in the folder and appends them to the log. @throws LogError, KeysError */
   recordReleases(releaseIds: readonly string[]): void
-  /** To be called before the pointer moves: nothing is in service that is not in the log. @throws as recordReleases */
+  /** Must be called before the pointer moves, so that every release in service is in the log. @throws as recordReleases */
   recordPromotion(promotion: {
-    /** The release, after those that it joins. */
+    /** The release, preceded by its components. */
     readonly releaseIds: readonly string[]
     readonly previous: string | null
     readonly forced: boolean
   }): void
 }
 
-/** @throws LogError where the log cannot be gone on with: damaged, lost, or older than a proof beside a release says */
+/** @throws LogError when the log is damaged, lost, or older than a proof beside a release */
 export function createRecorder(releasesDir: string, signer: NoteSigner): Recorder {
   const folder = logFolder(releasesDir)
   const refuseFork = (entries: readonly LogEntry[]): void => {
@@ -36,17 +36,17 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
       )
   }
   refuseFork(readLog(folder, signer)?.entries ?? [])
-  const lacking = (entries: readonly LogEntry[], ids: readonly string[]): NewEntry[] => {
-    const there = new Set(entries.filter(({ kind }) => kind === 'release').map((entry) => entry.release_id))
+  const listMissing = (entries: readonly LogEntry[], ids: readonly string[]): NewEntry[] => {
+    const logged = new Set(entries.filter(({ kind }) => kind === 'release').map((entry) => entry.release_id))
     return [...new Set(ids)]
-      .filter((id) => !there.has(id))
+      .filter((id) => !logged.has(id))
       .map((release_id) => ({ kind: 'release', release_id }))
   }
   const writeProofs = (entries: readonly LogEntry[], ids: readonly string[]): void => {
     for (const [index, { kind, release_id }] of entries.entries()) {
       if (kind !== 'release' || !ids.includes(release_id)) continue
       const path = join(releasesDir, release_id, PROOF_FILE)
-      // The proof of an entry is the same bytes whenever it is made, so another text is damaged or of another log.
+      // Proofs are reproducible, so a different text is damaged or belongs to another log.
       const proof = proveEntry(entries, index, signer)
       if (readOrNull(path) !== proof) replaceFile(path, proof)
     }
@@ -63,7 +63,7 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
       }
       const { log } = appendToLog(folder, signer, (entries) => {
         refuseFork(entries)
-        return lacking(entries, ids)
+        return listMissing(entries, ids)
       })
       writeProofs(log, ids)
     },
@@ -73,14 +73,17 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
         refuseFork(entries)
         const last = entries.findLast((entry) => entry.kind === 'promotion')
         const isInService = previous === release_id
-        // What was promoted before there was a log is not in it.
+        // A promotion from before the log existed is not in it.
         if (isInService && (last === undefined || last.release_id === release_id)) return []
-        // Another promotion was logged and then killed before its release came into service: the log goes back to this one.
+        // The last promotion was logged, then killed before its release came into service. The log returns to this release.
         const before = isInService ? (last?.release_id ?? null) : previous
-        // This promotion was logged, and then it was killed.
+        // This promotion was logged, then killed before the pointer moved.
         const isLogged = last?.release_id === release_id && last.previous === before && last.forced === forced
-        if (isLogged) return lacking(entries, releaseIds)
-        return [...lacking(entries, releaseIds), { kind: 'promotion', release_id, previous: before, forced }]
+        if (isLogged) return listMissing(entries, releaseIds)
+        return [
+          ...listMissing(entries, releaseIds),
+          { kind: 'promotion', release_id, previous: before, forced },
+        ]
       })
       writeProofs(log, releaseIds)
     },

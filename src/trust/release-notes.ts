@@ -1,8 +1,7 @@
 /**
- * What is signed of a release, in files beside its manifest: `manifest.sig` (who vouches for it) and `attestations/*.note` (who
- * made the same release again from the snapshots). Signed notes over the release's id, which is the digest of all of it.
- *
- * In: a release's folder and the keys that are known. Out: who signed. Not responsible for: making the release again.
+ * Signed files beside a release's manifest: `manifest.sig` (the signatures of the release) and `attestations/*.note` (who
+ * rebuilt the same release from the snapshots). They are signed notes over the release's id, the digest of all of it. In: a
+ * release's folder and the keys to verify with. Out: who signed. Rebuilding a release is done elsewhere.
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,18 +17,18 @@ export const SIGNATURE_FILE = 'manifest.sig'
 export const PROOF_FILE = 'log.tlog-proof'
 const ATTESTATIONS = 'attestations'
 
-/** Kinds of notes: the first line says what the signature means, so that none can stand for another. */
+/** First lines of notes. They state the meaning of the signature, so that one kind of note cannot be used as another. */
 const RELEASE_LINE = 'sus-data release'
 const ATTESTATION_LINE = 'sus-data attestation'
 
-/** What an attestation says of the rebuild. */
+/** The rebuild that an attestation describes. */
 const rebuildSchema = z.strictObject({
   time: z.iso.datetime(),
   duckdb_version: z.string(),
   importer_version: z.string(),
   catalog_version: z.string(),
   platform: z.string(),
-  /** Absent in notes made before there were content ids; then the bytes were the same. */
+  /** Absent in notes made before content ids existed; then the bytes were the same. */
   result: z.enum(['same bytes', 'same content']).optional(),
   content_id: z.string().optional(),
 })
@@ -38,18 +37,18 @@ export type Rebuild = z.infer<typeof rebuildSchema>
 export interface Signature {
   readonly name: string
   readonly key_id: string
-  /** Made by a key that is known here; of other keys the signature was not checked. */
+  /** True when a verifier's key made the signature; signatures by other keys are not checked. */
   readonly trusted: boolean
 }
 
 export interface Attestation extends Signature, Rebuild {
-  /** The signed note, for those who know the key. */
+  /** The signed note, so that owners of the key can verify it. */
   readonly note: string
 }
 
 const releaseText = (id: string): string => `${RELEASE_LINE}\n${id}\n`
 
-/** @returns the content of manifest.sig: @param before what stands there, whose signatures by other keys stay */
+/** @param before current content of manifest.sig, whose signatures by other keys stay @returns the new content */
 export function signRelease(id: string, signer: NoteSigner, before: string | null = null): string {
   const text = releaseText(id)
   const others = before === null ? [] : readNote(before, []).signatures
@@ -60,17 +59,17 @@ export function signRelease(id: string, signer: NoteSigner, before: string | nul
 }
 
 /**
- * @returns who signed a release; nobody where there is no manifest.sig
- * @throws ReleaseRefused where the file is no signature of this release, or one by a known key does not fit
+ * @returns who signed a release; empty without manifest.sig
+ * @throws ReleaseRefused when the file does not sign this release, or a verifier's signature is invalid
  */
-export function readSignatures(releasesDir: string, id: string, known: readonly Verifier[]): Signature[] {
+export function readSignatures(releasesDir: string, id: string, verifiers: readonly Verifier[]): Signature[] {
   const text = readOrNull(join(releasesDir, id, SIGNATURE_FILE))
-  return text === null ? [] : parseSignatures(id, text, known)
+  return text === null ? [] : parseSignatures(id, text, verifiers)
 }
 
-function parseSignatures(id: string, text: string, known: readonly Verifier[]): Signature[] {
+function parseSignatures(id: string, text: string, verifiers: readonly Verifier[]): Signature[] {
   try {
-    const note = readNote(text, known)
+    const note = readNote(text, verifiers)
     if (note.text !== releaseText(id)) throw new NoteError('is the signature of another release')
     return signaturesOf(note)
   } catch (error) {
@@ -80,7 +79,7 @@ function parseSignatures(id: string, text: string, known: readonly Verifier[]): 
 }
 
 /**
- * Demands the signature of a trusted key. @param trusted none: nothing is demanded but that what is signed is well signed
+ * Requires the signature of a trusted key. @param trusted if empty, signatures only need to be valid
  * @throws ReleaseRefused
  */
 export function checkTrust(releasesDir: string, id: string, trusted: readonly Verifier[]): Signature[] {
@@ -96,11 +95,10 @@ export function checkTrust(releasesDir: string, id: string, trusted: readonly Ve
   )
 }
 
-/** @returns the note: "I rebuilt the same release" */
 export const attest = (id: string, rebuild: Rebuild, signer: NoteSigner): string =>
   signNote(`${ATTESTATION_LINE}\n${id}\n${canonicalJson(rebuild)}\n`, signer)
 
-/** Puts a signer's attestation beside the release, in place of an earlier one of the same key. @returns its path */
+/** Stores an attestation beside the release, replacing an earlier one of the same key. @returns its path */
 export function writeAttestation(releasesDir: string, id: string, note: string, signer: NoteSigner): string {
   const folder = join(releasesDir, id, ATTESTATIONS)
   mkdirSync(folder, { recursive: true })
@@ -109,8 +107,12 @@ export function writeAttestation(releasesDir: string, id: string, note: string, 
   return path
 }
 
-/** @returns attestations that stand beside a release; what is none of this release, or forged in a known name, is left out */
-export function readAttestations(releasesDir: string, id: string, known: readonly Verifier[]): Attestation[] {
+/** @returns valid attestations beside a release; those of other releases, or forged in a verifier's name, are left out */
+export function readAttestations(
+  releasesDir: string,
+  id: string,
+  verifiers: readonly Verifier[],
+): Attestation[] {
   let names: string[]
   try {
     names = readdirSync(join(releasesDir, id, ATTESTATIONS)).sort()
@@ -121,16 +123,16 @@ export function readAttestations(releasesDir: string, id: string, known: readonl
     .filter((name) => TRUST_FILE.test(`${ATTESTATIONS}/${name}`))
     .flatMap((name) => {
       const text = readOrNull(join(releasesDir, id, ATTESTATIONS, name)) ?? ''
-      return parseAttestations(id, text, known) ?? []
+      return parseAttestations(id, text, verifiers) ?? []
     })
 }
 
-/** @returns null for what is no attestation of this release, or forged in a known name */
-function parseAttestations(id: string, text: string, known: readonly Verifier[]): Attestation[] | null {
+/** @returns null when the text does not attest this release, or is forged in a verifier's name */
+function parseAttestations(id: string, text: string, verifiers: readonly Verifier[]): Attestation[] | null {
   try {
-    const note = readNote(text, known)
-    const [kind, of, rebuild = '', ...more] = note.text.split('\n')
-    if (kind !== ATTESTATION_LINE || of !== id || more.join() !== '') return null
+    const note = readNote(text, verifiers)
+    const [kind, releaseId, rebuild = '', ...rest] = note.text.split('\n')
+    if (kind !== ATTESTATION_LINE || releaseId !== id || rest.join() !== '') return null
     const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
     return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
   } catch {
@@ -138,7 +140,7 @@ function parseAttestations(id: string, text: string, known: readonly Verifier[])
   }
 }
 
-/** @returns where the log names a release as made, by the proof beside it; null where there is none */
+/** @returns the position of the release's entry in the log, from the proof beside it; null without a proof */
 export function readLogPlace(
   releasesDir: string,
   id: string,
@@ -148,13 +150,14 @@ export function readLogPlace(
 }
 
 /**
- * Is a file beside a release what its name says, as far as the keys that are known can tell?
- * @param name of the file, in the release; @throws ReleaseRefused where it is not
+ * Checks a signature, proof or attestation beside a release, as far as the verifiers can.
+ * @param name file name in the release
+ * @throws ReleaseRefused when the content does not match the name
  */
-export function checkBeside(id: string, name: string, text: string, known: readonly Verifier[]): void {
-  if (name === SIGNATURE_FILE) parseSignatures(id, text, known)
+export function checkBeside(id: string, name: string, text: string, verifiers: readonly Verifier[]): void {
+  if (name === SIGNATURE_FILE) parseSignatures(id, text, verifiers)
   else if (
-    name === PROOF_FILE ? parseLogPlace(id, text) === null : parseAttestations(id, text, known) === null
+    name === PROOF_FILE ? parseLogPlace(id, text) === null : parseAttestations(id, text, verifiers) === null
   )
     throw new ReleaseRefused(
       id,
