@@ -89,7 +89,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
           verifiedStates.set(id, state)
           return verifyRelease(releasesDir, id, states)
         })
-        .then((whole) => {
+        .then((manifestOfId) => {
           options.checkTrust?.(id)
           guard.watch(join(releasesDir, id), manifestOfId, states)
           return manifestOfId
@@ -216,7 +216,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   }
   /** Analytics releases found in the folder so far, and the queue of those to preload. */
   const seen = new Set<string>()
-  const ahead: string[] = []
+  const preloadQueue: string[] = []
   const openNext = async (): Promise<ReleaseView | null> => {
     const { keepOpen = Number.POSITIVE_INFINITY } = options
     const arrived = (await folderIds()).filter((id) => id.includes('analytics-') && !seen.has(id))
