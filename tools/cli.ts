@@ -1,8 +1,7 @@
 /**
- * The command line: finds the command, parses its options, turns errors into one line and an exit code.
- *
- * In: the arguments. Out: 0 when the command did its work, 1 when it failed, 2 when the call was not understood. A command
- * is loaded only when it is called, so that `keys list` does not wait for DuckDB.
+ * The command line: finds the command, parses its options, and turns errors into one line and an exit code.
+ * Exit codes: 0 when the command succeeded, 1 when it failed, 2 when the call was invalid. A command is loaded only when
+ * called, so that `keys list` does not wait for DuckDB.
  */
 import { parseArgs } from 'node:util'
 import {
@@ -15,7 +14,7 @@ import {
   UsageError,
 } from './command.ts'
 
-/** Every command: its name and where it is. */
+/** Command name → loader of its module. */
 export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   start: () => import('./commands/start.ts'),
   serve: () => import('./commands/serve.ts'),
@@ -37,7 +36,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   mcp: () => import('./commands/mcp.ts'),
 }
 
-/** Errors whose message was written for the operator; any other is a defect and shows its stack. */
+/** Errors whose message is written for the operator. Any other error is a defect and shows its stack. */
 const OPERATOR_ERRORS = new Set([
   'SettingsError',
   'KeysError',
@@ -50,9 +49,9 @@ const OPERATOR_ERRORS = new Set([
   'TrinoUnusable',
 ])
 
-/** @param args what follows `sus-data`; @returns the exit code */
+/** @param args arguments after `sus-data`; @returns the exit code */
 export async function main(args: readonly string[]): Promise<number> {
-  // A reader that has had enough (`| head`) is no error.
+  // A closed pipe is not an error: its reader (`| head`) has enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error
@@ -90,7 +89,7 @@ function parse(command: Command, args: readonly string[]): ParsedArgs {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code?.startsWith('ERR_PARSE_ARGS') !== true) throw error
-    // The first sentence says what is wrong; what follows is about Node.js.
+    // The first sentence states the problem; the rest is about Node.js.
     const [problem = ''] = message.split(/\. |\n/)
     throw new UsageError(
       `${problem.charAt(0).toLowerCase()}${problem.slice(1)}; options of ${command.name}: ${optionNames(command.options)}`,

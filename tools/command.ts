@@ -1,17 +1,15 @@
 /**
- * What a command of `sus-data` is, and its help. Types and pure functions; cli.ts runs commands.
- *
- * A command declares its options once: parsing, help and the list in "unknown option" all come from that table.
+ * The type of a `sus-data` command, its option parsing and its help. Pure; cli.ts runs commands.
+ * Each command declares its options once. Parsing, help and the list in "unknown option" all use that table.
  */
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly help: string
-  /** Placeholder of the value in the help, e.g. DIR. */
+  /** Placeholder of the value in the help, for example DIR. */
   readonly value?: string
 }
 
 export interface ParsedArgs {
-  /** Options of the call. */
   readonly values: Readonly<Record<string, string | boolean | undefined>>
   readonly positionals: readonly string[]
 }
@@ -20,14 +18,14 @@ export interface Command {
   readonly name: string
   /** One line for the list of commands. */
   readonly summary: string
-  /** Ways to call it, without `sus-data`. */
+  /** Forms of the call, without `sus-data`. */
   readonly usage: readonly string[]
   readonly options: Readonly<Record<string, Option>>
   /** @returns the exit code; @throws UsageError, or an error whose message is for the operator */
   run(args: ParsedArgs): Promise<number>
 }
 
-/** A call that cannot be understood: one line with what is allowed; exit code 2. */
+/** Reports an invalid call in one line with the allowed values. The exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -37,13 +35,13 @@ export class UsageError extends Error {
 
 const HELP = { type: 'boolean', help: 'Show this help.' } as const satisfies Option
 
-/** @returns the value of a text option, or undefined when the call has none */
+/** @returns the value of a string option, or undefined when the call does not have it */
 export function textOption(args: ParsedArgs, name: string): string | undefined {
   const value = args.values[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** @returns a number in decimal digits, or undefined when the call has none; @throws UsageError */
+/** @returns the value of a numeric option, or undefined when the call does not have it; @throws UsageError */
 export function numberOption(
   args: ParsedArgs,
   name: string,
@@ -61,7 +59,7 @@ export function numberOption(
 
 type ParseOptions = Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: false }>
 
-/** @returns options as node:util's parseArgs wants them, with --help */
+/** @returns the options in the form of node:util's parseArgs, with --help */
 export function parseConfig(options: Command['options']): ParseOptions {
   return Object.fromEntries(
     Object.entries({ ...options, help: HELP }).map(([name, { type }]) => [
@@ -71,11 +69,11 @@ export function parseConfig(options: Command['options']): ParseOptions {
   )
 }
 
-/** @returns names of the options as they are typed, --help included */
+/** @returns the option names as typed, including --help */
 export const optionNames = (options: Command['options']): string =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`).join(', ')
 
-/** @returns the help of one command, lines up to 110 characters */
+/** @returns the help of one command, with lines up to 110 characters */
 export function commandHelp(command: Command): string {
   const rows = Object.entries({ ...command.options, help: HELP }).map(
     ([name, option]: [string, Option]): [string, string] => [
@@ -87,7 +85,7 @@ export function commandHelp(command: Command): string {
   return [command.summary, '', 'Usage:', ...usage, '', 'Options:', ...alignRows(rows), ''].join('\n')
 }
 
-/** @returns lines of two columns */
+/** @returns lines with two aligned columns */
 export function alignRows(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length))
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)

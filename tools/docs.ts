@@ -1,7 +1,7 @@
 /**
- * `npm run docs`: writes the tables of docs/ anew from the tables of the code: routes, lists, errors, commands, settings,
- * metrics, dimensions, notes. In: Markdown in which a table stands between two comments that name it. Out: the same Markdown with
- * these tables, and nothing else, replaced. test/docs.test.ts fails where a table is not what this writes.
+ * `npm run docs`: regenerates the tables of docs/ from the code: routes, lists, errors, commands, settings, metrics,
+ * dimensions, notes. It replaces only the text between two comments that name a table. test/docs.test.ts fails when a table
+ * is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -106,12 +106,12 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
     ),
 }
 
-/** Pages that hold tables. */
+/** Pages with generated tables. */
 export const PAGES = ['docs/api.md', 'docs/analytics.md', 'docs/operating.md'] as const
 
 const MARKED = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g
 
-/** @returns the page with its tables as the code has them; @throws Error for the name of no table */
+/** @returns the page with current tables; @throws Error for an unknown table name */
 export async function withTables(text: string): Promise<string> {
   const written = new Map<string, string>()
   for (const [, name = ''] of text.matchAll(MARKED)) {

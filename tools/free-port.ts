@@ -1,7 +1,7 @@
-/** A port of the loopback that was free a moment ago, for servers that tests and measurements start. */
+/** Finds a free loopback port for servers that tests and measurements start. */
 import { type AddressInfo, createServer } from 'node:net'
 
-/** @returns its number; rejects where nothing may listen */
+/** @returns a port that was free a moment ago; rejects when listening is not allowed */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer().on('error', reject)

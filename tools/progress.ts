@@ -1,31 +1,29 @@
 /**
- * How a long command shows its progress: a bar on a terminal, one line a step elsewhere, nothing with --json.
- *
- * In: steps as they begin, and how far each one is, where that is known. Out: text on standard error, so that standard
- * output stays the command's answer.
+ * Shows the progress of a long command on standard error: a bar on a terminal, one line per step elsewhere, nothing with
+ * --json. Standard output stays free for the command's result.
  */
 import { SingleBar } from 'cli-progress'
 
 export interface Progress {
-  /** Begins a step and ends the one before. @param total its size, where it is known */
+  /** Starts a step and ends the previous one. @param total size of the step, when known */
   step(name: string, total?: number): void
-  /** Says how much of the step is done. */
+  /** Reports how much of the step is done. */
   advance(done: number): void
-  /** Ends the last step; a second call does nothing. */
+  /** Ends the last step. A second call does nothing. */
   stop(): void
 }
 
 export interface ProgressOptions {
   /** True with --json: nothing is shown. */
   readonly silent: boolean
-  /** How many steps there will be, where it is known: the bar then counts steps. */
+  /** Number of steps, when known: the bar then counts steps. */
   readonly steps?: number
   readonly stream?: NodeJS.WriteStream
 }
 
 const SILENT: Progress = { step: () => undefined, advance: () => undefined, stop: () => undefined }
 
-/** @returns what a command reports its steps to; call stop() in the end, also after an error */
+/** @returns an object to report steps to; call stop() at the end, also after an error */
 export function createProgress(options: ProgressOptions): Progress {
   const { silent, steps = 0, stream = process.stderr } = options
   if (silent) return SILENT
@@ -36,7 +34,7 @@ export function createProgress(options: ProgressOptions): Progress {
 function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   const bar = new SingleBar({
     stream,
-    // Not every step knows its size: without one the bar shows its name and the time that has passed.
+    // Without a size, the bar shows the step's name and the elapsed time.
     format: (_options, params, { name, sized }: { name: string; sized: boolean }) => {
       const seconds = `${Math.round((Date.now() - params.startTime) / 1000)} s`
       if (!sized) return `${name}  ${seconds}`
@@ -51,7 +49,7 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   let sized = false
   return {
     step(name, total = 0) {
-      // A step with a size has the bar for itself; the others move it by one where the number of steps is set.
+      // A step with a size gets its own bar. Other steps advance a common bar when the number of steps is set.
       if (begun > 0) bar.stop()
       sized = total > 0
       bar.start(sized ? total : Math.max(steps, begun + 1), sized ? 0 : begun, {

@@ -1,4 +1,4 @@
-/** What commands do with the signing key when releases are made and promoted. */
+/** Opens the recorder that signs and logs releases for commands. */
 import { loadNoteSigner } from '../src/keys/signing.ts'
 import { readManifest } from '../src/release/verify.ts'
 import { cleanReleases } from '../src/release/writer.ts'
@@ -9,9 +9,9 @@ import { createRecorder, type Recorder } from '../src/trust/recorder.ts'
 type SigningSettings = Pick<Settings, 'signingKeyFile' | 'signingName'>
 
 /**
- * Removes what ended commands left behind, first.
- * @returns null where there is no signing key: nothing is signed then, and there is no log
- * @throws LogError where there is a log that this key cannot go on with
+ * Also removes what ended commands left behind.
+ * @returns null without a signing key: nothing is signed or logged then
+ * @throws LogError when there is a log that this key cannot extend
  */
 export async function openRecorder(releasesDir: string, settings: SigningSettings): Promise<Recorder | null> {
   await cleanReleases(releasesDir)
@@ -25,7 +25,7 @@ export async function openRecorder(releasesDir: string, settings: SigningSetting
   return null
 }
 
-/** @returns the releases that a release joins, then itself */
+/** @returns ids of the components, then of the release itself */
 export async function withComponents(releasesDir: string, id: string): Promise<string[]> {
   const { components } = await readManifest(releasesDir, id)
   return [...Object.values(components), id]

@@ -1,7 +1,6 @@
-/** What was made of row files, as lines for the operator. Pure. */
+/** Formats the result of making row files as lines for the operator. Pure. */
 import type { MadeRows } from '../src/rows/make.ts'
 
-/** @param made by release */
 export const rowLines = (made: Readonly<Record<string, MadeRows>>): string[] =>
   Object.entries(made).flatMap(([id, { files, linked, bytes, problems }]) => [
     `${id}: ${files} row files, ${bytes} bytes${linked === 0 ? '' : `, ${linked} shared with other releases`}`,

@@ -1,4 +1,4 @@
-/** Recorded requests of analytics: every metric and dimension the catalog has, each operator, format and report. */
+/** Recorded requests of analytics: every metric, dimension, operator, format and report. */
 
 import { type Codes, drawer, get, post } from './entry.ts'
 import { type Entry, exchange, type Target } from './exchange.ts'
@@ -20,7 +20,7 @@ export interface Body {
 
 const eq = (dimension: string, value: string | number): object => ({ dimension, operator: 'EQ', value })
 
-/** Bodies that use what a query can have, for the routes that take the body of a query. */
+/** Query bodies that cover the features of a query, for all routes that accept such a body. */
 export function namedBodies(codes: Codes): Record<string, Body> {
   const beds = ['bed_capacity_existing', 'beds_sus_per_100k']
   const place = Number(codes.municipalities[0]?.ibge_code)

@@ -1,12 +1,12 @@
 /**
- * `npm run answers`: records what a running server answers, and compares what another one answers to the same requests.
+ * `npm run answers`: records the responses of a running server, and compares those of another server with them.
  *
- *   record  --url URL --key KEY --limited KEY --out DIR     asks about 600 requests chosen from the server's own data
- *   compare --url URL --key KEY --limited KEY --with DIR    asks the recorded requests again; exit 1 where answers differ
+ * record --url URL --key KEY --limited KEY --out DIR sends about 600 requests chosen from the server's own data
+ * compare --url URL --key KEY --limited KEY --with DIR sends the recorded requests; exit 1 when responses differ
  *
- * KEY may read everything; the key of --limited may read geo, facilities, equipment_inventory and analytics (catalog and
- * query) only. Both need a rate that is not met (`keys create --rate 100000000`). Both servers must serve the same data;
- * where their release ids differ, ids and the digests made of them are replaced on both sides, and the report says so.
+ * KEY must have all capabilities; the key of --limited only geo, facilities, equipment_inventory and analytics (catalog and
+ * query). Both need a rate limit that is never reached (`keys create --rate 100000000`). Both servers must serve the same
+ * data. If their release ids differ, ids and the digests made of them are replaced on both sides, which the report states.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -22,7 +22,7 @@ interface Recording {
   readonly answers: readonly Pick<Answer, 'status' | 'headers'>[]
 }
 
-const say = (text: string): void => void process.stderr.write(`answers: ${text}\n`)
+const print = (text: string): void => void process.stderr.write(`answers: ${text}\n`)
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -36,7 +36,7 @@ const { values, positionals } = parseArgs({
 const [action] = positionals
 const folder = action === 'record' ? values.out : action === 'compare' ? values.with : undefined
 if (!values.url || !values.key || !values.limited || folder === undefined) {
-  say('record --url URL --key KEY --limited KEY --out DIR, or compare … --with DIR')
+  print('record --url URL --key KEY --limited KEY --out DIR, or compare … --with DIR')
   process.exit(2)
 }
 const target: Target = {
@@ -45,7 +45,7 @@ const target: Target = {
 }
 const bodyFile = (index: number): string => join(resolve(folder), 'bodies', String(index).padStart(4, '0'))
 const report = (done: number): void => {
-  if (done % 100 === 0) say(`${done} asked`)
+  if (done % 100 === 0) print(`${done} asked`)
 }
 const ids = await readIds(target)
 
@@ -68,27 +68,27 @@ if (action === 'record') {
   const counts = [...statuses]
     .sort(([left], [right]) => left - right)
     .map(([status, count]) => `${count} × ${status}`)
-  say(`${entries.length} answers of ${ids.analytics} are in ${folder}: ${counts.join(', ')}`)
+  print(`${entries.length} answers of ${ids.analytics} are in ${folder}: ${counts.join(', ')}`)
 } else {
   const recording = JSON.parse(readFileSync(join(resolve(folder), 'recording.json'), 'utf8')) as Recording
   const isSame = JSON.stringify(recording.ids) === JSON.stringify(ids)
-  if (!isSame) say('release ids differ: ids and the digests made of them are replaced on both sides')
+  if (!isSame) print('release ids differ: ids and the digests made of them are replaced on both sides')
   const answers = await exchangeAll(target, recording.entries, ids, report)
   let [differing, noted] = [0, 0]
   for (const [index, entry] of recording.entries.entries()) {
-    const [old, now] = [recording.answers[index], answers[index]]
-    if (old === undefined || now === undefined) throw new Error(`no answer of ${entry.name}`)
+    const [old, current] = [recording.answers[index], answers[index]]
+    if (old === undefined || current === undefined) throw new Error(`no answer of ${entry.name}`)
     const before: Answer = { ...old, body: gunzipSync(readFileSync(bodyFile(index))) }
     const { differences, notes } = await compareAnswers(
       entry,
       { answer: before, ids: recording.ids },
-      { answer: now, ids },
+      { answer: current, ids },
     )
     if (differences.length > 0) differing += 1
     noted += notes.length
     for (const text of differences) process.stdout.write(`DIFFERS ${entry.name}: ${text}\n`)
     for (const text of notes) process.stdout.write(`note ${entry.name}: ${text}\n`)
   }
-  say(`${recording.entries.length} answers compared: ${differing} differ, ${noted} notes`)
+  print(`${recording.entries.length} answers compared: ${differing} differ, ${noted} notes`)
   if (differing > 0) process.exitCode = 1
 }

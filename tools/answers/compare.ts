@@ -1,9 +1,9 @@
 /**
- * Two answers to one request: are they equal but for what may change between two servers?
+ * Compares two responses to one request, except for what may differ between servers.
  *
- * Left out: clocks, request ids, rates, the text of cursors (what they lead to is compared by asking), the text of ETags
- * (whether one gives 304 is compared by asking). Workbooks, Parquet and Arrow are compared by their cells and metadata;
- * other bytes are noted. Everything else is compared byte for byte.
+ * Ignored are times, request ids, rates, and the text of cursors and ETags; their effects are compared by further requests.
+ * Workbooks, Parquet and Arrow are compared by cells and metadata, and differing bytes are only noted. Everything else is
+ * compared byte for byte.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { read as readWorkbook } from '@e965/xlsx'
@@ -16,11 +16,11 @@ export interface Side {
   readonly ids: Ids
 }
 
-/** Of a connection, or of the moment. */
+/** Headers of the connection or the moment, which are not compared. */
 const UNCOMPARED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length'])
-/** Only whether they are there is compared. */
+/** Headers whose presence is compared, but not their value. */
 const PRESENT = new Set(['x-request-id', 'ratelimit', 'server-timing', 'etag'])
-/** Digests of bytes: a note where the cells are equal, nothing where the release ids differ. */
+/** Digests of bytes: noted when the cells are equal, ignored when the release ids differ. */
 const DIGESTS = new Set(['x-artifact-sha256', 'repr-digest'])
 
 /** @returns differences that matter, and those that are only noted */
@@ -40,8 +40,7 @@ export async function compareAnswers(
     const [before, after] = [headerOf(left, name, isSameRelease), headerOf(right, name, isSameRelease)]
     if (before === after || (DIGESTS.has(name) && !isSameRelease)) continue
     const text = `header ${name}: ${before ?? '(none)'} and ${after ?? '(none)'}`
-    // Which coding of those that a client takes is the server's choice: bodies are compared as they are decoded. A header
-    // more takes nothing from anybody.
+    // The server may choose any accepted coding, because bodies are compared decoded. An additional header is harmless.
     const isNote =
       before === undefined ||
       name === 'content-encoding' ||
@@ -80,7 +79,7 @@ function headerOf({ answer, ids }: Side, name: string, isSameRelease: boolean): 
   return plain(value, answer, ids, isSameRelease)
 }
 
-/** A text without what may change between two servers. */
+/** Replaces the parts of a text that may differ between servers. */
 function plain(text: string, { headers }: Answer, ids: Ids, isSameRelease: boolean): string {
   let plainText = text
     .replaceAll(/"request_id":"[^"]*"/g, '"request_id":"{request_id}"')
@@ -102,7 +101,7 @@ const toText = (_name: string, value: unknown): unknown =>
       ? Buffer.from(value).toString('hex')
       : value
 
-/** A body as text: cells and metadata of a file that is not text itself. */
+/** @returns a body as text; for binary formats, cells and metadata */
 async function textOf({ answer, ids }: Side, isSameRelease: boolean): Promise<string> {
   const { headers, body } = answer
   const type = headers['content-type'] ?? ''
@@ -122,11 +121,11 @@ async function textOf({ answer, ids }: Side, isSameRelease: boolean): Promise<st
 function workbookText(body: Buffer): string {
   const workbook = readWorkbook(body, { type: 'buffer', cellFormula: true, cellNF: true, cellStyles: true })
   const sheets = workbook.SheetNames.map((name) => {
-    const cells = Object.entries(workbook.Sheets[name] ?? {}).map(([place, cell]) => {
-      const { t, v, f, z } = (place.startsWith('!') ? { v: cell } : cell) as Record<string, unknown>
-      return `${place} ${JSON.stringify([v, t, f, z], toText)}`
+    const cells = Object.entries(workbook.Sheets[name] ?? {}).map(([address, cell]) => {
+      const { t, v, f, z } = (address.startsWith('!') ? { v: cell } : cell) as Record<string, unknown>
+      return `${address} ${JSON.stringify([v, t, f, z], toText)}`
     })
-    // A field of the manifest and its value stand in two cells: joined, so that digests are found by their name.
+    // Join a manifest field's cell and its value's cell, so that digests are found by their field name.
     return `${name}\n${cells.join('\n').replaceAll(/"(fingerprint|manifest_sha256)"[^\n]*\n[A-Z]+\d+ \[/g, '"$1" [')}`
   })
   return JSON.stringify([...sheets.flatMap((sheet) => sheet.split('\n')), workbook.Props], toText)
@@ -165,7 +164,7 @@ interface Difference {
   readonly text: string
 }
 
-/** Every place where two JSON values differ, in the order of the first; also where only the order of members does. */
+/** Lists all differing members of two JSON values, in the first value's order. A different member order is a difference, too. */
 function differencesOf(left: unknown, right: unknown, path = ''): Difference[] {
   const isObject = (value: unknown): value is Record<string, unknown> =>
     typeof value === 'object' && value !== null
@@ -182,8 +181,9 @@ function differencesOf(left: unknown, right: unknown, path = ''): Difference[] {
 }
 
 function firstTextDifference(left: string, right: string): string {
-  let at = 0
-  while (at < left.length && left[at] === right[at]) at += 1
-  const around = (text: string): string => JSON.stringify(text.slice(Math.max(0, at - 60), at + 120))
-  return `at character ${at}: ${around(left)} and ${around(right)}`
+  let position = 0
+  while (position < left.length && left[position] === right[position]) position += 1
+  const around = (text: string): string =>
+    JSON.stringify(text.slice(Math.max(0, position - 60), position + 120))
+  return `at character ${position}: ${around(left)} and ${around(right)}`
 }

@@ -1,9 +1,9 @@
-/** What recorded requests are made with: entries in short, a seeded draw, and the codes that a server has. */
+/** Helpers for recorded requests: short constructors, a seeded draw, and codes of a server. */
 import type { Entry } from './exchange.ts'
 
 export type ListRow = Readonly<Record<string, unknown>>
 
-/** @returns draws without repetition, the same for the same seed */
+/** @returns a function that draws without repetition; equal seeds give equal draws */
 export function drawer(seed: number): <Item>(items: readonly Item[], count: number) => Item[] {
   let state = seed
   const next = (): number => {
@@ -39,7 +39,7 @@ export const post = (path: string, body: unknown, more: Partial<Entry> = {}): En
   }
 }
 
-/** What the entries are made of: codes that the server has. */
+/** Codes that exist on the server, from which entries are built. */
 export interface Codes {
   readonly facilities: readonly string[]
   readonly closed: readonly string[]

@@ -1,24 +1,25 @@
 /**
- * One request to a running server and its answer as bytes: nothing is followed, retried or interpreted.
- *
- * In: an address and what is sent, with its headers as they are. Out: status, headers and the body, decoded where it was
- * compressed. Meaning is not looked at here: see compare.ts.
+ * Sends one request to a running server and returns the response as bytes, decompressed. It does not follow, retry or
+ * interpret; compare.ts does the latter.
  */
 import { request as sendRequest } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 
-/** What is sent. Texts may hold `{analytics}`, `{cnes}`, `{demography}` (release ids) and `{cursor}`, `{etag}` (of `from`). */
+/**
+ * A request. Its strings may contain `{analytics}`, `{cnes}`, `{demography}` (release ids), and `{cursor}`, `{etag}` (of
+ * `from`).
+ */
 export interface Entry {
   readonly name: string
   readonly method: string
   readonly path: string
-  /** Which key is sent: one that may read everything, one that may not, none, or a header of its own. */
+  /** The key to send: one with all capabilities, one with few, or none. */
   readonly key: 'all' | 'limited' | 'none'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Entry whose answer the cursor or the ETag is taken from. */
+  /** Entry whose response provides the cursor or the ETag. */
   readonly from?: string
-  /** JSON paths (a regular expression) whose differences are noted but are no failure. */
+  /** Regular expression of JSON paths whose differences are only noted. */
   readonly lenient?: string
 }
 
@@ -33,7 +34,7 @@ export interface Target {
   readonly keys: Readonly<Record<'all' | 'limited', string>>
 }
 
-/** Release ids by the area they answer for. */
+/** Area → release id. */
 export type Ids = Readonly<Record<'analytics' | 'cnes' | 'demography', string>>
 
 const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
@@ -82,12 +83,12 @@ export function exchange(target: Target, entry: Omit<Entry, 'name'>): Promise<An
       },
     )
     outgoing.on('error', reject)
-    // A server may answer a body that is too large before all of it is sent.
+    // A server may respond to a body that is too large before all of it is sent.
     outgoing.end(entry.body ?? '')
   })
 }
 
-/** @returns the ids the server answers from when nothing is pinned */
+/** @returns the ids of the releases that the server uses by default */
 export async function readIds(target: Target): Promise<Ids> {
   const read = async (path: string, header: string): Promise<string> => {
     const { status, headers } = await exchange(target, { method: 'GET', path, key: 'all', headers: {} })
@@ -102,7 +103,7 @@ export async function readIds(target: Target): Promise<Ids> {
   }
 }
 
-/** Every entry in turn. @returns their answers, in their order */
+/** Sends the entries one after another. @returns their responses in the same order */
 export async function exchangeAll(
   target: Target,
   entries: readonly Entry[],
@@ -119,7 +120,7 @@ export async function exchangeAll(
         .replaceAll('{cnes}', ids.cnes)
         .replaceAll('{demography}', ids.demography)
         .replaceAll('{cursor}', cursor)
-        // One bit of the last but fourth character: inside the signature, whatever its length.
+        // Changes one bit of the fifth character from the end, which lies in the signature for any length.
         .replaceAll(
           '{changed cursor}',
           `${cursor.slice(0, -5)}${cursor.at(-5) === 'A' ? 'B' : 'A'}${cursor.slice(-4)}`,

@@ -1,8 +1,8 @@
-/** Recorded requests of the same resource in each of its forms, of the small tables, and of releases and their files. */
+/** Recorded requests of resources in all forms, of small tables, and of releases and their files. */
 import { type Codes, get } from './entry.ts'
 import type { Entry } from './exchange.ts'
 
-/** Conditional, compressed, headed, translated: the same resource in each of its forms. */
+/** The same resources with conditional, compressed, HEAD and translated requests. */
 export function formEntries(codes: Codes): Entry[] {
   const [code, other] = codes.facilities
   const paths = [
@@ -66,7 +66,7 @@ export const catalogEntries = (): Entry[] => [
     '/health',
   ].map((path) => get(path, { name: `catalog ${path}` })),
   get('/health', { name: 'health without a key', key: 'none' }),
-  // A server may say more of itself than another.
+  // Servers may report different details about themselves.
   get('/ready', { key: 'none', lenient: '^/data/(?!status|release_id)' }),
   get('/openapi.json', {
     key: 'none',
@@ -76,7 +76,7 @@ export const catalogEntries = (): Entry[] => [
 
 const FILES = '/v1/releases/{demography}/files'
 
-/** The releases by their ids: another release that is here too would change the list itself. */
+/** Requests releases by id, because other releases on the server would change the list. */
 export const releaseEntries = (): Entry[] => [
   ...['{analytics}', '{cnes}', '{demography}'].flatMap((id) => [
     get(`/v1/releases/${id}`, { lenient: '^/data/(files/\\d+/(bytes|sha256)|importer|duckdb)' }),

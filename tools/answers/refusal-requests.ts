@@ -1,4 +1,4 @@
-/** Recorded requests that are refused: each status a client can meet without waiting, on routes of each kind. */
+/** Recorded requests that are refused: each status that a client can get without waiting, on routes of each kind. */
 
 import { type Codes, get, post } from './entry.ts'
 import type { Entry } from './exchange.ts'

@@ -1,4 +1,4 @@
-/** Recorded requests of reports: every format, way to ask and refusal. */
+/** Recorded requests of reports: every format, way to request and refusal. */
 import { type Body, namedBodies } from './analytics-requests.ts'
 import { type Codes, get, post } from './entry.ts'
 import type { Entry } from './exchange.ts'

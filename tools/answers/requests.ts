@@ -1,9 +1,8 @@
 /**
- * The requests whose answers are recorded: every route, filter, metric, dimension, format and refusal that a client can
- * meet without waiting or being limited.
- *
- * In: a running server, whose own lists give the codes. Out: entries, the same for the same data: codes are drawn by a
- * seeded generator, release ids are placeholders.
+ * Chooses the requests to record: every route, filter, metric, dimension, format and refusal that needs no waiting or
+ * limiting.
+ * In: a running server, whose lists provide the codes. Out: entries, equal for equal data, because a seeded generator draws
+ * the codes and release ids are placeholders.
  */
 import { analyticsEntries } from './analytics-requests.ts'
 import { type Codes, drawer, get, type ListRow } from './entry.ts'
@@ -214,7 +213,7 @@ function listEntries(codes: Codes): Entry[] {
   return [...single, ...together.map((path) => get(path))]
 }
 
-/** Lists gone through by their cursors: each page is asked with the cursor of the page before. */
+/** Walks through lists: each page is requested with the cursor of the previous page. */
 const walkEntries = (codes: Codes): Entry[] =>
   [
     ['/v1/facilities?limit=250', 5],
@@ -237,7 +236,7 @@ const walkEntries = (codes: Codes): Entry[] =>
     ),
   )
 
-/** @returns the entries, no two of one name */
+/** @returns the entries, with unique names */
 export async function chooseEntries(target: Target): Promise<Entry[]> {
   const codes = await readCodes(target)
   const entries = [

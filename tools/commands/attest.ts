@@ -1,7 +1,7 @@
 /**
- * `sus-data attest`: imports the snapshots again, into a separate folder, and signs "I rebuilt the same release" where the id
- * is the same (same bytes), or where the content id is (same content, written by another version of DuckDB or of the importer).
- * The note stands beside the release, or goes to those who have it.
+ * `sus-data attest`: imports the snapshots again into a temporary folder and signs that they give the same release. The
+ * result is "same bytes" for an equal id, or "same content" for an equal content id (written by another version of DuckDB or
+ * the importer). The note is stored beside the release, or printed when the release is elsewhere.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -33,8 +33,8 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON, without progress.' },
   },
   async run(args) {
-    const [id, ...more] = args.positionals
-    if (id === undefined || !RELEASE_ID.test(id) || more.length > 0)
+    const [id, ...rest] = args.positionals
+    if (id === undefined || !RELEASE_ID.test(id) || rest.length > 0)
       throw new UsageError('attest takes the id of one release')
     const isJson = args.values.json === true
     const { releasesDir, signingKeyFile, signingName } = readSettings()
@@ -44,7 +44,7 @@ export const command: Command = {
     const folder = await mkdtemp(join(tmpdir(), 'sus-data-attest-'))
     try {
       const paths = (textOption(args, 'snapshots') ?? SNAPSHOTS).split(',').map((path) => resolve(path))
-      // What the operator allowed to be set aside is in the manifest; it is no question here.
+      // The manifest lists the rejected rows that the operator accepted, so every share is allowed here.
       const { cnes, demography, sih, sia, financing, analytics } = await importPaths(paths, {
         releasesDir: folder,
         maxRejected: 1,
@@ -107,7 +107,7 @@ export const command: Command = {
   },
 }
 
-/** @returns the release made now that says the same as a release that is here; null where none does */
+/** @returns the new release with the same content as the given release, or null */
 async function findSameContent(
   releasesDir: string,
   id: string,
@@ -125,7 +125,7 @@ function describeResult(result: 'same bytes' | 'same content', made: string): st
     : `same content: every row, snapshot and rule; other bytes, written by another version as ${made}\n`
 }
 
-/** @returns what differs between a release and the one of its area that was made now; of joined releases, too */
+/** @returns differences between a release, or its components, and the new releases of the same areas */
 async function explain(
   releasesDir: string,
   id: string,
@@ -144,22 +144,22 @@ async function explain(
 
 function differences(manifest: Manifest, other: Manifest): string[] {
   const { area } = manifest
-  const names = (of: Manifest, than: Manifest): string => {
-    const there = new Set(than.snapshots.map(({ sha256 }) => sha256))
-    return of.snapshots
-      .filter(({ sha256 }) => !there.has(sha256))
+  const listUnshared = (release: Manifest, compared: Manifest): string => {
+    const comparedDigests = new Set(compared.snapshots.map(({ sha256 }) => sha256))
+    return release.snapshots
+      .filter(({ sha256 }) => !comparedDigests.has(sha256))
       .map(({ file, sha256 }) => `${file} (SHA-256 ${sha256.slice(0, 12)}…)`)
       .join(', ')
   }
   const versions = (['duckdb_version', 'importer_version', 'catalog_version'] as const)
     .filter((name) => manifest[name] !== other[name])
     .map((name) => `${area}: ${name} is ${other[name]} here, ${manifest[name]} in the release`)
-  const [lacking, added] = [names(manifest, other), names(other, manifest)]
+  const [missing, added] = [listUnshared(manifest, other), listUnshared(other, manifest)]
   const digests = new Map(other.files.map(({ path, sha256 }) => [path, sha256]))
   const file = manifest.files.find(({ path, sha256 }) => digests.get(path) !== sha256)?.path
   return [
     ...versions,
-    ...(lacking === '' ? [] : [`${area}: these snapshots of the release were not given: ${lacking}`]),
+    ...(missing === '' ? [] : [`${area}: these snapshots of the release were not given: ${missing}`]),
     ...(added === '' ? [] : [`${area}: these snapshots are not those of the release: ${added}`]),
     ...(file === undefined ? [] : [`${area}: the first file that differs is ${file}`]),
   ]

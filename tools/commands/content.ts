@@ -1,6 +1,4 @@
-/**
- * `sus-data content`: prints the content ids of releases; those made before manifests had them get content.json. Changes no manifest.
- */
+/** `sus-data content`: prints content ids of releases. Older releases get a content.json; manifests stay unchanged. */
 import { readdir } from 'node:fs/promises'
 import { ensureContent } from '../../src/import/content.ts'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
@@ -20,7 +18,7 @@ export const command: Command = {
         ? args.positionals
         : (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name)).sort()
     for (const id of ids) {
-      // Digests of damaged files would be those of other rows.
+      // Verify first: damaged files would give digests of other rows.
       await verifyRelease(releasesDir, id)
       const { contentId } = await ensureContent(releasesDir, id)
       process.stdout.write(

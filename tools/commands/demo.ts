@@ -1,4 +1,4 @@
-/** `sus-data demo`: synthetic snapshots in the publishers' raw formats, the same bytes for the same seed. */
+/** `sus-data demo`: writes synthetic snapshots in the publishers' raw formats. Equal seeds give equal bytes. */
 import { resolve } from 'node:path'
 import { STATES } from '../../src/model/territory/states.ts'
 import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
@@ -79,13 +79,13 @@ export const command: Command = {
   },
 }
 
-/** @returns abbreviations as in the table of states; @throws UsageError for a state that there is not, or the national scale */
+/** @returns abbreviations as in the table of states; @throws UsageError for an unknown state or the national scale */
 function statesOption(args: ParsedArgs, scale: string): string[] | undefined {
-  const given = textOption(args, 'states')
-  if (given === undefined) return undefined
+  const text = textOption(args, 'states')
+  if (text === undefined) return undefined
   if (scale !== 'small')
     throw new UsageError('--states goes with the small scale: leave out --scale national')
-  const states = given.split(',').map((state) => state.trim().toUpperCase())
+  const states = text.split(',').map((state) => state.trim().toUpperCase())
   const unknown = states.find((state) => !STATES.some(({ uf }) => uf === state))
   if (unknown !== undefined)
     throw new UsageError(

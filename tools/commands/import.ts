@@ -1,4 +1,4 @@
-/** `sus-data import`: published files → releases. Prints the ids; nothing is promoted. */
+/** `sus-data import`: turns published files into releases and prints their ids. It does not promote. */
 import { resolve } from 'node:path'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
 import { countsAsRejected } from '../../src/import/rejected-rows.ts'
@@ -41,7 +41,7 @@ export const command: Command = {
     const threads = numberOption(args, 'threads', { min: 1, max: 256, whole: true })
     const settings = readSettings()
     const releasesDir = resolve(textOption(args, 'releases') ?? settings.releasesDir)
-    // Before the files are read: what could not be recorded is not made.
+    // Open the recorder before reading files, so that no release is made that cannot be recorded.
     const recorder = await openRecorder(releasesDir, settings)
     try {
       const result = await importPaths(

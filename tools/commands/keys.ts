@@ -1,4 +1,4 @@
-/** `sus-data keys`: make, list, revoke and rotate API keys. The secret of a key is printed once, when it is made. */
+/** `sus-data keys`: creates, lists, revokes and rotates API keys. A key's secret is printed only once, at creation. */
 import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
 import {
   createKey,
@@ -15,7 +15,7 @@ import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
 
-/** What `keys` can do: the options each takes beside --json, whether it takes an ID, and how. */
+/** Actions of `keys`: accepted options besides --json, whether the action takes an ID, and its function. */
 const ACTIONS = {
   create: { options: ['name', 'capabilities', 'expires', 'rate'], takesId: false, run: create },
   list: { options: [], takesId: false, run: list },
@@ -28,7 +28,7 @@ const ACTIONS = {
 interface Action {
   readonly options: readonly string[]
   readonly takesId: boolean
-  /** @returns what is printed: a value for --json, else lines */
+  /** @returns the output: a value for --json, and lines */
   readonly run: (
     file: string,
     args: ParsedArgs,
@@ -80,7 +80,7 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
-    const [name, id, ...more] = args.positionals
+    const [name, id, ...rest] = args.positionals
     const action: Action | undefined =
       name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name as keyof typeof ACTIONS] : undefined
     if (action === undefined) throw new UsageError(`keys takes one of: ${Object.keys(ACTIONS).join(', ')}`)
@@ -89,7 +89,7 @@ export const command: Command = {
       const allowed = [...action.options, 'json'].map((option) => `--${option}`).join(', ')
       throw new UsageError(`keys ${name} does not take --${misplaced}; options of keys ${name}: ${allowed}`)
     }
-    if (action.takesId ? id === undefined || more.length > 0 : id !== undefined)
+    if (action.takesId ? id === undefined || rest.length > 0 : id !== undefined)
       throw new UsageError(
         `keys ${name} takes ${name === 'signing' ? 'create or show' : action.takesId ? 'one ID; keys list shows them' : 'options only'}`,
       )
@@ -137,16 +137,16 @@ function rotate(file: string, args: ParsedArgs, id: string): ReturnType<Action['
 }
 
 /** The key that signs reports, releases and their log: `create` makes it, `show` prints its public half. */
-function signing(_file: string, _args: ParsedArgs, what: string): ReturnType<Action['run']> {
+function signing(_file: string, _args: ParsedArgs, action: string): ReturnType<Action['run']> {
   const { signingKeyFile, signingName } = readSettings()
-  if (what !== 'create' && what !== 'show') throw new UsageError('keys signing takes create or show')
-  const key = what === 'create' ? createSigningKey(signingKeyFile) : readPublicKey(signingKeyFile)
+  if (action !== 'create' && action !== 'show') throw new UsageError('keys signing takes create or show')
+  const key = action === 'create' ? createSigningKey(signingKeyFile) : readPublicKey(signingKeyFile)
   if (key === null) throw new UsageError('there is no signing key; keys signing create makes one')
   const verifierKey = loadNoteSigner(signingKeyFile, signingName)?.verifier.verifierKey ?? null
   return {
     json: { algorithm: 'Ed25519', public_key: key, verifier_key: verifierKey, file: signingKeyFile },
     lines: [
-      ...(what === 'create'
+      ...(action === 'create'
         ? [
             `${signingKeyFile} is made (mode 0600); reports and releases are signed from now on. Keep a copy in a safe place.`,
           ]
@@ -159,13 +159,13 @@ function signing(_file: string, _args: ParsedArgs, what: string): ReturnType<Act
   }
 }
 
-/** A link that reads an address without a header; made here, it needs the secret beside the keys and no server. */
+/** Makes a link that reads an address without a header. It needs the secret beside the keys, but no server. */
 function link(file: string, args: ParsedArgs, id: string): ReturnType<Action['run']> {
   const address = textOption(args, 'address')
   if (address === undefined) throw new UsageError('keys link needs --address PATH, such as /v1/states')
   const choose = <Name extends string>(option: string, names: readonly Name[], fallback: Name): Name => {
-    const given = textOption(args, option) ?? fallback
-    const found = names.find((name) => name === given)
+    const value = textOption(args, option) ?? fallback
+    const found = names.find((name) => name === value)
     if (found === undefined) throw new UsageError(`--${option} is one of ${names.join(', ')}`)
     return found
   }
@@ -179,19 +179,19 @@ function link(file: string, args: ParsedArgs, id: string): ReturnType<Action['ru
   const expiresMs = expires === undefined ? defaultExpiry() : Date.parse(parseExpiry(expires))
   const scope = choose('scope', LINK_SCOPES, 'address')
   const form = choose('form', LINK_FORMS, 'any')
-  const made = makeLink({ keyId: id, address, scope, form, expiresMs }, linkSecretOf(secret))
-  const whole = (textOption(args, 'server') ?? '').replace(/\/$/, '') + made
+  const path = makeLink({ keyId: id, address, scope, form, expiresMs }, linkSecretOf(secret))
+  const url = (textOption(args, 'server') ?? '').replace(/\/$/, '') + path
   const expires_at = new Date(expiresMs).toISOString()
   return {
-    json: { link: whole, scope, form, expires_at, key: id },
+    json: { link: url, scope, form, expires_at, key: id },
     lines: [
       `Until ${expires_at}, or the end of the key ${id}, whoever has this link can read what it says:`,
-      whole,
+      url,
     ],
   }
 }
 
-function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnType<Action['run']> {
+function showNew(file: string, key: NewKey, notes: string[], extra = {}): ReturnType<Action['run']> {
   const info = listKeys(file).find(({ id }) => id === key.id)
   const expired = info?.state === 'expired' ? ['Careful: this key has expired already.'] : []
   return {
@@ -199,7 +199,7 @@ function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnT
     lines: [
       `Key ${key.id} for ${info?.name}: ${info?.capabilities.join(', ')}.`,
       `Expires: ${info?.expires_at ?? 'never'}. Requests a minute: ${info?.rate_per_minute ?? 'the default'}.`,
-      ...more,
+      ...notes,
       ...expired,
       'The key, shown only now; the file holds its hash alone:',
       key.secret,
@@ -209,11 +209,11 @@ function showNew(file: string, key: NewKey, more: string[], extra = {}): ReturnT
 
 function parseCapabilities(text: string): readonly Capability[] {
   if (text === 'all') return CAPABILITIES
-  return text.split(',').map((part) => {
-    const found = CAPABILITIES.find((capability) => capability === part.trim())
+  return text.split(',').map((entry) => {
+    const found = CAPABILITIES.find((capability) => capability === entry.trim())
     if (found !== undefined) return found
     throw new UsageError(
-      `unknown capability ${JSON.stringify(part.trim())}; allowed: all, ${CAPABILITIES.join(', ')}`,
+      `unknown capability ${JSON.stringify(entry.trim())}; allowed: all, ${CAPABILITIES.join(', ')}`,
     )
   })
 }
@@ -229,9 +229,10 @@ function table(keys: readonly KeyInfo[]): string[] {
     key.capabilities.length === CAPABILITIES.length ? 'all' : key.capabilities.join(','),
     key.name,
   ])
-  const all = [['id', 'state', 'created', 'expires', 'rate', 'capabilities', 'name'], ...rows]
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
-  return all.map((row) =>
+  const allRows = [['id', 'state', 'created', 'expires', 'rate', 'capabilities', 'name'], ...rows]
+  const widths =
+    allRows[0]?.map((_, column) => Math.max(...allRows.map((row) => row[column]?.length ?? 0))) ?? []
+  return allRows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')

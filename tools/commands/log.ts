@@ -1,4 +1,4 @@
-/** `sus-data log`: the log of releases made and promoted; `list` prints its entries, `verify` shows that it was only appended to. */
+/** `sus-data log`: `list` prints the entries of the log of releases; `verify` shows that the log was only appended to. */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -44,8 +44,8 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
-    const [action, ...more] = args.positionals
-    if ((action !== 'list' && action !== 'verify') || more.length > 0)
+    const [action, ...rest] = args.positionals
+    if ((action !== 'list' && action !== 'verify') || rest.length > 0)
       throw new UsageError('log takes one of: list, verify')
     const settings = readSettings()
     const place = textOption(args, 'log') ?? logFolder(settings.releasesDir)
@@ -76,13 +76,13 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const witnesses = readWitnesses(textOption(args, 'witness'))
   const from = textOption(args, 'from')
   const earlier: Earlier[] = from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]
-  const isOwn = textOption(args, 'log') === undefined
+  const isLocalLog = textOption(args, 'log') === undefined
   const proofProblems: string[] = []
-  for (const proof of isOwn ? readProofs(settings.releasesDir) : []) {
+  for (const proof of isLocalLog ? readProofs(settings.releasesDir) : []) {
     const { releaseId, file, text } = proof
     try {
       checkStoredProof(proof, known)
-      // It is a checkpoint of before, too.
+      // A proof contains an earlier checkpoint, too.
       earlier.push({ name: file, text })
     } catch (error) {
       if (!(error instanceof NoteError)) throw error
@@ -92,7 +92,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
   try {
     const verdict = await verifyLog(read, known, earlier, witnesses)
-    const problem = isOwn ? await checkPointer(settings.releasesDir, verdict.entries) : null
+    const problem = isLocalLog ? await checkPointer(settings.releasesDir, verdict.entries) : null
     const findings = [...verdict.findings, ...proofProblems, ...(problem === null ? [] : [problem])]
     return { ...verdict, findings }
   } catch (error) {
@@ -112,11 +112,11 @@ function readWitnesses(text: string | undefined): readonly Witness[] {
   })
 }
 
-/** What is in service must be what the log says was promoted last. */
+/** Checks that the release in service is the one of the last logged promotion. */
 async function checkPointer(releasesDir: string, entries: readonly LogEntry[]): Promise<string | null> {
   const current = await readPointer(releasesDir)
   const last = entries.findLast(({ kind }) => kind === 'promotion')?.release_id ?? null
-  // What was promoted before there was a log is not in it.
+  // A promotion from before the log existed is not in it.
   return last === null || current === last
     ? null
     : `current.json names ${current ?? 'no release'}; the last promotion in the log is of ${last}; sus-data promote ${current ?? last} makes them agree`

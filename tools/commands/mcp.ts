@@ -1,9 +1,9 @@
 /**
- * `sus-data mcp`: the Model Context Protocol on standard input and output, for programs that start their servers themselves.
+ * `sus-data mcp`: the Model Context Protocol on standard input and output, for clients that start their server themselves.
  *
- * Each line is a message of JSON-RPC, each answer a line. Without --url the releases of this machine answer, in this process and
- * without a key: whoever can start it can read their files. With --url a server answers (POST /mcp) with the key of SUS_KEY. Either
- * way it is the same endpoint, so tools are the same. Nothing but messages goes to standard output; the log is on standard error.
+ * Each line is a JSON-RPC message or response. Without --url, this process serves the local releases without a key, because
+ * the user can read the files anyway. With --url, a server responds (POST /mcp) with the key in SUS_KEY. Both use the same
+ * endpoint, so the tools are equal. Only messages go to standard output; the log goes to standard error.
  */
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,12 +16,12 @@ import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
-/** A server did not take a message; the code is in the range that JSON-RPC leaves to servers. */
-const NOT_TAKEN = -32000
-/** Messages that are answered at once; more wait in the pipe. */
+/** JSON-RPC error code for a message that the server did not accept, in the range reserved for servers. */
+const NOT_ACCEPTED = -32000
+/** Largest number of messages processed at once; more wait in the pipe. */
 const PENDING_MAX = 16
 
-/** Sends a message, with the headers that repeat parts of it. @returns status and body of the answer */
+/** Sends a message. @param repeated headers that repeat parts of the message @returns status and body of the response */
 type Post = (
   message: string,
   repeated: Readonly<Record<string, string>>,
@@ -50,11 +50,11 @@ export const command: Command = {
     const settings = readSettings()
     const target =
       url === undefined
-        ? await openHere({
+        ? await openLocal({
             ...settings,
             releasesDir: releases === undefined ? settings.releasesDir : resolve(releases),
           })
-        : openThere(url, settings.clientKey)
+        : openRemote(url, settings.clientKey)
     try {
       await serveLines(target.post)
     } finally {
@@ -64,18 +64,18 @@ export const command: Command = {
   },
 }
 
-/** The key of whoever started this: everything, at any rate. */
-const OWN_KEY = { id: 'local', name: 'local', capabilities: CAPABILITIES, rate_per_minute: 1_000_000 }
-const OWN_KEYS: KeyStore = {
-  authenticate: () => OWN_KEY,
+/** The local user's key, with all capabilities and no practical rate limit. */
+const LOCAL_KEY = { id: 'local', name: 'local', capabilities: CAPABILITIES, rate_per_minute: 1_000_000 }
+const LOCAL_KEYS: KeyStore = {
+  authenticate: () => LOCAL_KEY,
   find: () => null,
   problem: () => null,
   close: () => undefined,
 }
 
-async function openHere(settings: Settings): Promise<Target> {
+async function openLocal(settings: Settings): Promise<Target> {
   const service = await openService(settings, {
-    keys: OWN_KEYS,
+    keys: LOCAL_KEYS,
     log: pino.destination({ fd: 2, sync: true }),
   })
   const headers = { authorization: 'Bearer local', 'content-type': 'application/json', host: '' }
@@ -94,7 +94,7 @@ async function openHere(settings: Settings): Promise<Target> {
   }
 }
 
-function openThere(url: string, key: string | null): Target {
+function openRemote(url: string, key: string | null): Target {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError('--url is the address of a server, such as https://dados.example.br')
   if (key === null) throw new UsageError('mcp --url needs a key in SUS_KEY')
@@ -107,7 +107,7 @@ function openThere(url: string, key: string | null): Target {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
       }
-      // A key is for the server that was named, not for one that it leads to.
+      // Reject redirects: the key is only for the named server.
       const answer = await fetch(address, { method: 'POST', headers, body, signal, redirect: 'error' })
       return { status: answer.status, body: await answer.text() }
     },
@@ -121,7 +121,7 @@ interface Message {
   readonly params?: { readonly requestId?: unknown }
 }
 
-/** Answers the lines of standard input until it ends. */
+/** Processes the lines of standard input until it ends. */
 async function serveLines(post: Post): Promise<void> {
   const running = new Map<string, AbortController>()
   const pending = new Set<Promise<void>>()
@@ -145,7 +145,7 @@ async function serveLines(post: Post): Promise<void> {
     if (id !== null) running.set(name, controller)
     const answered = answerLine(post, line, message, id, controller.signal).then((answer) => {
       running.delete(name)
-      // Who has cancelled wants no answer.
+      // A client that cancelled a request expects no response.
       if (answer !== null && !controller.signal.aborted) write(answer)
     })
     pending.add(answered)
@@ -155,7 +155,7 @@ async function serveLines(post: Post): Promise<void> {
   await Promise.all(pending)
 }
 
-/** @returns null where there is nothing to answer */
+/** @returns null when no response is due */
 async function answerLine(
   post: Post,
   line: string,
@@ -166,12 +166,12 @@ async function answerLine(
   try {
     const { status, body } = await post(line, headersOf(message), signal)
     const answer: unknown = body === '' ? null : JSON.parse(body)
-    // An error of the protocol has a status, too; what the server itself refuses is a problem of HTTP.
+    // A protocol error also has an HTTP error status, but is a JSON-RPC response. Other errors are HTTP problem documents.
     if (status < 400 || (answer !== null && Object.hasOwn(Object(answer), 'jsonrpc'))) return answer
     const { detail, title } = (answer ?? {}) as { readonly detail?: string; readonly title?: string }
-    return id === null ? null : refusal(id, NOT_TAKEN, detail ?? title ?? `The server answered ${status}.`)
+    return id === null ? null : refusal(id, NOT_ACCEPTED, detail ?? title ?? `The server answered ${status}.`)
   } catch (error) {
     const cause = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : ''
-    return id === null ? null : refusal(id, NOT_TAKEN, `The server cannot be reached: ${cause}`)
+    return id === null ? null : refusal(id, NOT_ACCEPTED, `The server cannot be reached: ${cause}`)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `sus-data promote`: moves the one pointer, atomically, to a release that verifies and passes the promotion checks
- * against the one in service. --force with a reason promotes one that fails them; the reason is written to promotions.log.
+ * `sus-data promote`: atomically moves the pointer to a release that verifies and passes the promotion checks against the one
+ * in service. --force with a reason promotes one that fails them; promotions.log records the reason.
  */
 import { setPriority } from 'node:os'
 import { promoteRelease } from '../../src/release/promote.ts'
@@ -29,10 +29,10 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print the report as JSON.' },
   },
   async run(args) {
-    // A server may run beside; threads that are started from here on have this priority, too.
+    // A server may run on this machine. Threads started from here on inherit this priority.
     setPriority(LOW_PRIORITY)
-    const [id, ...more] = args.positionals
-    if (id === undefined || more.length > 0)
+    const [id, ...others] = args.positionals
+    if (id === undefined || others.length > 0)
       throw new UsageError('promote takes the id of one analytics release')
     const settings = readSettings()
     const { releasesDir } = settings
@@ -47,7 +47,7 @@ export const command: Command = {
     if (reason === '') throw new UsageError('--force needs a reason')
     const report = await checkPromotion(releasesDir, id)
     const isPromoted = report.met || reason !== undefined
-    // Before it is in service: a server opens what is there then.
+    // Make row files before promotion, because a server opens those that exist then.
     const made = isPromoted ? await makeRows(releasesDir, id) : {}
     for (const line of rowLines(made)) process.stderr.write(`${line}\n`)
     const forced = report.met ? null : (reason ?? null)
@@ -58,7 +58,7 @@ export const command: Command = {
     const { checks, ...rest } = report
     process.stdout.write(
       args.values.json === true
-        ? // The JSON has always called them so; programs read it.
+        ? // Programs read the JSON, so its member keeps this older name.
           `${JSON.stringify({ promoted: isPromoted, ...rest, expectations: checks })}\n`
         : `${[...reportLines(report), isPromoted ? `promoted ${id}` : `not promoted; --force "reason" promotes it nevertheless`].join('\n')}\n`,
     )

@@ -1,4 +1,4 @@
-/** `sus-data published-rows`: lists the rows of a published file that a record of a lineage answer was added up from. */
+/** `sus-data published-rows`: lists the rows of a published file that a record of a lineage response sums. */
 import { readFileSync } from 'node:fs'
 import { findPublishedRows } from '../../src/import/published-rows.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
@@ -12,9 +12,9 @@ interface LineageRecord {
   readonly sources: readonly { readonly file: string | null; readonly sha256: string | null }[]
 }
 
-/** @returns a whole number of an option */
-function numberOf(text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise
+/** @returns the integer of an option */
+function numberOf(text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${text} is no whole number`)
   return Number(text)
 }
@@ -40,9 +40,9 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
-    const [path, ...more] = args.positionals
+    const [path, ...rest] = args.positionals
     const answer = textOption(args, 'lineage')
-    if (path === undefined || more.length > 0 || answer === undefined)
+    if (path === undefined || rest.length > 0 || answer === undefined)
       throw new UsageError('published-rows takes a published file, and --lineage')
     const { data } = readAnswer(answer)
     const record = data?.[numberOf(textOption(args, 'record'), 1) - 1]

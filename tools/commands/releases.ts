@@ -1,4 +1,4 @@
-/** `sus-data releases`: id, area, periods, rows, size, row files, promoted or not. */
+/** `sus-data releases`: lists releases with area, periods, rows, size, row files and promotion. */
 import { readdir } from 'node:fs/promises'
 import { RELEASE_ID } from '../../src/release/manifest.ts'
 import { readPointer } from '../../src/release/pointer.ts'

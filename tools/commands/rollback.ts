@@ -1,4 +1,4 @@
-/** `sus-data rollback`: back to the release that was in service before, once it verifies. */
+/** `sus-data rollback`: promotes the release that was in service before, after verifying it. */
 import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'

@@ -1,4 +1,4 @@
-/** `sus-data rows`: makes the row files of a release, checks or removes them. */
+/** `sus-data rows`: makes, checks or removes the row files of a release. */
 import { setPriority } from 'node:os'
 import { checkRowFiles } from '../../src/rows/derived.ts'
 import { componentsOf, makeRows, removeRows } from '../../src/rows/make.ts'
@@ -26,10 +26,10 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
-    // A server may run beside; threads that are started from here on have this priority, too.
+    // A server may run on this machine. Threads started from here on inherit this priority.
     setPriority(LOW_PRIORITY)
-    const [id, ...more] = args.positionals
-    if (id === undefined || more.length > 0) throw new UsageError('rows takes the id of one release')
+    const [id, ...rest] = args.positionals
+    if (id === undefined || rest.length > 0) throw new UsageError('rows takes the id of one release')
     const { releasesDir } = readSettings()
     const { again, verify, remove, json } = args.values
     if ([again, verify, remove].filter(Boolean).length > 1)

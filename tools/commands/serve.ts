@@ -1,4 +1,4 @@
-/** `sus-data serve`: the server alone, no demonstration. */
+/** `sus-data serve`: runs the server, without a demonstration. */
 import { serveUntilStopped } from '../../src/main.ts'
 import { readSettings } from '../../src/settings.ts'
 import type { Command } from '../command.ts'

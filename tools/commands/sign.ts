@@ -1,4 +1,4 @@
-/** `sus-data sign`: signs releases that are here and writes them into the log, with those that they join. */
+/** `sus-data sign`: signs releases with their components and appends them to the log. */
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -18,7 +18,7 @@ export const command: Command = {
     const ids: string[] = []
     for (const id of args.positionals)
       for (const each of await withComponents(releasesDir, id)) if (!ids.includes(each)) ids.push(each)
-    // Who signs vouches for the bytes, so they are read first.
+    // Verify first: a signature vouches for the bytes.
     for (const id of ids) await verifyRelease(releasesDir, id)
     recorder.recordReleases(ids)
     const { name } = recorder.signer.verifier

@@ -1,7 +1,7 @@
 /**
- * `npm start`: serves. Without a promoted release it first makes the national demonstration, imports, verifies and promotes
- * it, and prints the explorer's address, a key and two lines to paste. A second start finds all that and serves at once. The key is
- * shown on a terminal only: output that goes into a file or a log names the file of the key instead.
+ * `npm start`: serves. Without a promoted release it first generates, imports, verifies and promotes the national
+ * demonstration, and prints the explorer's address, a key and two example requests. Later starts serve at once. The key is
+ * shown only on a terminal; output to a file or log names the key's file instead.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -53,13 +53,13 @@ export const command: Command = {
   },
 }
 
-/** In the folder of releases: the key of the demonstration's explorer, so that a second start shows it, too. */
+/** File in the releases folder with the explorer's key, which later starts need. */
 const EXPLORER_KEY_FILE = 'explorer-key'
-/** In the folder of releases: a key of the demonstration for clients. */
+/** File in the releases folder with a key of the demonstration for clients. */
 const CLIENT_KEY_FILE = 'demonstration-key'
 
 function writeKey(file: string, secret: string): void {
-  // A file that is there keeps its mode when it is written to.
+  // Remove an existing file, because writing would keep its mode.
   rmSync(file, { force: true })
   writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx' })
 }
@@ -72,15 +72,15 @@ function readExplorerKey(file: string): string | null {
   }
 }
 
-/** Steps of making and importing one demonstration month: what the bar counts. */
+/** Number of steps to generate and import one month of the demonstration, for the progress bar. */
 const DEMONSTRATION_STEPS = 59
 
-/** A quarter of the admissions of a real month: whoever starts the server for the first time waits for all that is made. */
+/** A quarter of the admissions of a real month, so that the first start does not take long. */
 const ADMISSION_RATE = 0.0017
 
-/** Snapshots → releases → promoted; the snapshots go again, the releases are what is served. */
+/** Generates snapshots, imports and promotes them, then removes the snapshots. */
 async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
-  // A second start needs none of them.
+  // Import these modules lazily: later starts do not need them.
   const { writeDemonstration } = await import('../demo/demonstration.ts')
   const { DEFAULT_MAX_REJECTED, importPaths } = await import('../../src/import/import.ts')
   const { verifyRelease } = await import('../../src/release/verify.ts')
@@ -126,7 +126,7 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
   }
 }
 
-/** @param key the secret, or what a shell puts in its place */
+/** @param key the secret, or a shell expression for it */
 const welcome = (address: string, key: string, file: string): string => `
 A key that may read everything is in ${file} (mode 0600).
 

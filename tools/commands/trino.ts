@@ -1,7 +1,6 @@
 /**
- * `sus-data trino`: the tables of a release in Trino, made, dropped, and compared with what was verified here.
- *
- * The files stay where they are: tables are external, over the folder that SUS_TRINO_LOCATION names. Doing it twice changes nothing.
+ * `sus-data trino`: registers the tables of a release in Trino, drops them, and compares them with the manifests.
+ * Tables are external over the folder in SUS_TRINO_LOCATION, so files do not move. Every action can be repeated safely.
  */
 import { readdir } from 'node:fs/promises'
 import { connectTrino } from '../../src/engine/trino/connect.ts'
@@ -30,29 +29,29 @@ export const command: Command = {
   },
 }
 
-/** Trino's own words are for the operator. */
+/** Turns Trino's errors into messages for the operator. */
 async function atTrino<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work
   } catch (error) {
     if (!(error instanceof AppError || error instanceof TrinoError)) throw error
-    // What clients are told is of no use to whoever may change it.
+    // Use the cause: the message for clients does not help an operator.
     throw new TrinoUnusable(`Trino at ${readSettings().trinoUrl}: ${reasonOf(deepest(error))}`)
   }
 }
-/** A certificate that Node.js does not trust is what most often stands between two machines that are both there. */
+/** Explains certificate errors, the most common obstacle between two reachable machines. */
 const reasonOf = (error: Error & { readonly code?: string }): string =>
   /CERT|SIGNATURE/.test(error.code ?? '')
     ? `${error.message}: NODE_EXTRA_CA_CERTS names a file with the authority that signed its certificate`
     : error.message
 const deepest = (error: Error): Error => (error.cause instanceof Error ? deepest(error.cause) : error)
 
-/** Trino does not do what it was asked. The message is for the operator. */
+/** Reports that Trino failed to do what a command needs. The message is for the operator. */
 class TrinoUnusable extends Error {
   override readonly name = 'TrinoUnusable'
 }
 
-const placeOf = (settings: ReturnType<typeof readSettings>) => ({
+const catalogOf = (settings: ReturnType<typeof readSettings>) => ({
   client: connectTrino({
     url: settings.trinoUrl,
     user: settings.trinoUser,
@@ -66,7 +65,7 @@ const placeOf = (settings: ReturnType<typeof readSettings>) => ({
 const print = (args: ParsedArgs, json: object, text: string): void =>
   void process.stdout.write(args.values.json === true ? `${JSON.stringify(json)}\n` : `${text}\n`)
 
-/** Manifests of a release and of those that it joins; of the one in service where none is named. */
+/** @returns manifests of releases and their components; without ids, those of the release in service */
 async function manifestsFor(releasesDir: string, ids: readonly string[]): Promise<Map<string, Manifest[]>> {
   const named = ids.length > 0 ? ids : [await readPointer(releasesDir)].filter((id) => id !== null)
   if (named.length === 0) throw new UsageError('no release is in service: name one')
@@ -77,20 +76,23 @@ async function manifestsFor(releasesDir: string, ids: readonly string[]): Promis
       throw new UsageError(`${JSON.stringify(id)} is not a release in ${releasesDir}`)
     const manifest = await readManifest(releasesDir, id)
     const joined = manifest.area === 'analytics' ? Object.values(manifest.components) : []
-    found.set(id, [manifest, ...(await Promise.all(joined.map((own) => readManifest(releasesDir, own))))])
+    found.set(id, [
+      manifest,
+      ...(await Promise.all(joined.map((componentId) => readManifest(releasesDir, componentId)))),
+    ])
   }
   return found
 }
 
 async function register(args: ParsedArgs, ids: readonly string[]): Promise<number> {
   const settings = readSettings()
-  const place = placeOf(settings)
+  const target = catalogOf(settings)
   for (const [id, manifests] of await manifestsFor(settings.releasesDir, ids)) {
-    const tables = await atTrino(registerReleases(manifests, place))
+    const tables = await atTrino(registerReleases(manifests, target))
     print(
       args,
       { release_id: id, tables },
-      `${id}: ${tables} tables of ${manifests.length} releases in catalog ${place.catalog}`,
+      `${id}: ${tables} tables of ${manifests.length} releases in catalog ${target.catalog}`,
     )
   }
   return 0
@@ -100,13 +102,13 @@ async function unregister(args: ParsedArgs, ids: readonly string[]): Promise<num
   if (ids.length === 0) throw new UsageError('trino unregister takes the ids of releases')
   const unknown = ids.find((id) => !RELEASE_ID.test(id))
   if (unknown !== undefined) throw new UsageError(`${JSON.stringify(unknown)} is not the id of a release`)
-  const place = placeOf(readSettings())
+  const target = catalogOf(readSettings())
   for (const id of ids) {
-    const was = await atTrino(unregisterRelease(id, place))
+    const wasRegistered = await atTrino(unregisterRelease(id, target))
     print(
       args,
-      { release_id: id, unregistered: was },
-      `${id}: ${was ? 'unregistered; its files are as they were' : 'was not registered'}`,
+      { release_id: id, unregistered: wasRegistered },
+      `${id}: ${wasRegistered ? 'unregistered; its files are as they were' : 'was not registered'}`,
     )
   }
   return 0
@@ -114,21 +116,21 @@ async function unregister(args: ParsedArgs, ids: readonly string[]): Promise<num
 
 async function check(args: ParsedArgs, ids: readonly string[]): Promise<number> {
   const settings = readSettings()
-  const place = placeOf(settings)
-  let isWhole = true
+  const target = catalogOf(settings)
+  let isComplete = true
   for (const [id, manifests] of await manifestsFor(settings.releasesDir, ids)) {
     const problems: { release_id: string; problem: string }[] = []
     for (const manifest of manifests)
-      for (const problem of await atTrino(checkRegistered(manifest, place)))
+      for (const problem of await atTrino(checkRegistered(manifest, target)))
         problems.push({ release_id: manifest.release_id, problem })
-    isWhole &&= problems.length === 0
+    isComplete &&= problems.length === 0
     print(
       args,
       { release_id: id, registered: problems.length === 0, problems },
       problems.length === 0
         ? `${id}: Trino reads the files that were verified`
-        : problems.map((own) => `${own.release_id}: ${own.problem}`).join('\n'),
+        : problems.map((entry) => `${entry.release_id}: ${entry.problem}`).join('\n'),
     )
   }
-  return isWhole ? 0 : 1
+  return isComplete ? 0 : 1
 }

@@ -1,9 +1,10 @@
 /**
- * `sus-data verify-report`: makes a report again and compares its bytes; checks its digests, its signature and its proof.
+ * `sus-data verify-report`: builds a report again and compares its bytes; checks its digests, signature and log proof. It
+ * needs no server.
  *
- * Needs no server. Prints `reproduced` and exits 0 for the file that was made; prints what was compared and exits 3 for one that another
- * program saved with the same cells; prints the first difference and exits 1. Where the release is not in the folder, the content
- * is checked and the answer is `whole, not replayed`.
+ * It prints `reproduced` and exits 0 for an identical file. For a file that another program saved with the same cells, it
+ * prints what was compared and exits 3. Otherwise it prints the first difference and exits 1. Without the release, it checks
+ * only the content and reports `whole, not replayed`.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +30,7 @@ import { trinoOf } from '../../src/trino-settings.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
-/** What a file is found to be, and the exit code that says so. */
+/** Verdicts and their exit codes. */
 const EXIT_CODES = {
   reproduced: 0,
   'whole, not replayed': 0,
@@ -41,14 +42,14 @@ const EXIT_CODES = {
 interface Verdict {
   readonly verdict: keyof typeof EXIT_CODES
   readonly release_id: string
-  /** Content id of the release, as the report names it. */
+  /** Content id of the release, as the report states it. */
   readonly content_id: string | null
-  /** Release that the report was made again on: its release, or one of the same content; null where neither is here. */
+  /** Release that the report was built on again: its release, or one with the same content; null without either. */
   readonly replayed_on: string | null
   readonly fingerprint: string
   readonly rows: number
   readonly signed_by: string | null
-  /** Where the operator's log names the release, by the proof in the report; null where it has none. */
+  /** Position of the release in the operator's log, from the proof in the report; null without a proof. */
   readonly log: LogPlace | null
   readonly differences: readonly string[]
 }
@@ -76,8 +77,8 @@ export const command: Command = {
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
-    const [file, ...more] = args.positionals
-    if (file === undefined || more.length > 0) throw new UsageError('verify-report takes one FILE')
+    const [file, ...rest] = args.positionals
+    if (file === undefined || rest.length > 0) throw new UsageError('verify-report takes one FILE')
     const settings = readSettings()
     const releasesDir = textOption(args, 'releases') ?? settings.releasesDir
     const logKeyText = textOption(args, 'log-key')
@@ -91,7 +92,6 @@ export const command: Command = {
   },
 }
 
-/** Verifies one report, as createReportVerifier does. */
 export async function verifyReport(
   file: string,
   releasesDir: string,
@@ -107,11 +107,11 @@ export async function verifyReport(
   }
 }
 
-/** Verifies reports one after another: releases are opened once. */
+/** Verifies several reports and opens releases only once. */
 export interface ReportVerifier {
   /**
    * @param key Ed25519 key (base64) that must have signed the report, or null
-   * @param logKey key that must have signed the log in which the report's release is, or null
+   * @param logKey key that must have signed the log that contains the report's release, or null
    * @throws ReportUnreadable
    */
   verify(file: string, key: string | null, logKey?: Verifier | null): Promise<Verdict>
@@ -127,7 +127,7 @@ interface Replay {
 
 export function createReportVerifier(releasesDir: string, settings: Settings): ReportVerifier {
   const check = createReportCheck()
-  // A file that is no report needs no releases.
+  // Open releases lazily, because a file that is not a report needs none.
   let opened: Promise<Replay> | null = null
   const open = (): Promise<Replay> => {
     opened ??= openReplay(releasesDir, settings, check)
@@ -154,7 +154,7 @@ async function openReplay(releasesDir: string, settings: Settings, check: Report
     concurrency: 1,
     queue: 1,
   })
-  // SUS_ENGINE says which engine replays: both must find the same.
+  // SUS_ENGINE selects the engine. Every engine must give the same bytes.
   const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
   return { engine, store: await openStore({ releasesDir, prepare: (view) => engine.open(view) }), check }
 }
@@ -169,9 +169,9 @@ async function checkReport(
 ): Promise<Verdict> {
   const head = (await readHead(file)) ?? (await check.readHead(file))
   const { manifest } = head
-  const wrong = checkManifest(manifest, isSignedBy)
+  const manifestProblems = checkManifest(manifest, isSignedBy)
   if (key !== null && manifest.signature?.public_key !== key)
-    wrong.push(
+    manifestProblems.push(
       manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
     )
   let log: LogPlace | null = null
@@ -179,11 +179,11 @@ async function checkReport(
     log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
   } catch (error) {
     if (!(error instanceof NoteError)) throw error
-    wrong.push(`the proof that the release is in the log (log_proof) ${error.message}`)
+    manifestProblems.push(`the proof that the release is in the log (log_proof) ${error.message}`)
   }
   const { verdict, differences, replayedOn } = await compareWithRelease(file, head, await openReleases())
   return {
-    verdict: differences.length + wrong.length > 0 ? 'differs' : verdict,
+    verdict: differences.length + manifestProblems.length > 0 ? 'differs' : verdict,
     release_id: manifest.release_id,
     content_id: manifest.content_id ?? null,
     replayed_on: replayedOn,
@@ -191,33 +191,33 @@ async function checkReport(
     rows: manifest.row_count,
     signed_by: manifest.signature?.public_key ?? null,
     log,
-    // The cell that differs says more than the digest that does.
-    differences: [...differences, ...wrong],
+    // List differing cells before the digests, because they are more specific.
+    differences: [...differences, ...manifestProblems],
   }
 }
 
-/** @returns a release that is here and states the content id of the report, or null */
+/** @returns a local release with the content id of the report, or null */
 async function findSameContent(
   store: ReleaseStore,
   contentId: string | undefined,
 ): Promise<ReleaseView | null> {
   if (contentId === undefined) return null
   for (const { manifest } of await store.list()) {
-    const place = manifest.area === 'analytics' ? await store.locate(manifest.release_id) : null
-    if (place !== null && (await contentIdOf(dirname(place.folder), manifest)) === contentId)
+    const location = manifest.area === 'analytics' ? await store.locate(manifest.release_id) : null
+    if (location !== null && (await contentIdOf(dirname(location.folder), manifest)) === contentId)
       return store.pin(manifest.release_id)
   }
   return null
 }
 
 interface Comparison {
-  /** Release that the query was run on; null: none. */
+  /** Release that the query was run on, or null. */
   readonly replayedOn: string | null
   readonly verdict: Verdict['verdict']
   readonly differences: readonly string[]
 }
 
-/** Makes the report again on its release where that is here; otherwise checks the file by itself. */
+/** Builds the report again when its release is here; otherwise checks only the file. */
 async function compareWithRelease(
   file: string,
   { format, manifest }: ReportHead,
@@ -240,9 +240,9 @@ async function compareWithRelease(
         ],
       }
     }
-    const made = join(folder, 'made')
+    const rebuilt = join(folder, 'made')
     try {
-      await buildReport({ ...manifest.query, title: manifest.title }, format, made, {
+      await buildReport({ ...manifest.query, title: manifest.title }, format, rebuilt, {
         engine,
         view,
         capabilities: CAPABILITIES,
@@ -259,11 +259,11 @@ async function compareWithRelease(
       }
     }
     const replayedOn = view.id
-    if (await isSameFile(file, made)) return { verdict: 'reproduced', replayedOn, differences: [] }
+    if (await isSameFile(file, rebuilt)) return { verdict: 'reproduced', replayedOn, differences: [] }
     return {
-      verdict: 'cells agree; not the file that was made',
+      verdict: 'cells agree; not the file that was rebuilt',
       replayedOn,
-      differences: await check.compare(file, made),
+      differences: await check.compare(file, rebuilt),
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -1,6 +1,7 @@
 /**
- * `sus-data verify`: every digest, schema, count, named check and signature of releases; exit 1 naming the first file and reason.
- * Row files are derived: those that are missing are only named, damaged ones end it with 1, too, behind all releases.
+ * `sus-data verify`: checks digests, schemas, row counts, named checks and signatures of releases. It exits with 1 and names
+ * the first file that fails.
+ * Row files are derived. Missing ones are only reported; damaged ones give exit code 1 after all releases are checked.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,7 +29,7 @@ export const command: Command = {
   async run(args) {
     const settings = readSettings()
     const { releasesDir, trustedKeys } = settings
-    const known = createTrust(settings).known()
+    const verifiers = createTrust(settings).known()
     const ids =
       args.positionals.length > 0
         ? args.positionals
@@ -39,15 +40,16 @@ export const command: Command = {
     try {
       for (const id of ids) {
         const { files, checks } = await checkRelease(releasesDir, id, scratch)
-        const signatures = readSignatures(releasesDir, id, known)
+        const signatures = readSignatures(releasesDir, id, verifiers)
         checkTrust(releasesDir, id, trustedKeys)
-        requireProof(releasesDir, id, known)
+        requireProof(releasesDir, id, verifiers)
         const manifest = await readManifest(releasesDir, id)
-        const stated = await readContent(releasesDir, manifest)
-        const content = args.values.content === true ? await checkContent(releasesDir, id, contents) : stated
+        const storedContent = await readContent(releasesDir, manifest)
+        const content =
+          args.values.content === true ? await checkContent(releasesDir, id, contents) : storedContent
         const rows = await checkRowFiles(releasesDir, manifest, true)
         const { good, problems, damaged } = rows
-        // A release may do without them; a server that is given damaged ones is slower than it should be.
+        // Missing row files are acceptable; damaged ones slow a server down.
         isDamaged ||= damaged.length > 0
         for (const { dataset, reason } of problems)
           process.stderr.write(`${id}: ${dataset} ${reason}; sus-data rows ${id} makes row files\n`)
@@ -64,7 +66,7 @@ export const command: Command = {
   },
 }
 
-/** Of keys that are not known here, nobody can say whether they signed. */
+/** Signatures by other keys are listed as not checked. */
 function describeSignatures(signatures: readonly Signature[]): string {
   const trusted = signatures.filter((signature) => signature.trusted).map(({ name }) => name)
   const others = signatures.filter((signature) => !signature.trusted).map(({ name }) => name)

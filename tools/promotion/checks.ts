@@ -1,9 +1,9 @@
 /**
- * Promotion checks: a new release is compared with the one in service. It must be complete, not older, and not very different.
+ * Promotion checks: compare a new release with the one in service. It must be complete, not older, and similar.
  *
- * In: two opened releases. Out: a report of named checks, each passed or failed, with numbers. From month to month health data
- * change by a few per cent; a file that was cut, a missing state or a changed unit changes them by more. An operator who has
- * an explanation promotes with a reason.
+ * In: two opened releases. Out: a report of named checks, each passed or failed, with numbers. Health data change by a few
+ * percent per month. A truncated file, a missing state or a changed unit changes them by more. An operator who can explain
+ * the change promotes with a reason.
  */
 
 import { answerQuery } from '../../src/analytics/query.ts'
@@ -21,14 +21,14 @@ import {
   type ReleaseView,
 } from '../../src/release/view.ts'
 
-/** Largest change of a metric between two releases: of the country, and of a state that has enough to judge by. */
+/** Largest accepted change of a metric between two releases, for the country and for a state with at least STATE_MIN. */
 const COUNTRY_SHARE = 0.1
 const STATE_SHARE = 0.25
 const STATE_MIN = 200
-/** Largest change of a dataset's rows in its newest month. */
+/** Largest accepted change of a dataset's rows in its newest month. */
 const ROWS_SHARE = 0.1
 
-/** Tables that come in files by state and month, or of the country. */
+/** Tables that are published by state and month, or for the country. */
 const FACT_TABLES = [...TABLES, ...ADDED_UP_TABLES] as const
 
 export interface PromotionCheck {
@@ -39,13 +39,13 @@ export interface PromotionCheck {
 
 export interface PromotionReport {
   readonly release_id: string
-  /** The release it is compared with; null where none is in service. */
+  /** The release compared with; null when none is in service. */
   readonly against: string | null
   readonly met: boolean
   readonly checks: readonly PromotionCheck[]
 }
 
-/** @param before the release in service; null or the same one: only the checks of the release by itself run */
+/** @param before the release in service; when null or the same release, only the checks without comparison run */
 export async function runPromotionChecks(
   engine: Engine,
   after: ReleaseView,
@@ -82,21 +82,21 @@ function checksHold(view: ReleaseView): PromotionCheck {
   }
 }
 
-/** Facilities and population, and what the release in service has besides. */
+/** Requires facilities and population, and every area that the release in service has. */
 function hasAreas({ components }: ReleaseView, before: ReleaseView | null): PromotionCheck {
-  const lacking = AREA_NAMES.filter(
+  const missing = AREA_NAMES.filter(
     (area) =>
       components[area] === null &&
       (area === 'cnes' || area === 'demography' || (before?.components[area] ?? null) !== null),
   )
   return {
     name: 'areas',
-    met: lacking.length === 0,
-    detail: lacking.length === 0 ? 'facilities and population are there' : `lacks ${lacking.join(', ')}`,
+    met: missing.length === 0,
+    detail: missing.length === 0 ? 'facilities and population are there' : `lacks ${missing.join(', ')}`,
   }
 }
 
-/** An empty file is the publisher's, or a mistake: the months around it, in either release, say which is likelier. */
+/** Finds empty files whose neighbouring months have rows, in either release: those are likelier mistakes than the publisher's. */
 function filesHaveRows(after: ReleaseView, before: ReleaseView | null): PromotionCheck {
   const emptied = findEmptied(
     publishedFiles(after, before).map((file) => ({ ...file, rows: file.isEmpty ? 0 : 1 })),
@@ -111,7 +111,7 @@ function filesHaveRows(after: ReleaseView, before: ReleaseView | null): Promotio
   }
 }
 
-/** Files of a release, and those that another has of months which it has not, or of the same months with rows. */
+/** Lists the files of a release, and non-empty files of the other release for the same tables and states. */
 function publishedFiles(after: ReleaseView, before: ReleaseView | null) {
   const filesOf = (view: ReleaseView) =>
     FACT_TABLES.flatMap((table) =>
@@ -130,30 +130,37 @@ function publishedFiles(after: ReleaseView, before: ReleaseView | null) {
 }
 
 function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
-  const [month, was] = [after.analytics.month, before.analytics.month]
+  const [month, monthInService] = [after.analytics.month, before.analytics.month]
   return {
     name: 'newest month',
-    met: month >= was,
-    detail: `${formatPeriod(month)}, in service ${formatPeriod(was)}`,
+    met: month >= monthInService,
+    detail: `${formatPeriod(month)}, in service ${formatPeriod(monthInService)}`,
   }
 }
 
-/** Rows of each dataset's newest month; of financing, whose periods differ by source, of the newest that both releases have. */
+/**
+ * Compares rows of each dataset's newest month. Periods of financing differ by source, so there the newest common one is
+ * used.
+ */
 function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
   const rowsOf = (view: ReleaseView, other: ReleaseView): Map<string, number> =>
     new Map(
       componentManifests(view).flatMap((manifest) =>
         Object.entries(manifest.datasets)
           .filter(([name]) => !name.endsWith('_provenance') && !name.startsWith('set_aside'))
-          .map(([name, { periods: own }]): [string, number] => {
+          .map(([name, { periods: datasetPeriods }]): [string, number] => {
             const others = other.components.financing?.datasets[name]?.periods ?? []
-            const both = own.filter((period) => others.includes(period))
-            const periods = manifest.area === 'financing' && both.length > 0 ? both : own
+            const commonPeriods = datasetPeriods.filter((period) => others.includes(period))
+            const periods =
+              manifest.area === 'financing' && commonPeriods.length > 0 ? commonPeriods : datasetPeriods
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
             const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))
-            // Lists of procedures are in releases of two areas.
-            const isOwn = !(name in DATASETS) || datasetOf(name as DatasetName).area === manifest.area
-            return [isOwn ? name : `${manifest.area} ${name}`, files.reduce((sum, { rows }) => sum + rows, 0)]
+            // Both admissions and production releases contain lists of procedures, so the area tells them apart.
+            const isOwnArea = !(name in DATASETS) || datasetOf(name as DatasetName).area === manifest.area
+            return [
+              isOwnArea ? name : `${manifest.area} ${name}`,
+              files.reduce((sum, { rows }) => sum + rows, 0),
+            ]
           }),
       ),
     )
@@ -169,7 +176,7 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
   }
 }
 
-/** Sums and counts of the core, by state and in all. */
+/** Compares sums and counts of core metrics, by state and for the country. */
 async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView): Promise<PromotionCheck[]> {
   const metrics = METRIC_CODES.filter(
     (code) => metricOf(code).tier === 'core' && metricOf(code).kind !== 'ratio',

@@ -1,4 +1,4 @@
-/** Opens a release beside the one in service and runs the promotion checks: what `import` and `promote` share. */
+/** Opens a release together with the one in service and runs the promotion checks, for `import` and `promote`. */
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { openStore } from '../../src/release/store.ts'
 import { ReleaseRefused } from '../../src/release/verify.ts'

@@ -1,7 +1,7 @@
 /**
- * A Trino cluster on this machine, for tests and measurements: nodes that start.sh runs, as children of this process, on the
- * loopback. In: a folder for what nodes write, and what they share. Out: its address, and a way to add workers and end nodes.
- * Not here: which releases are registered.
+ * Runs a Trino cluster on this machine for tests and measurements. start.sh runs the nodes as children of this process, on
+ * the loopback. In: a folder for the nodes' output, and a shared folder. Out: the address, and functions to add workers and
+ * end nodes. It does not register releases.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export interface TrinoCluster {
   readonly shared: string
   readonly client: TrinoClient
   readonly coordinator: ChildProcess
-  /** Starts one more worker; it is there when this ends. @param cores those it may use, as taskset takes them; null: all */
+  /** Starts another worker and waits until it is active. @param cores cores for taskset; null: all */
   addWorker(cores?: string | null): Promise<ChildProcess>
   close(): Promise<void>
 }
@@ -25,37 +25,37 @@ export interface TrinoCluster {
 export interface ClusterOptions {
   /** Settings and logs of the nodes. */
   readonly folder: string
-  /** releases/ is in it. */
+  /** Folder that contains releases/. */
   readonly shared: string
-  /** Heap of each node. */
+  /** Heap size of each node. */
   readonly memory: string
-  /** A worker for each; for each the cores it may use, as taskset takes them, null: all. */
+  /** One entry per worker: its cores for taskset, or null for all. */
   readonly workers: readonly (string | null)[]
-  /** Of this process, with what start.sh and Java are to take of it. */
+  /** Environment of this process for start.sh and Java. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Ends a node: the launcher becomes the Java process, so there is one to end. */
+/** Ends a node. The launcher becomes the Java process, so one signal ends it. */
 export async function endNode(node: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (node.exitCode !== null || node.signalCode !== null) return
   const ended = new Promise((resolve) => node.once('exit', resolve))
   node.kill(signal)
-  const late = setTimeout(() => node.kill('SIGKILL'), 10_000)
+  const killTimer = setTimeout(() => node.kill('SIGKILL'), 10_000)
   await ended
-  clearTimeout(late)
+  clearTimeout(killTimer)
 }
 
-/** @returns a cluster that has started; its nodes end with this process */
+/** @returns a running cluster, whose nodes end with this process */
 export async function startCluster(options: ClusterOptions): Promise<TrinoCluster> {
   const { folder, shared, memory, env } = options
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const nodes: ChildProcess[] = []
-  const start = (role: 'coordinator' | 'worker', own: number, cores: string | null): ChildProcess => {
-    const command = [START, role, join(folder, `${role}-${own}`), shared]
+  const start = (role: 'coordinator' | 'worker', nodePort: number, cores: string | null): ChildProcess => {
+    const command = [START, role, join(folder, `${role}-${nodePort}`), shared]
     const [program = '', ...args] = cores === null ? command : ['taskset', '-c', cores, ...command]
     const node = spawn(program, args, {
-      env: { ...env, TRINO_PORT: String(own), TRINO_COORDINATOR: url, TRINO_MEMORY: memory },
+      env: { ...env, TRINO_PORT: String(nodePort), TRINO_COORDINATOR: url, TRINO_MEMORY: memory },
       stdio: 'ignore',
     })
     nodes.push(node)
@@ -65,9 +65,9 @@ export async function startCluster(options: ClusterOptions): Promise<TrinoCluste
     for (const node of nodes) node.kill('SIGKILL')
   })
   const client = createTrinoClient({ url, user: 'test', authorization: null })
-  const until = async (what: string, isThere: () => Promise<boolean>): Promise<void> => {
+  const until = async (what: string, isReady: () => Promise<boolean>): Promise<void> => {
     for (let tries = 0; tries < 600; tries += 1) {
-      if (await isThere()) return
+      if (await isReady()) return
       if (nodes.some(({ exitCode }) => exitCode !== null)) break
       await wait(200)
     }
@@ -77,19 +77,19 @@ export async function startCluster(options: ClusterOptions): Promise<TrinoCluste
     try {
       for await (const [row] of client.query(
         "SELECT count(*) FROM system.runtime.nodes WHERE state = 'active' AND NOT coordinator",
-        // A coordinator without any worker has a statement wait for minutes.
+        // A coordinator without workers keeps a statement waiting for minutes.
         { signal: AbortSignal.timeout(2000) },
       ))
         return Number(row?.[0])
     } catch {
-      // It is starting.
+      // The cluster is still starting.
     }
     return 0
   }
   const add = async (cores: readonly (string | null)[]): Promise<ChildProcess[]> => {
     const before = await activeWorkers()
     const workers: ChildProcess[] = []
-    for (const own of cores) workers.push(start('worker', await freePort(), own))
+    for (const workerCores of cores) workers.push(start('worker', await freePort(), workerCores))
     await until('a worker', async () => (await activeWorkers()) >= before + cores.length)
     return workers
   }
