@@ -261,7 +261,7 @@ async function compareWithRelease(
     const replayedOn = view.id
     if (await isSameFile(file, rebuilt)) return { verdict: 'reproduced', replayedOn, differences: [] }
     return {
-      verdict: 'cells agree; not the file that was rebuilt',
+      verdict: 'cells agree; not the file that was made',
       replayedOn,
       differences: await check.compare(file, rebuilt),
     }
