@@ -1,13 +1,13 @@
 /**
- * Questions about a year of national admissions in one release, none of which was asked before: from tables in memory, from the files
- * as just after a start, and compressed.
+ * Times first-time queries over a year of national admissions in one release: from memory, compressed, and from files as just
+ * after a start.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { awaitPreparation, type Server } from './children.ts'
 import { type Bench, inMs, median, report, type Scenario } from './context.ts'
 
-/** A grouped question answers cold within so many milliseconds. */
+/** Goal in milliseconds for a grouped query that is not cached. */
 const GOAL_MS = 60
 
 const OF_HOSPITALS = [
@@ -21,11 +21,11 @@ const OCCUPANCY = [['bed_occupancy_share'], ['bed_occupancy_share', 'bed_capacit
 
 interface Shape {
   readonly group_by: readonly string[]
-  /** Each is a question of its own. */
+  /** Each list of metrics becomes one query. */
   readonly metrics: readonly (readonly string[])[]
-  /** Beside the months. */
+  /** Filters besides the months. */
   readonly filters?: readonly object[]
-  /** The newest month alone: beds are of that one. */
+  /** Restricts the query to the newest month, because beds exist only for that month. */
   readonly isOfMonth?: boolean
 }
 const shape = (metrics: Shape['metrics'], group_by: string, more: Partial<Shape> = {}): Shape => ({
@@ -86,7 +86,7 @@ interface Question {
   readonly body: string
 }
 
-/** Every question once. @param months of the release, ascending */
+/** Builds every query once. @param months of the release, ascending */
 function questionsOf(months: readonly string[]): Question[] {
   return SHAPES.flatMap(({ group_by, metrics, filters = [], isOfMonth }) =>
     metrics.map((codes) => ({
@@ -109,11 +109,11 @@ interface Timed {
   readonly ms: number
   readonly rows: number
   readonly bytes: number
-  /** What the server says that it spent. */
+  /** The response's Server-Timing header. */
   readonly timing: string
 }
 
-/** One client, one question after another. */
+/** Sends the queries one after another from one client. */
 async function timeQuestions(
   server: Server,
   questions: readonly Question[],
@@ -137,7 +137,7 @@ async function timeQuestions(
   return timed
 }
 
-/** What a first question of any kind costs a new process is not what is measured. */
+/** Warm-up queries: the first query of any kind is slower in a new process. */
 const FIRST: readonly Question[] = ['facilities_count', 'population_census'].map((metric) => ({
   name: metric,
   body: JSON.stringify({ metrics: [metric], group_by: ['state'] }),

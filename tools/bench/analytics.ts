@@ -1,4 +1,4 @@
-/** Scenarios of analytics: cold beside PostgreSQL and raw DuckDB, warm beside a bare web app, one month among many. */
+/** Scenarios of analytics: uncached against PostgreSQL and raw DuckDB, cached against a bare web app, one month of many. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   BIGINT,
@@ -23,7 +23,7 @@ const MIX: readonly Request[] = QUERIES.map(({ body }) => ({
 }))
 export const STATIC: readonly Request[] = [{ path: '/static' }]
 
-/** The mix once, one request after another. @returns milliseconds of each */
+/** Sends the requests once, one after another. @returns milliseconds of each */
 async function timeEach(server: Server, requests: readonly Request[]): Promise<number[]> {
   const times: number[] = []
   for (const request of requests) {
@@ -35,7 +35,6 @@ async function timeEach(server: Server, requests: readonly Request[]): Promise<n
 }
 
 const sum = (times: readonly number[]): number => times.reduce((total, time) => total + time, 0)
-/** As timeEach, all together. */
 const timeMix = async (server: Server, requests: readonly Request[]): Promise<number> =>
   sum(await timeEach(server, requests))
 
@@ -50,7 +49,7 @@ function boundType(value: Parameter): DuckDBType {
   return VARCHAR
 }
 
-/** The statements the server itself would run, run by nobody but DuckDB. */
+/** Gets the statements that the server would run, to run them with DuckDB alone. */
 async function explainMix(server: Server): Promise<{ sql: string; parameters: Parameter[] }[]> {
   const statements: { sql: string; parameters: Parameter[] }[] = []
   for (const request of MIX) {
@@ -60,7 +59,7 @@ async function explainMix(server: Server): Promise<{ sql: string; parameters: Pa
   return statements
 }
 
-/** The grouped queries of the mix, for one month; inhabitants are not counted by month. */
+/** The grouped queries of the mix for one month, without the population, which has no months. */
 const ofMonth = (month: string): Request[] =>
   QUERIES.filter(({ body }) => body.filters === undefined && body.group_by !== undefined).map(({ body }) => ({
     method: 'POST',
@@ -95,9 +94,9 @@ export const ANALYTICS: readonly Scenario[] = [
         )
         return
       }
-      // Both are warm: every query has been run once when the times begin.
+      // Both are warm: checkEqual runs every query once before timing.
       await checkEqual(ours, { server: rival, requests: MIX }, MIX.length)
-      // Whole mixes, so that both sides answer the same requests equally often, however slow they are.
+      // Run complete mixes, so that both sides get the same requests equally often, whatever their speed.
       const times: [number[][], number[][]] = [[], []]
       for (let run = 0; run < bench.runs; run += 1) {
         times[0].push(await timeEach(uncached, MIX))
@@ -133,7 +132,7 @@ export const ANALYTICS: readonly Scenario[] = [
         const { byteLength } = await answer.arrayBuffer()
         same.push({ ...request, path: `/bytes/${byteLength}` })
       }
-      // What of it is reading a body and sending so many bytes, whoever does it.
+      // Shows the share of reading a body and sending that many bytes.
       await besideBare(bench, 'analytics-warm, both of as many bytes', null, MIX, 200, same)
     },
   },
@@ -205,7 +204,7 @@ export const ANALYTICS: readonly Scenario[] = [
         plain.map(({ body }) => ({
           method: 'POST',
           path: QUERY,
-          // Months that a level leaves out become one value.
+          // A level that leaves out the months combines them to one value.
           body: JSON.stringify({ ...body, ...(totals ? { totals: true, over_period: 'last' } : {}) }),
         }))
       const [withTotals, without] = [requests(true), requests(false)]

@@ -1,6 +1,6 @@
 /**
- * A bare Fastify app: what the web framework alone costs on this machine. One route answers a small object, another one takes a JSON
- * body and answers a text of as many bytes as its address says.
+ * A bare Fastify app, which shows the cost of the web framework. One route returns a small object; another accepts a JSON
+ * body and returns as many bytes as its path states.
  */
 import Fastify from 'fastify'
 

@@ -1,14 +1,14 @@
 /**
- * `npm run bench`: how fast the server is, beside PostgreSQL, a bare Fastify app, raw DuckDB and another checkout.
+ * `npm run bench`: measures the server against PostgreSQL, a bare Fastify app, raw DuckDB and another checkout.
  *
- *   --quick             small demonstration, short runs, one of each
- *   --only NAME[,NAME]  these scenarios alone; names are in the tables of the scenarios' files
- *   --against DIR       another checkout of this repository, installed, to run beside this one where a scenario does so
- *   --work DIR          where demonstrations stay between runs
- *   --seconds N, --runs N, --minutes N and --share S (of soak: how long, and how much of the capacity)
+ * --quick small demonstration, short runs, one of each
+ * --only NAME[,NAME] only these scenarios; their tables in this folder have the names
+ * --against DIR another installed checkout of this repository, which some scenarios compare
+ * --work DIR folder that keeps demonstrations between runs
+ * --seconds N, --runs N, --minutes N and --share S (for soak: duration, and share of the capacity)
  *
- * Everything is started here, on the loopback, and ended here. Sides run in turn on one machine; the table holds medians,
- * a JSON file in DIR every run. A rival that answers otherwise than the server stops the bench.
+ * All servers are started and ended here, on the loopback. Sides run in turn on one machine. The table holds medians; a JSON
+ * file in DIR has every run. The bench stops when a rival returns other data than the server.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os'
@@ -77,7 +77,7 @@ endOnSignals(clean)
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 const rows: Row[] = []
 const records: { readonly row: Row; readonly runs: unknown }[] = []
-/** @returns the function, run once however often it is asked */
+/** @returns a function that calls `make` at most once */
 const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
   let made: Promise<Value> | undefined
   return () => {
@@ -152,7 +152,7 @@ try {
   for (const scenario of SCENARIOS)
     if (wanted === undefined ? scenario.isExtra !== true : wanted.includes(scenario.name)) {
       say(`${scenario.name}: ${scenario.what}`)
-      // One that fails does not hide what the others measure.
+      // A failing scenario must not hide the results of the others.
       try {
         await scenario.run(bench)
       } catch (error) {

@@ -1,7 +1,6 @@
 /**
- * The processes a bench starts, and their end: each one is remembered and ended by its own handle, also on Ctrl-C.
- *
- * Children get an environment of their own making, so that a setting of the shell does not change what is measured.
+ * Starts and ends the processes of a bench. Each is ended by its own handle, also on Ctrl-C. Children get a constructed
+ * environment, so that settings of the shell do not change results.
  */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -13,7 +12,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 
 const living = new Set<ChildProcess>()
-/** How each child is asked to end: SIGTERM, but PostgreSQL waits for its clients then. */
+/** The signal that ends each child. SIGTERM would make PostgreSQL wait for its clients. */
 const signals = new WeakMap<ChildProcess, NodeJS.Signals>()
 
 function remember(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): ChildProcess {
@@ -23,7 +22,7 @@ function remember(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Chil
   return child
 }
 
-/** Ends one child and waits for it. */
+/** Ends one child and waits for its exit. */
 export async function end(child: ChildProcess): Promise<void> {
   if (!living.has(child)) return
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -37,7 +36,7 @@ export const endAll = async (): Promise<void> => {
   await Promise.all([...living].map(end))
 }
 
-/** Ctrl-C and SIGTERM end what was started, then this process. @param after runs last */
+/** On Ctrl-C and SIGTERM, ends all children, then this process. @param after runs last */
 export function endOnSignals(after: () => void): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
@@ -48,7 +47,7 @@ export function endOnSignals(after: () => void): void {
     })
 }
 
-/** A program that runs until it is ended. @param signal what asks it to end */
+/** Starts a program that runs until it is ended. @param signal ends it */
 export const launch = (
   program: string,
   args: readonly string[],
@@ -56,7 +55,7 @@ export const launch = (
   signal: NodeJS.Signals = 'SIGTERM',
 ): ChildProcess => remember(spawn(program, args, options), signal)
 
-/** A program that ends by itself. @returns what it printed; @throws with what it complained about */
+/** Runs a program to its end. @returns its standard output; @throws with its standard error */
 export async function run(
   program: string,
   args: readonly string[],
@@ -64,33 +63,33 @@ export async function run(
 ): Promise<string> {
   const child = remember(spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }))
   const output: Buffer[] = []
-  const complaints: Buffer[] = []
+  const errorOutput: Buffer[] = []
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
-  child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => errorOutput.push(chunk))
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
   })
   if (code !== 0)
     throw new Error(
-      `${program} ${args[0] ?? ''} ended with ${code}: ${Buffer.concat(complaints).toString().slice(-2000)}`,
+      `${program} ${args[0] ?? ''} ended with ${code}: ${Buffer.concat(errorOutput).toString().slice(-2000)}`,
     )
   return Buffer.concat(output).toString()
 }
 
 const toolOf = (root: string): string => join(root, 'tools/sus-data.js')
 
-/** A command of sus-data. @returns what it printed */
+/** Runs a command of sus-data. @returns its standard output */
 export const runTool = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> => run(process.execPath, [toolOf(ROOT), ...args], { cwd: ROOT, env })
 
-/** As runTool, but still running: for those that are watched. */
+/** Starts a command of sus-data without waiting for its end. */
 export const launchTool = (args: readonly string[], options: SpawnOptions): ChildProcess =>
   launch(process.execPath, [toolOf(ROOT), ...args], { cwd: ROOT, env: {}, ...options })
 
-/** A module of this folder in a process of its own that talks by messages. */
+/** Runs a module of this folder in a separate process with an IPC channel. */
 export function forkModule(file: string, options: unknown): ChildProcess {
   const path = fileURLToPath(new URL(file, import.meta.url))
   return remember(
@@ -103,7 +102,7 @@ export function forkModule(file: string, options: unknown): ChildProcess {
   )
 }
 
-/** The next message of a child. @throws when it ends without one */
+/** Waits for the next message of a child. @throws when the child ends first */
 export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void =>
@@ -116,17 +115,17 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   })
 }
 
-/** Something that answers HTTP. */
+/** An HTTP server under test. */
 export interface Server {
   readonly name: string
   readonly address: string
   readonly pid: number
-  /** Sent with every request. */
+  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
-/** `sus-data serve` in a process of its own. @returns once /ready is 200 */
+/** Runs `sus-data serve` in a separate process. @returns once /ready is 200 */
 export async function startOurs(options: {
   readonly name: string
   readonly releasesDir: string
@@ -134,7 +133,7 @@ export async function startOurs(options: {
   readonly secret: string
   readonly logFile: string
   readonly env?: Readonly<Record<string, string>>
-  /** Checkout that is served from; this one by default. */
+  /** Checkout to run; this one by default. */
   readonly root?: string
 }): Promise<Server> {
   const log = openSync(options.logFile, 'w')
@@ -172,25 +171,25 @@ export async function startOurs(options: {
 }
 
 /**
- * Waits for what a server loads some seconds after it is ready, on both cores: beside it, whatever is measured first is slower
- * and only on its side. What the first seconds are like is measured by scenarios of their own.
- * @param releases how many it is to hold in memory
+ * Waits for data that a server loads on both cores some seconds after it is ready, which would slow down the first
+ * measurement. Separate scenarios measure the first seconds.
+ * @param releases number of releases that it loads into memory
  */
 export async function awaitPreparation(server: Server, logFile: string, releases = 1): Promise<Server> {
   const startedAt = performance.now()
   for (;;) {
     const metrics = await (await fetch(`${server.address}/metrics`)).text()
     const waited = performance.now() - startedAt
-    // Servers of older checkouts load nothing, or write rows out and say it in /metrics.
-    const held = readFileSync(logFile, 'utf8').match(/release (not )?held in memory/g)?.length ?? 0
-    const isLoaded = held >= releases || waited > 60_000
+    // Servers of older checkouts load nothing, or write row files and report that in /metrics.
+    const loaded = readFileSync(logFile, 'utf8').match(/release (not )?held in memory/g)?.length ?? 0
+    const isLoaded = loaded >= releases || waited > 60_000
     if (isLoaded && !/^sus_release_settled 0$/m.test(metrics)) return server
     if (waited > 300_000) throw new Error(`${server.name} is not prepared`)
     await pause(200)
   }
 }
 
-/** A Fastify app of this folder in a process of its own, which tells its address in its first message. */
+/** Runs a Fastify app of this folder in a separate process, whose first message is its address. */
 export async function startApp(name: string, file: string, options: unknown): Promise<Server> {
   const child = forkModule(file, options)
   const { address } = await nextMessage<{ readonly address: string }>(child)

@@ -1,18 +1,17 @@
-/** What every scenario is given: fixtures, servers started when first asked for, load, and where results go. */
+/** The context of every scenario: fixtures, servers that start on first use, load, and reporting. */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { Server } from './children.ts'
 import type { AdmissionsFixture, Direct, Fixture, PairFixture } from './fixture.ts'
 import { type Answer, ask, type GroupResult, groupOf, type Load, type Request } from './load.ts'
 
-/** One line of the table. */
 export interface Row {
   readonly scenario: string
   readonly ours: string
   readonly against: string
   readonly ratio: number | null
   readonly goal: string
-  /** null: there is no goal, or nothing to hold against it. */
+  /** Null without a goal, or without anything to compare with. */
   readonly met: boolean | null
 }
 
@@ -21,41 +20,41 @@ export interface Bench {
   readonly seconds: number
   readonly runs: number
   readonly minutes: number
-  /** Part of its capacity that a long load asks of the server. */
+  /** Share of the server's capacity that a long load uses. */
   readonly share: number
-  /** Scratch of this run, removed at its end. */
+  /** Temporary folder of this run, removed at its end. */
   readonly folder: string
   /** Keys of the servers. */
   readonly keysFile: string
   readonly fixture: Fixture
   readonly direct: Direct
   readonly load: Load
-  /** The server with its default settings: one process for the whole run. */
+  /** The server with default settings: one process for the whole run. */
   ours(): Promise<Server>
   /** The server with SUS_CACHE_BYTES=0. */
   uncached(): Promise<Server>
-  /** null: no PostgreSQL here. */
+  /** Null without PostgreSQL. */
   rival(): Promise<Server | null>
   bare(): Promise<Server>
-  /** A server of a scenario's own, at the moment it is ready. */
+  /** Starts a separate server for a scenario and returns when it is ready. */
   start(
     name: string,
     env: Readonly<Record<string, string>>,
     fixture: Pick<Fixture, 'releasesDir'>,
   ): Promise<Server>
-  /** As start, from the checkout of --against and prepared as far as it ever is; null: none was named. */
+  /** Like start, but from the checkout of --against and fully prepared; null without --against. */
   startOther(name: string, fixture: Pick<Fixture, 'releasesDir'>): Promise<Server | null>
-  /** Another fixture, made when it is not there yet. */
+  /** Another fixture, made on first use. */
   fixtureOf(scale: Fixture['scale'], periods: number): Promise<Fixture>
   /** Two releases, one in service. */
   pair(): Promise<PairFixture>
   /** A year of admissions in one release. */
   admissions(): Promise<AdmissionsFixture>
-  /** Where a server that was started here writes its log. */
+  /** Log file of a server started here. */
   logOf(name: string): string
-  /** Every page of the facilities, once for all scenarios. */
+  /** Every page of the facilities, read once for all scenarios. */
   walk(): Promise<Walk>
-  /** @param runs what the row was taken from, for the JSON file */
+  /** @param runs raw results of the row, for the JSON file */
   row(row: Row, runs: unknown): void
   say(text: string): void
 }
@@ -63,7 +62,7 @@ export interface Bench {
 export interface Scenario {
   readonly name: string
   readonly what: string
-  /** Only where it is named: it takes long. */
+  /** The scenario takes long and runs only when --only names it. */
   readonly isExtra?: boolean
   run(bench: Bench): Promise<void>
 }
@@ -74,12 +73,12 @@ export const median = (numbers: readonly number[]): number =>
 export const perSecond = (value: number): string => `${value < 100 ? value.toFixed(1) : Math.round(value)}/s`
 export const inMs = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 
-/** Memory of a server now, its own processes included, in MB. */
+/** Resident memory of a server and its child processes, in MB. */
 export const residentMb = ({ pid }: Pick<Server, 'pid'>): number => {
   const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  const own = Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1] ?? 0) / 1024
+  const memory = Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1] ?? 0) / 1024
   const children = read(`task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number)
-  return Math.round(own + children.reduce((sum, child) => sum + residentMb({ pid: child }), 0))
+  return Math.round(memory + children.reduce((sum, child) => sum + residentMb({ pid: child }), 0))
 }
 
 export interface Side {
@@ -88,14 +87,14 @@ export interface Side {
   readonly status?: number
 }
 
-/** Every answer must have the status expected: a fast refusal is not speed. */
+/** Requires that every response has the expected status, because a fast refusal is not speed. */
 export function checkAnswers(result: GroupResult, name: string, status = 200): void {
   const wrong = Object.keys(result.statuses).filter((code) => Number(code) !== status)
   if (wrong.length > 0 || result.errors > 0 || result.requests === 0)
     throw new Error(`${name}: ${result.errors} lost connections, answers ${JSON.stringify(result.statuses)}`)
 }
 
-/** One run of one side. @throws when an answer has another status than expected */
+/** Runs one side once. @throws when a response has an unexpected status */
 export async function measure(
   bench: Bench,
   side: Side,
@@ -111,14 +110,14 @@ export async function measure(
   return result
 }
 
-/** What a row is held against: its ratio or another value, at least or at most so much. */
+/** Goal of a row: bounds for its ratio or another value. */
 export interface Goal {
   readonly atLeast?: number
   readonly atMost?: number
   readonly unit?: string
 }
 
-/** Prints one row. @param value held against the goal; the ratio by default */
+/** Prints one row. @param value compared with the goal; the ratio by default */
 export function report(
   bench: Bench,
   row: Pick<Row, 'scenario' | 'ours'> & Partial<Pick<Row, 'against' | 'ratio'>> & { readonly value?: number },
@@ -136,8 +135,8 @@ export function report(
 }
 
 /**
- * Each side in turn, several times, another one first each time: what ran before leaves caches and clocks of the machine in
- * some state. @returns the runs of each side, in its order
+ * Runs all sides in turn several times, starting with another one each time, because earlier runs affect caches and clock
+ * speed. @returns the runs of each side, in its order
  */
 export async function duel(
   bench: Bench,
@@ -149,8 +148,8 @@ export async function duel(
   const results: GroupResult[][] = sides.map(() => [])
   for (const side of sides) await once(side, Math.min(1, bench.seconds / 2), 104_729)
   for (let run = 0; run < bench.runs; run += 1)
-    for (let turn = 0; turn < sides.length; turn += 1) {
-      const index = (run + turn) % sides.length
+    for (let offset = 0; offset < sides.length; offset += 1) {
+      const index = (run + offset) % sides.length
       const side = sides[index]
       if (side !== undefined) results[index]?.push(await once(side, bench.seconds, run * 7919))
     }
@@ -162,7 +161,7 @@ export const rateOf = (runs: readonly GroupResult[] | undefined): number =>
 export const describeRuns = (runs: readonly GroupResult[] | undefined): string =>
   `${perSecond(rateOf(runs))}, p99 ${inMs(median((runs ?? []).map(({ p99 }) => p99)))}`
 
-/** Both sides are asked the same requests first: a rival that answers otherwise is no rival. */
+/** Sends both sides the same requests and requires equal data, so that the rival is comparable. */
 export async function checkEqual(left: Side, right: Side, count = 25): Promise<void> {
   const step = Math.max(1, Math.floor(left.requests.length / count))
   for (let index = 0; index < left.requests.length; index += step) {
@@ -173,7 +172,7 @@ export async function checkEqual(left: Side, right: Side, count = 25): Promise<v
       const { next_cursor: _, ...rest } = answer.pagination ?? {}
       return rest
     }
-    // Worked out from the outlines of places, which the rival does not hold.
+    // The server derives this from the outlines of municipalities, which the rival does not have.
     for (const record of [a.data].flat()) delete (record as Record<string, unknown>).coordinates_suspect
     if (!isDeepStrictEqual(a.data, b.data) || !isDeepStrictEqual(sizes(a), sizes(b)))
       throw new Error(
@@ -198,11 +197,11 @@ export interface Walk {
   readonly seconds: number
   readonly pages: number
   readonly rows: number
-  /** Where each page but the first begins: the cursor, and the key it stands for. */
+  /** Start of each page but the first: its cursor, and the key that the cursor encodes. */
   readonly starts: readonly { readonly cursor: string; readonly after: string }[]
 }
 
-/** Every facility by cursors, 250 at a time, one page after another. @param pin a release that is not in service */
+/** Reads all facilities by cursors, 250 per page, one page after another. @param pin a release that is not in service */
 export async function walkFacilities(server: Server, pin: string | null = null): Promise<Walk> {
   const first = `/v1/facilities?limit=250${pin === null ? '' : `&expected_release_id=${pin}`}`
   const starts: { cursor: string; after: string }[] = []

@@ -1,4 +1,4 @@
-/** The explorer as its visitors meet it, in a real browser: bytes of the first view, time from a click to table and map. */
+/** Measures the explorer in a real browser: bytes of the first view, and time from a click to table and map. */
 import { existsSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { type Bench, inMs, median, report, type Scenario } from './context.ts'
@@ -7,7 +7,7 @@ const STATES = '/explorer?m=beds_existing_per_100k,beds_sus_share&by=state'
 const COUNTRY = '/explorer?m=bed_capacity_existing&by=municipality&view=map'
 const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync)
 
-/** Runs in the page. A text, because a loader that keeps names of functions adds calls that no page knows. */
+/** Script for the page. It is a string, because the loader adds helper calls to functions that the page does not define. */
 const TIME_CLICK = `new Promise((resolve) => {
   const startedAt = performance.now()
   const look = () => {
@@ -20,7 +20,7 @@ const TIME_CLICK = `new Promise((resolve) => {
   requestAnimationFrame(look)
 })`
 
-/** Milliseconds from a click until the page shows its outcome, by the clock of the page. */
+/** Milliseconds from a click until the page shows the result, measured in the page. */
 const timeClick = (page: Page, selector: string, shown: string): Promise<number> =>
   page.evaluate<number>(
     TIME_CLICK.replace('TARGET', JSON.stringify(selector)).replace('SHOWN', JSON.stringify(shown)),
@@ -57,7 +57,7 @@ async function explore(bench: Bench): Promise<void> {
     const clicks: number[] = []
     for (let run = 0; run < bench.runs + 2; run += 1) {
       await page.goto(server.address + STATES, { waitUntil: 'networkidle' })
-      // The second column's head, then the first: two orders that were not asked for by this page.
+      // Click the second column's head, then the first: this page has requested neither order.
       clicks.push(await timeClick(page, 'thead th.number:last-child a', 'th[aria-sort=descending]'))
     }
     report(

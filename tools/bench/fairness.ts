@@ -1,6 +1,6 @@
 /**
- * Scenario of fairness: a key with 199 clients of the heaviest queries, and of reports, beside another key with one client that asks the
- * same, and checks of the health of the server.
+ * Scenario of fairness: one key with 199 clients of the heaviest queries, then of reports, and another key with one client of
+ * the same requests, plus health checks.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createKey } from '../../src/keys/keys.ts'
@@ -11,11 +11,11 @@ import { groupOf, type Request } from './load.ts'
 import { sumStatuses } from './operations.ts'
 
 const CLIENTS = 199
-/** What a key must get beside the other one, of what it gets alone. */
+/** Smallest share of its solo rate that a key must get. */
 const SHARE_MIN = 1 / 3
 const HEALTH_MAX_MS = 100
 
-/** Queries as heavy as they are allowed, with all totals; each another one. @param from where a list begins, so that none is asked twice */
+/** The heaviest allowed queries, with all totals. @param from first offset, so that every query is distinct */
 const queries = (from: number, count: number): Request[] =>
   Array.from({ length: count }, (_, index) => ({
     method: 'POST',
@@ -30,7 +30,7 @@ const queries = (from: number, count: number): Request[] =>
     }),
   }))
 
-/** Reports of the same; each another one. */
+/** Distinct reports of similar queries. */
 const reports = (from: number, count: number): Request[] =>
   Array.from({ length: count }, (_, index) => ({
     method: 'POST',
@@ -47,7 +47,7 @@ async function measureFairness(
   bench: Bench,
   server: Server,
   other: Server,
-  what: string,
+  kind: string,
   requestsOf: (from: number, count: number) => Request[],
 ): Promise<void> {
   const seconds = bench.seconds * 4
@@ -72,12 +72,12 @@ async function measureFairness(
     runs.map(({ beside }) => beside),
     (status) => status !== 200,
   )
-  const at = (rates: readonly number[]): string => perSecond(median(rates))
+  const rateText = (rates: readonly number[]): string => perSecond(median(rates))
   bench.row(
     {
-      scenario: `fairness: ${what}, one client beside ${CLIENTS} of another key`,
-      ours: `${at(runs.map(({ beside }) => beside.perSecond))}, p50 ${inMs(median(runs.map(({ beside }) => beside.p50)))}, ${refused} refused`,
-      against: `alone ${at(runs.map(({ alone }) => alone.perSecond))}; the others ${at(runs.map(({ flood }) => flood.perSecond))}, refusals included`,
+      scenario: `fairness: ${kind}, one client beside ${CLIENTS} of another key`,
+      ours: `${rateText(runs.map(({ beside }) => beside.perSecond))}, p50 ${inMs(median(runs.map(({ beside }) => beside.p50)))}, ${refused} refused`,
+      against: `alone ${rateText(runs.map(({ alone }) => alone.perSecond))}; the others ${rateText(runs.map(({ flood }) => flood.perSecond))}, refusals included`,
       ratio: share,
       goal: '≥ 1/3, none refused',
       met: share >= SHARE_MIN && refused === 0,
@@ -87,7 +87,7 @@ async function measureFairness(
   const p99 = median(runs.map(({ health }) => health.p99))
   bench.row(
     {
-      scenario: `fairness: /health meanwhile (${what}), p99`,
+      scenario: `fairness: /health meanwhile (${kind}), p99`,
       ours: inMs(p99),
       against: `longest ${inMs(Math.max(...runs.map(({ health }) => health.max)))}`,
       ratio: null,
@@ -111,9 +111,9 @@ export const FAIRNESS: readonly Scenario[] = [
         rate: 100_000_000,
       })
       const other = { ...server, headers: { ...server.headers, authorization: `Bearer ${secret}` } }
-      // Servers read the file of keys anew within two seconds.
-      for (let isKnown = false; !isKnown; await pause(100))
-        isKnown = (await fetch(`${server.address}/v1/states`, { headers: other.headers })).ok
+      // Servers reread the key file within two seconds.
+      for (let isAccepted = false; !isAccepted; await pause(100))
+        isAccepted = (await fetch(`${server.address}/v1/states`, { headers: other.headers })).ok
       await measureFairness(bench, server, other, 'queries', queries)
       await measureFairness(bench, server, other, 'reports', reports)
     },

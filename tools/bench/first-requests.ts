@@ -1,4 +1,4 @@
-/** Scenarios of the first second: after a start, on a release not in service, through a promote, without a row store. */
+/** Scenarios of the first seconds: after a start, on a pinned release, during a promotion, without row files. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runTool } from './children.ts'
@@ -27,7 +27,7 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
       const kinds = await chooseKinds(bench.direct, await bench.walk(), null)
       const bare = await bench.bare()
       for (const kind of kinds) {
-        // The load generator has run before, so that only the server is new.
+        // Warm up the load generator, so that only the server is new.
         await measure(bench, { server: bare, requests: [{ path: '/static' }] }, 1)
         const server = await bench.start('cold start', {}, bench.fixture)
         const readyAt = performance.now()
@@ -63,7 +63,7 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
       for (const [index, kind] of pinned.entries()) {
         const same = current[index] ?? kind
         const server = await bench.start('pinned', {}, pair)
-        // The release in service has been asked before, the other one never; both are asked for as many things that nobody asked for.
+        // Requests to the release in service are warm, those to the other are not. Both get equally many distinct requests.
         await measure(bench, { server, requests: partOf(same, 0, 2) }, bench.seconds)
         const theirs = await measure(bench, { server, requests: partOf(kind, 1, 2) }, bench.seconds)
         const ours = await measure(bench, { server, requests: partOf(same, 1, 2) }, bench.seconds)
@@ -93,7 +93,7 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
       const fixture = await linkReleases(pair, folder, true)
       const server = await bench.start('promote', {}, fixture)
       const [direct, other] = [await openDirect(pair), await openDirect(pair, pair.other)]
-      // After the promote the other month answers: only what both have is asked for.
+      // After promotion the other month responds, so request only facilities of both months.
       const common = new Set(await other.texts('SELECT cnes_code FROM facilities'))
       const kinds = await chooseKinds(direct, await walkFacilities(server), null, (code) => common.has(code))
       direct.close()
@@ -107,13 +107,13 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
       await runTool(['promote', pair.other, '--force', 'benchmark', '--json'], {
         SUS_RELEASES_DIR: fixture.releasesDir,
       })
-      const inService = async (): Promise<string> => {
+      const readInService = async (): Promise<string> => {
         const answer = (await (await fetch(`${server.address}/ready`)).json()) as {
           data: { release_id: string }
         }
         return answer.data.release_id
       }
-      while ((await inService()) !== pair.other) {
+      while ((await readInService()) !== pair.other) {
         if (performance.now() - promotedAt > 180_000)
           throw new Error('the release promoted does not come into service')
         await pause(100)
@@ -169,7 +169,7 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
       const server = await bench.start('no row store', {}, fixture)
       const requests = await recordRequests(bench, 100_000, 'no-row-store')
       const first = await measure(bench, { server, requests }, bench.seconds)
-      // The month is loaded in the background, and what aggregations read after it.
+      // The server loads the month in the background, then the data that aggregations read.
       await pause(bench.quick ? 3000 : 20_000)
       const runs = []
       for (let run = 1; run <= bench.runs; run += 1)

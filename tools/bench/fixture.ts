@@ -1,8 +1,7 @@
 /**
- * The data that is measured on: demonstration releases in a cache folder, made once and used again.
- *
- * In: a folder, scale and months. Out: where releases and published files stand, and DuckDB over the Parquet files, with
- * which the seeded keys of the scenarios are chosen. Nothing is measured here.
+ * Provides the data for measurements: demonstration releases in a cache folder, made once and reused. In: a folder, scale and
+ * months. Out: paths of releases and published files, and DuckDB over the Parquet files, from which scenarios choose their
+ * seeded keys.
  */
 import {
   copyFileSync,
@@ -31,22 +30,22 @@ import { listMunicipalities } from '../demo/geography.ts'
 import { type Chance, createChance } from '../demo/random.ts'
 import { run, runTool } from './children.ts'
 
-/** Raised when `import` writes something else for the same files, so that no fixture made before is used again. */
+/** Increase it when `import` gives other results for the same files, so that older fixtures are not reused. */
 const FIXTURE_VERSION = 2
 
 export interface Fixture {
   readonly scale: 'small' | 'national'
   readonly folder: string
   readonly releasesDir: string
-  /** The publishers' files. */
+  /** Files in the publishers' formats. */
   readonly dataDir: string
   /** Analytics release in service. */
   readonly release: string
 }
 
-/** Two months of one demonstration, each a release of its own in one folder. */
+/** Two months of one demonstration as two releases in one folder. */
 export interface PairFixture extends Fixture {
-  /** Analytics release that is here and not in service: the month before. */
+  /** Analytics release that is not in service: the month before. */
   readonly other: string
 }
 
@@ -56,7 +55,7 @@ export interface AdmissionsFixture extends Fixture {
   readonly months: readonly string[]
 }
 
-/** Makes a folder once: built beside its place and put there when it is whole. @returns what its note says */
+/** Makes a folder once, in a draft that is renamed when complete. @returns the content of its note */
 async function makeOnce<Note>(folder: string, build: (draft: string) => Promise<Note>): Promise<Note> {
   const note = join(folder, 'fixture.json')
   if (!existsSync(note)) {
@@ -71,7 +70,7 @@ async function makeOnce<Note>(folder: string, build: (draft: string) => Promise<
 }
 
 const makeData = (folder: string, scale: Fixture['scale'], periods: number): Promise<string> =>
-  // What is measured are the registry's questions, and the import of its months.
+  // Scenarios measure queries of the registry and the import of its months, so admissions are left out.
   runTool([
     'demo',
     ...['--scale', scale, '--periods', String(periods), '--out', folder],
@@ -79,7 +78,7 @@ const makeData = (folder: string, scale: Fixture['scale'], periods: number): Pro
     '--json',
   ])
 
-/** @returns the analytics release made of the paths */
+/** @returns the analytics release made from the paths */
 async function importRelease(paths: readonly string[], releases: string): Promise<string> {
   const imported = await runTool(['import', ...paths, '--releases', releases, '--json'])
   return (JSON.parse(imported) as { analytics: string }).analytics
@@ -91,7 +90,7 @@ const foldersOf = (folder: string): Pick<Fixture, 'folder' | 'releasesDir' | 'da
   dataDir: join(folder, 'data'),
 })
 
-/** @param say is told when something slow begins */
+/** @param say is called when a slow step begins */
 export async function makeFixture(
   work: string,
   scale: Fixture['scale'],
@@ -132,7 +131,7 @@ export async function makePair(
   return { scale, ...folders, ...note }
 }
 
-/** Procedures and diagnoses of a year of the country: of real ones, those that many hospitals have. */
+/** Procedure and diagnosis codes of a national year, limited to those that many hospitals have. */
 const PROCEDURES = Array.from(
   { length: 1396 },
   (_, index) =>
@@ -144,7 +143,7 @@ const DIAGNOSES = Array.from(
     `${String.fromCharCode(65 + (index % 26))}${String(Math.floor(index / 26)).padStart(2, '0')}0`,
 )
 
-/** @returns rows of one code each instead of the demonstration's ten; low numbers come oftener */
+/** @returns rows with codes from these lists instead of the demonstration's ten; low indexes are more frequent */
 function* withManyCodes(
   rows: Iterable<Readonly<Record<string, string>>>,
   chance: Chance,
@@ -162,7 +161,7 @@ function* withManyCodes(
   }
 }
 
-/** A year of admissions beside the month of the fixture, with as many procedures and diagnoses as the country has. */
+/** Adds a year of admissions to the fixture's month, with realistic numbers of procedures and diagnoses. */
 export async function makeAdmissions(
   work: string,
   month: Fixture,
@@ -177,11 +176,11 @@ export async function makeAdmissions(
     await linkReleases(month, draft, true)
     const isSmall = scale === 'small'
     const chance = createChance(1)
-    const all = listMunicipalities(chance)
+    const municipalities = listMunicipalities(chance)
     const ufs = isSmall ? new Set(['RR', 'AC', 'AP']) : null
-    const plan = planFacilities(all, ufs, isSmall ? 4000 : 623_207, chance)
-    // 13.2 million records a year.
-    const context = { plan, all, chance, rate: isSmall ? 0.0004 : 0.0069 }
+    const plan = planFacilities(municipalities, ufs, isSmall ? 4000 : 623_207, chance)
+    // Gives 13.2 million records per year.
+    const context = { plan, all: municipalities, chance, rate: isSmall ? 0.0004 : 0.0069 }
     mkdirSync(data)
     for (const [age, period] of months.toReversed().entries())
       for (const { uf } of STATES) {
@@ -206,8 +205,8 @@ export async function makeAdmissions(
 }
 
 /**
- * The same releases in another folder, as hard links, with a pointer and a log of their own.
- * @param withRows false leaves out what stands beside the releases, such as their row stores
+ * Hard-links the releases into another folder with a separate pointer and log.
+ * @param withRows false leaves out files beside the releases, such as row files
  */
 export async function linkReleases(fixture: Fixture, folder: string, withRows: boolean): Promise<Fixture> {
   const releasesDir = join(folder, 'releases')
@@ -220,18 +219,17 @@ export async function linkReleases(fixture: Fixture, folder: string, withRows: b
   return { ...fixture, folder, releasesDir }
 }
 
-/** DuckDB in this process over a release's files, with the server's own views. */
+/** DuckDB in this process over a release's files, with the server's views. */
 export interface Direct {
   readonly connection: DuckDBConnection
   readonly view: ReleaseView
-  /** @returns the rows of one statement */
   rows(statement: string): Promise<Record<string, unknown>[]>
-  /** @returns the first column of one statement, as text */
+  /** @returns the first column, as strings */
   texts(statement: string): Promise<string[]>
   close(): void
 }
 
-/** @param release the analytics release that is read; the one in service by default */
+/** @param release analytics release to read; the one in service by default */
 export async function openDirect(fixture: Fixture, release = fixture.release): Promise<Direct> {
   const store = await openStore({ releasesDir: fixture.releasesDir })
   const view = await store.pin(release)

@@ -1,6 +1,6 @@
 /**
- * The five kinds of look-ups that are measured in the first second, on pinned releases and through a promote: records,
- * pages, filtered pages, searches, beds of a facility. In: a release's files and the cursors of its list. Out: requests.
+ * Chooses five kinds of look-ups for scenarios of first seconds, pinned releases and promotions: records, pages, filtered
+ * pages, searches, beds of a facility. In: a release's files and the cursors of its list.
  */
 import type { Walk } from './context.ts'
 import type { Direct } from './fixture.ts'
@@ -11,11 +11,11 @@ export interface Kind {
   readonly requests: readonly Request[]
 }
 
-/** Seeded: the same release gives the same keys in the same order. */
+/** @returns a seeded sort expression: a release gives the same keys in the same order */
 export const seeded = (column: string, seed = 'bench'): string =>
   `hash(CAST(${column} AS VARCHAR) || '${seed}')`
 
-/** What users type: words and beginnings of words of names, accents left or lost, as part of an address. */
+/** @returns URL-encoded search texts as users type them: words and prefixes from names, with or without accents */
 export async function searchTexts({ texts: read }: Direct, count: number): Promise<string[]> {
   const names = await read(
     `SELECT coalesce(trade_name, legal_name) FROM facilities WHERE is_active ORDER BY ${seeded('cnes_code')}, cnes_code LIMIT ${count * 2}`,
@@ -33,8 +33,8 @@ export async function searchTexts({ texts: read }: Direct, count: number): Promi
 }
 
 /**
- * Limits from 1 to 100, so that no address is asked twice in a run although lists have few pages, filters and names: an answer that
- * is cached says nothing of the first seconds.
+ * Limits from 1 to 100. They make every path distinct within a run, although pages, filters and names are few, so that no
+ * response is cached.
  */
 const LIMITS = Array.from({ length: 100 }, (_, index) => 1 + ((index * 37) % 100))
 const withLimits = (paths: readonly string[]): string[] =>
@@ -42,7 +42,7 @@ const withLimits = (paths: readonly string[]): string[] =>
 
 /**
  * @param pin release that every request names, or null
- * @param isWanted says which facilities are asked for; all of the release by default
+ * @param isWanted selects the facilities; all of the release by default
  */
 export async function chooseKinds(
   direct: Direct,
@@ -52,8 +52,8 @@ export async function chooseKinds(
 ): Promise<Kind[]> {
   const address = (path: string, query = ''): string => {
     const pinned = pin === null ? '' : `expected_release_id=${pin}`
-    const together = [pinned, query].filter((part) => part !== '').join('&')
-    return together === '' ? path : `${path}?${together}`
+    const fullQuery = [pinned, query].filter((part) => part !== '').join('&')
+    return fullQuery === '' ? path : `${path}?${fullQuery}`
   }
   const list = (query: string): string => address('/v1/facilities', query)
   const records = await direct.texts(
@@ -66,7 +66,7 @@ export async function chooseKinds(
     `SELECT uf, facility_type_code AS type FROM facilities WHERE is_active AND facility_type_code IS NOT NULL
      GROUP BY uf, facility_type_code ORDER BY ${seeded('uf || facility_type_code')}, uf, type`,
   )
-  const turned = starts.map((_, index) => starts[(index * 7919) % starts.length]?.cursor ?? '')
+  const shuffled = starts.map((_, index) => starts[(index * 7919) % starts.length]?.cursor ?? '')
   return [
     {
       name: 'records',
@@ -74,7 +74,7 @@ export async function chooseKinds(
     },
     {
       name: 'pages',
-      requests: getAll(withLimits(turned.map((cursor) => list(`cursor=${cursor}`)))),
+      requests: getAll(withLimits(shuffled.map((cursor) => list(`cursor=${cursor}`)))),
     },
     {
       name: 'filtered pages',
@@ -95,7 +95,7 @@ export async function chooseKinds(
 export const partOf = ({ requests }: Kind, part: number, parts: number): Request[] =>
   requests.filter((_, index) => index % parts === part)
 
-/** All kinds in turn, half of them records: what a server meets. */
+/** Interleaves all kinds, half of them records, like real traffic. */
 export function mixKinds(kinds: readonly Kind[], count: number): Request[] {
   const [records, ...others] = kinds
   return Array.from({ length: count }, (_, index) => {

@@ -1,9 +1,9 @@
 /**
- * Makes load from a process of its own: closed loops over kept-alive connections, or requests at a fixed pace.
+ * Generates load in a separate process: closed loops over kept-alive connections, or requests at a fixed rate.
  *
- * In: a `Job` by message. Out: one `GroupResult` a group. Requests are written as bytes made beforehand and answers are
- * only counted, so that the generator takes as little of the machine as it can. A connection takes the next request of
- * its group's list, so no two send the same one in step. A paced request's time counts from when it was due.
+ * In: a `Job` by message. Out: one `GroupResult` per group. Requests are prepared as bytes and responses only counted, to use
+ * little CPU. Each connection takes the next request of its group's list, so that no two send the same one. The time of a
+ * paced request counts from its due time.
  */
 import { connect, type Socket } from 'node:net'
 import type { Group, GroupResult, Job } from './load.ts'
@@ -16,7 +16,7 @@ class Recorder {
   bytes = 0
   errors = 0
   readonly statuses = new Map<number, number>()
-  /** Answers in each second since the start. */
+  /** Responses in each second since the start. */
   readonly timeline: number[] = []
 
   add(ms: number, status: number, second: number): void {
@@ -35,16 +35,16 @@ class Recorder {
   /** Quantiles of the times, in milliseconds. */
   quantiles(wanted: readonly number[]): number[] {
     const sorted = this.times.subarray(0, this.count).sort()
-    return wanted.map((part) => sorted[Math.min(this.count - 1, Math.floor(this.count * part))] ?? 0)
+    return wanted.map((quantile) => sorted[Math.min(this.count - 1, Math.floor(this.count * quantile))] ?? 0)
   }
 }
 
-/** One connection: a request at a time, its answer read to the last byte. */
+/** One connection, which sends one request at a time and reads the response completely. */
 class Connection {
   private socket: Socket | null = null
   private pending: Buffer = Buffer.alloc(0)
   private bodyLeft = -1
-  /** Of a chunk, its end included; null: the body has a length. */
+  /** Bytes left of a chunk, including its end; null when the body has a length. */
   private chunkLeft: number | null = null
   private status = 0
   private done: ((status: number | null) => void) | null = null
@@ -100,10 +100,10 @@ class Connection {
       this.bodyLeft -= chunk.length
     } else {
       this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
-      const at = this.pending.indexOf(END_OF_HEAD)
-      if (at < 0) return
-      const head = this.pending.toString('latin1', 0, at)
-      const rest = this.pending.subarray(at + 4)
+      const headEnd = this.pending.indexOf(END_OF_HEAD)
+      if (headEnd < 0) return
+      const head = this.pending.toString('latin1', 0, headEnd)
+      const rest = this.pending.subarray(headEnd + 4)
       this.pending = Buffer.alloc(0)
       this.status = Number(head.slice(9, 12))
       if (/\r\ntransfer-encoding: chunked/i.test(head)) {
@@ -120,7 +120,7 @@ class Connection {
     this.finish(this.status)
   }
 
-  /** @param left bytes of the chunk that is being read */
+  /** @param left bytes left of the current chunk */
   private readChunks(left: number, bytes: Buffer): void {
     let rest = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes])
     this.pending = Buffer.alloc(0)
@@ -128,9 +128,9 @@ class Connection {
     while (this.chunkLeft < rest.length) {
       rest = rest.subarray(this.chunkLeft)
       this.chunkLeft = 0
-      const at = rest.indexOf('\r\n')
-      const size = Number.parseInt(rest.toString('latin1', 0, Math.max(at, 0)), 16)
-      if (at < 0 || (size === 0 && rest.length < at + 4)) {
+      const lineEnd = rest.indexOf('\r\n')
+      const size = Number.parseInt(rest.toString('latin1', 0, Math.max(lineEnd, 0)), 16)
+      if (lineEnd < 0 || (size === 0 && rest.length < lineEnd + 4)) {
         this.pending = rest
         return
       }
@@ -139,7 +139,7 @@ class Connection {
         this.finish(this.status)
         return
       }
-      rest = rest.subarray(at + 2)
+      rest = rest.subarray(lineEnd + 2)
       this.chunkLeft = size + 2
     }
     this.chunkLeft -= rest.length
@@ -172,7 +172,7 @@ async function runGroup(group: Group, seconds: number): Promise<GroupResult> {
       let from = performance.now()
       if (gap > 0) {
         const dueIn = gap * (turn + index / group.connections)
-        // A timer may be early by a part of a millisecond: what is due at the end is not sent just before it.
+        // Timers can be slightly early, so skip requests that are due at the end.
         if (dueIn >= seconds * 1000) break
         const due = startedAt + dueIn
         if (due > from) await new Promise((resolve) => setTimeout(resolve, due - from))

@@ -1,4 +1,4 @@
-/** What is asked of servers, and the process that asks it. */
+/** Requests, load groups and results, and the process that generates the load. */
 import { forkModule, nextMessage, type Server } from './children.ts'
 
 export interface Request {
@@ -8,15 +8,15 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Connections that go through one list of requests. */
+/** Connections that share one list of requests. */
 export interface Group {
   readonly address: string
   readonly headers: Readonly<Record<string, string>>
   readonly requests: readonly Request[]
   readonly connections: number
-  /** Where in the list to begin. */
+  /** Index of the first request. */
   readonly from?: number
-  /** Requests a second of all connections together; without it each asks again at once. */
+  /** Requests per second of all connections together; without it, each sends as fast as responses arrive. */
   readonly perSecond?: number
 }
 
@@ -28,15 +28,14 @@ export interface Job {
 export interface GroupResult {
   readonly requests: number
   readonly perSecond: number
-  /** Milliseconds. */
   readonly p50: number
   readonly p99: number
   readonly max: number
   readonly bytes: number
-  /** Connections lost before an answer. */
+  /** Connections lost before a response. */
   readonly errors: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Answers in each second since the start. */
+  /** Responses in each second since the start. */
   readonly timeline: readonly number[]
 }
 
@@ -67,7 +66,7 @@ export const groupOf = (
   more: Pick<Group, 'from' | 'perSecond'> = {},
 ): Group => ({ address, headers, requests, connections, ...more })
 
-/** @returns the JSON of one answer; @throws unless it is 200 */
+/** @returns the JSON of one response; @throws unless its status is 200 */
 export async function ask(server: Server, { method = 'GET', path, body, headers }: Request): Promise<Answer> {
   const response = await fetch(`${server.address}${path}`, {
     method,

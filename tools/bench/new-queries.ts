@@ -1,4 +1,4 @@
-/** Scenarios of analytics that nobody has run before: many small ones at once, and one of every municipality. */
+/** Scenarios of first-time analytics: many small queries at once, and one over all municipalities. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { awaitPreparation, type Server } from './children.ts'
@@ -8,7 +8,7 @@ import type { GroupResult, Request } from './load.ts'
 
 const QUERY = '/v1/analytics/query'
 const STATES = 'RO AC AM RR PA AP TO MA PI CE RN PB PE AL SE BA MG ES RJ SP PR SC RS MS MT GO DF'.split(' ')
-/** What is asked of each pair of states. */
+/** Queries for each pair of states. */
 const SHAPES = [
   { metrics: ['bed_capacity_existing', 'beds_existing_per_100k'], group_by: ['municipality'] },
   { metrics: ['bed_capacity_existing', 'bed_capacity_sus'], group_by: ['state', 'bed_type'] },
@@ -23,14 +23,14 @@ const SHAPES = [
   { metrics: ['equipment_sus', 'service_offerings', 'population_census'], group_by: ['state'] },
 ]
 
-/** Every pair of states with every shape, 2,808 queries, none like another. @param pin release they name, or null */
+/** Every pair of states with every shape: 2,808 distinct queries. @param pin release that they name, or null */
 const pairQueries = (pin: string | null): Request[] =>
-  SHAPES.flatMap((shape, turn) =>
+  SHAPES.flatMap((shape, offset) =>
     STATES.flatMap((first, index) =>
-      STATES.slice(index + 1).map((second, at) => ({
+      STATES.slice(index + 1).map((second, position) => ({
         first,
         second,
-        shape: SHAPES[(at + index + turn) % SHAPES.length] ?? shape,
+        shape: SHAPES[(position + index + offset) % SHAPES.length] ?? shape,
       })),
     ),
   ).map(({ first, second, shape }) => ({
@@ -43,7 +43,7 @@ const pairQueries = (pin: string | null): Request[] =>
     }),
   }))
 
-/** What 104/s measured before the row store, twice: the goal where no other checkout is beside. */
+/** Goal without another checkout: twice the 104/s measured before row files existed. */
 const PAIRS_PER_SECOND = 208
 
 async function statePairs(bench: Bench): Promise<void> {
@@ -56,7 +56,7 @@ async function statePairs(bench: Bench): Promise<void> {
     results.push(await measure(bench, { server, requests: pairQueries(pin) }, bench.seconds))
   }
   for (let run = 0; run < Math.min(3, bench.runs); run += 1) {
-    // A server of its own each time, which nothing has been asked of; tables of both are taken into memory after it is ready.
+    // Start a new server each time and wait until it has loaded the tables of both releases.
     const server = await bench.start('state pairs', {}, pair)
     await awaitPreparation(server, bench.logOf('state pairs'), 2)
     await take(server, null, current)
@@ -72,19 +72,19 @@ async function statePairs(bench: Bench): Promise<void> {
     ['in service', current],
     ['pinned', pinned],
   ] as const) {
-    const isBeside = others.length > 0
+    const hasOther = others.length > 0
     report(
       bench,
       {
         scenario: `state-pairs: new queries, ${name}`,
         ours: describeRuns(results),
-        against: isBeside
+        against: hasOther
           ? `the other checkout ${describeRuns(others)}`
           : 'name another checkout with --against',
-        ratio: isBeside ? rateOf(results) / rateOf(others) : null,
-        ...(isBeside ? {} : { value: rateOf(results) }),
+        ratio: hasOther ? rateOf(results) / rateOf(others) : null,
+        ...(hasOther ? {} : { value: rateOf(results) }),
       },
-      isBeside ? { atLeast: 2 } : { atLeast: PAIRS_PER_SECOND, unit: '/s' },
+      hasOther ? { atLeast: 2 } : { atLeast: PAIRS_PER_SECOND, unit: '/s' },
       { results, others },
     )
   }
@@ -99,14 +99,13 @@ const SUMS = [
   'service_offerings',
   'facilities_count',
 ]
-/** Two sums of every municipality, each pair once. */
 const MUNICIPALITY_QUERIES = SUMS.flatMap((first, index) =>
   SUMS.slice(index + 1).map((second) =>
     JSON.stringify({ metrics: [first, second], group_by: ['municipality'], limit: 10_000 }),
   ),
 )
 
-/** One client, one query after another, none run before. @returns milliseconds of each, and rows */
+/** Runs the queries one after another, each for the first time. @returns milliseconds of each, and rows */
 async function timeMunicipalities(
   server: Server,
   encoding: string,
@@ -133,9 +132,9 @@ async function allMunicipalities(bench: Bench): Promise<void> {
     ['identity', 35],
     ['gzip', 45],
   ] as const) {
-    // A server of its own: nothing has been asked of it but queries of another kind.
+    // This new server has only run queries of another kind.
     const server = await bench.start(`municipalities, ${encoding}`, {}, bench.fixture)
-    // Until its tables are in memory, which takes both cores.
+    // Wait until its tables are in memory, because loading uses both cores.
     await pause(bench.quick ? 500 : 25_000)
     await measure(bench, { server, requests: pairQueries(null) }, 1, { connections: 1 })
     const { times, rows } = await timeMunicipalities(server, encoding)

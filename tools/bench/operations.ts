@@ -1,4 +1,4 @@
-/** Scenarios of running a server: reports, crawl, heavy neighbours, memory. */
+/** Scenarios of operation: reports, crawl, heavy neighbours, memory. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Server } from './children.ts'
@@ -23,7 +23,7 @@ export const REPORT: Request = {
   }),
 }
 
-/** A report as it arrives. @returns milliseconds and rows */
+/** Requests a report and reads it completely. @returns milliseconds and rows */
 async function timeReport(server: Server): Promise<{ readonly ms: number; readonly rows: number }> {
   const startedAt = performance.now()
   const response = await fetch(`${server.address}${REPORT.path}`, {
@@ -36,7 +36,7 @@ async function timeReport(server: Server): Promise<{ readonly ms: number; readon
   return { ms: performance.now() - startedAt, rows: Number(response.headers.get('x-report-row-count')) }
 }
 
-/** Queries as heavy as they are allowed, each another one, so that no answer is cached or shared. */
+/** The heaviest allowed queries, all distinct, so that no response is cached or shared. */
 export const heavyRequests = (count: number): Request[] =>
   Array.from({ length: count }, (_, index) => ({
     method: 'POST',
@@ -62,17 +62,17 @@ export const sumStatuses = (results: readonly GroupResult[], isWanted: (status: 
     .flatMap(({ statuses }) => Object.entries(statuses))
     .reduce((sum, [status, count]) => sum + (isWanted(Number(status)) ? count : 0), 0)
 
-/** Least squares. @param points (seconds, MB) @returns MB an hour */
+/** Slope by least squares. @param points (seconds, MB) @returns MB per hour */
 export function slopeOf(points: readonly (readonly [number, number])[]): number {
   const count = points.length
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / count
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / count
   const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
-  const together = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
-  return spread === 0 ? 0 : (together / spread) * 3600
+  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  return spread === 0 ? 0 : (covariance / spread) * 3600
 }
 
-/** What a busy server meets at once: look-ups, analytics cached and new, reports, checks of its health. */
+/** Simultaneous load of a busy server: look-ups, cached and new analytics, reports, health checks. */
 async function mixedGroups(bench: Bench, server: Server): Promise<Group[]> {
   const kinds = await chooseKinds(bench.direct, await bench.walk(), null)
   const analytics: Request[] = QUERIES.map(({ body }) => ({
@@ -91,13 +91,13 @@ async function mixedGroups(bench: Bench, server: Server): Promise<Group[]> {
 async function memoryAfterLoad(bench: Bench): Promise<void> {
   const temporary = join(bench.folder, 'temporary')
   mkdirSync(temporary)
-  // The walk starts a server of its own; the load must meet this one from its first second.
+  // The walk starts another server, so run it first: the load must meet this server from its first second.
   await bench.walk()
   const server = await bench.start('memory', { TMPDIR: temporary }, bench.fixture)
   const seconds = bench.quick ? 5 : 60
   const results = await bench.load.run({ groups: await mixedGroups(bench, server), seconds })
   const mb = residentMb(server)
-  // Empty folders are no data while the server runs; once it has stopped they are litter.
+  // Ignore empty folders while the server runs; after the stop they count as leftovers.
   const files = readdirSync(temporary, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   )

@@ -1,7 +1,7 @@
 /**
- * Twenty queries over all datasets, from states to bed types, and the SQL a careful analyst writes for each on the
- * rival's tables. Columns: c, n and x of each grouped dimension (code, name, the state's number or the municipality's
- * state), m of each metric, total (rows of all pages).
+ * Twenty queries over all datasets, and for each the SQL that a careful analyst writes on the rival's tables. Columns: c, n
+ * and x per dimension (code, name, the state's number or the municipality's state), m per metric, and total (rows of all
+ * pages).
  */
 import type { DimensionCode } from '../../src/model/dimensions.ts'
 import type { MetricCode } from '../../src/model/metrics.ts'
@@ -23,7 +23,7 @@ export interface RivalQuery {
 }
 
 const BY_NAME = 'name COLLATE "pt-x-icu"'
-/** A quotient with two decimals, rounded half away from zero; null where there is nothing to divide by. */
+/** A quotient with two decimals, rounded half away from zero; null when the denominator is not positive. */
 const ratio = (numerator: string, denominator: string, scale: number): string =>
   `CASE WHEN ${denominator} > 0 THEN round(${numerator}::numeric * ${scale} / ${denominator}, 2) END`
 const CENSUS =
@@ -31,7 +31,7 @@ const CENSUS =
 const inhabitants = (key: string): string =>
   `SELECT ${key}, sum(population) AS inhabitants FROM population WHERE ${CENSUS} GROUP BY 1`
 
-/** One row a state, also where nothing is. @param parts sub-queries with a column uf, by name */
+/** One row per state, also without facts. @param parts sub-queries with a column uf, by name */
 const byState = (parts: Readonly<Record<string, string>>, metrics: readonly string[]): string => `
 WITH ${Object.entries(parts)
   .map(([name, text]) => `${name} AS (${text})`)
@@ -42,7 +42,7 @@ FROM states s ${Object.keys(parts)
   .join(' ')}
 ORDER BY s.${BY_NAME}, s.uf LIMIT 100`
 
-/** One row a municipality; the ignored one of a state only where an active facility stands in it. */
+/** One row per municipality. A state's unknown municipality appears only when an active facility is in it. */
 const byMunicipality = (
   parts: Readonly<Record<string, string>>,
   metrics: readonly string[],
@@ -59,7 +59,7 @@ WHERE (t.territorial_type = 'MUNICIPALITY' OR (t.territorial_type = 'IGNORED' AN
   (SELECT 1 FROM facilities f WHERE f.is_active AND f.municipality_ibge_code = t.ibge_code))) AND ${where}
 ORDER BY ${order}t.${BY_NAME}, t.ibge_code LIMIT ${limit}`
 
-/** One row a code that has facts, with its name from a catalog. */
+/** One row per code with facts, with its name from a catalog. */
 const byCode = (
   code: string,
   dataset: string,
@@ -273,7 +273,7 @@ ORDER BY s.${BY_NAME}, facts.uf, code NULLS LAST LIMIT 1000`,
       group_by: ['specialized_service_classification'],
       limit: 1000,
     },
-    // The key of the offerings holds no facility twice in a classification.
+    // The primary key has each facility at most once per classification, so count(*) counts facilities.
     sql: byCode('classification_key', 'specialized_services', ['count(*)', 'count(*)'], {
       catalog: 'specialized_service_classifications',
       name: 'classification_name',

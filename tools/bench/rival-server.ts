@@ -1,6 +1,6 @@
 /**
- * The rival: the same routes as a careful team would write them on PostgreSQL and Fastify. SQL by hand, prepared by name,
- * a pool of connections, no logging, no keys to check; answers of the same shape.
+ * The rival: the same routes as a careful team writes them on PostgreSQL and Fastify. It uses hand-written SQL, named
+ * prepared statements and a connection pool; it has no logging and no keys. Responses have the same shape.
  */
 import Fastify from 'fastify'
 import pg from 'pg'
@@ -23,7 +23,7 @@ pg.types.setTypeParser(pg.types.builtins.DATE, asIs)
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
 const pool = new pg.Pool({ ...options, database: 'bench', max: 10 })
-// PostgreSQL may end before its clients do.
+// PostgreSQL may end before its clients.
 pool.on('error', () => undefined)
 const app = Fastify({ logger: false })
 
@@ -54,7 +54,7 @@ app.get<{
   const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
   let rows: Row[]
   if (search !== undefined) {
-    // Not by name: how selective the text is decides the plan, so each is planned with its value.
+    // Do not prepare this by name: the best plan depends on how selective the text is.
     const found = await pool.query(
       `SELECT ${LISTED} FROM facilities
        WHERE is_active AND cnes_code > $1 AND (search_text LIKE '%' || lower(plain($2)) || '%' OR cnes_code LIKE $2 || '%')
@@ -130,7 +130,7 @@ app.get<{ Params: { code: string } }>('/v1/demography/population/:code', async (
   return { data: { ...record, available }, meta: META }
 })
 
-/** Dimension → columns, table, order, and whose members its members are. */
+/** Dimension → columns, table, order, and parent dimension. */
 const MEMBERS: Readonly<
   Record<
     string,
@@ -140,7 +140,7 @@ const MEMBERS: Readonly<
       from: string
       order: string
       parent?: [string, string]
-      /** Column that holds the name in lower case without accents. */
+      /** Column with the name in lower case without accents. */
       folded?: string
     }
   >
@@ -194,7 +194,7 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
     const parent = member.parent === undefined ? 'NULL' : member.parent[1]
     const folded = member.folded ?? `lower(plain(${member.name}))`
     const columns = `${member.code} AS code, ${member.name} AS name, ${parent} AS parent`
-    // All members are counted apart, so that a page walks the index; those found are few and counted as they are found.
+    // Count all members separately, so that a page can use the index. Search results are few and counted directly.
     const text =
       search === undefined
         ? `SELECT ${columns}, (SELECT count(*) FROM ${member.from}) AS total FROM ${member.from}`
@@ -207,10 +207,10 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
     )
     const total = Number(rows[0]?.total ?? 0)
     return {
-      data: rows.map(({ code, name, parent: of }) => ({
+      data: rows.map(({ code, name, parent: parentCode }) => ({
         code,
         name,
-        ...(member.parent === undefined ? {} : { parent: { dimension: member.parent[0], code: of } }),
+        ...(member.parent === undefined ? {} : { parent: { dimension: member.parent[0], code: parentCode } }),
       })),
       pagination: { limit, offset, total, has_more: offset + rows.length < total },
       meta: META,
@@ -218,7 +218,7 @@ app.get<{ Params: { code: string }; Querystring: { limit?: string; offset?: stri
   },
 )
 
-/** The statement of each question, found by the text of its query. */
+/** Query → its statement, by the JSON text of the query. */
 const statements = new Map(QUERIES.map((entry, index) => [JSON.stringify(entry.body), { ...entry, index }]))
 
 app.post('/v1/analytics/query', async (request, reply) => {

@@ -1,9 +1,9 @@
 /**
- * PostgreSQL with the data of a release, and the rival app on it. Everything is this bench's own: a cluster in the
- * fixture's folder, a socket there, a port on the loopback, started here and ended here.
+ * Runs PostgreSQL with the data of a release, and the rival app on it. The cluster, its socket and its loopback port belong
+ * to this bench.
  *
- * In: a fixture. Out: a running app, or why there is none. The tables have the columns of the release's files, the primary
- * keys of its datasets and the indexes its routes and queries want; a cluster once loaded is used again.
+ * In: a fixture. Out: a running app. The tables have the columns of the release's files, the primary keys of its datasets and
+ * the indexes that its routes and queries need. A loaded cluster is reused.
  */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { freePort } from '../free-port.ts'
 import { launch, run, type Server, startApp } from './children.ts'
 import type { Direct, Fixture } from './fixture.ts'
 
-/** Where distributions put PostgreSQL's programs, newest version first. @returns null where there are none */
+/** @returns the folder of PostgreSQL's programs, newest version first; null when none is installed */
 export function findPostgres(): string | null {
   const home = '/usr/lib/postgresql'
   const versions = existsSync(home)
@@ -28,7 +28,7 @@ export function findPostgres(): string | null {
   return folders.find((folder) => existsSync(join(folder, 'initdb'))) ?? null
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user its package made. */
+/** PostgreSQL refuses to run as root, so root runs it as the user of its package. */
 function postgresUser(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {}
   const number = (flag: string): number =>
@@ -58,12 +58,12 @@ const TYPES: Readonly<Record<string, string>> = {
 const INDEXES = [
   'CREATE EXTENSION pg_trgm',
   'CREATE EXTENSION unaccent',
-  // unaccent itself is only stable, because its dictionary could be changed.
+  // unaccent is only STABLE, because its dictionary could change.
   "CREATE FUNCTION plain(text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$SELECT public.unaccent('public.unaccent'::regdictionary, $1)$$",
   'CREATE INDEX ON facilities (cnes_code) WHERE is_active',
   'CREATE INDEX ON facilities (uf, facility_type_code, cnes_code) WHERE is_active',
   'CREATE INDEX ON facilities (municipality_ibge_code) WHERE is_active',
-  // Names in lower case without accents, stored in a column as the release does: nothing is folded when rows are checked.
+  // The release already stores names in lower case without accents, so checking rows folds nothing.
   'CREATE INDEX ON facilities USING gin (search_text gin_trgm_ops) WHERE is_active',
   'CREATE INDEX ON bed_capacity (uf) WHERE is_active',
   'CREATE INDEX ON bed_capacity (bed_type_code) WHERE is_active',
@@ -80,9 +80,9 @@ async function loadTables(
   direct: Direct,
   folder: string,
 ): Promise<void> {
-  const held = new Set((await direct.rows('SHOW TABLES')).map((row) => row.name))
-  // A release without admissions, say, has none of their tables.
-  const names = (Object.keys(DATASETS) as DatasetName[]).filter((name) => held.has(name))
+  const existing = new Set((await direct.rows('SHOW TABLES')).map((row) => row.name))
+  // A release without admissions does not have their tables.
+  const names = (Object.keys(DATASETS) as DatasetName[]).filter((name) => existing.has(name))
   for (const name of names) {
     const columns = (await direct.rows(`DESCRIBE SELECT * FROM "${name}"`)).map((row) => ({
       column: String(row.column_name),

@@ -1,15 +1,15 @@
-/** Scenarios of the record, list and catalog routes: the server, with and without cached answers, beside the rival. */
+/** Scenarios of record, list and catalog routes: the server with and without cached responses, against the rival. */
 import { type Bench, checkEqual, describeRuns, duel, rateOf, type Scenario, type Side } from './context.ts'
 import { searchTexts, seeded } from './kinds.ts'
 import { getAll, type Request } from './load.ts'
 
 interface Requests {
   readonly ours: readonly Request[]
-  /** Where the rival's paths differ. */
+  /** Requests of the rival, when its paths differ. */
   readonly rival?: readonly Request[]
 }
 
-/** Where nothing is cached, of every route that has a goal. */
+/** Goal without caching, for every route that has a goal. */
 const UNCACHED_GOAL = 1.5
 
 /** A scenario whose goal is a ratio of requests per second. */
@@ -76,7 +76,7 @@ const against = (
   },
 })
 
-/** @param seed another one for scenarios that must not find each other's answers cached */
+/** @param seed pass a different one to scenarios that must not share cached responses */
 export const recordRequests = async (bench: Bench, count = 20_000, seed = 'bench'): Promise<Request[]> =>
   getAll(
     (
@@ -92,13 +92,13 @@ export const ROUTES: readonly Scenario[] = [
   })),
   against('page', 'A page of 50 facilities from anywhere in the list.', 3, async (bench) => {
     const { starts } = await bench.walk()
-    const turned = starts.map(
+    const shuffled = starts.map(
       (_, index) => starts[(index * 7919) % starts.length] ?? { cursor: '', after: '' },
     )
     return {
-      ours: getAll(turned.map(({ cursor }) => `/v1/facilities?limit=50&cursor=${cursor}`)),
+      ours: getAll(shuffled.map(({ cursor }) => `/v1/facilities?limit=50&cursor=${cursor}`)),
       rival: getAll(
-        turned.map(
+        shuffled.map(
           ({ after }) => `/v1/facilities?limit=50&cursor=${Buffer.from(after).toString('base64url')}`,
         ),
       ),

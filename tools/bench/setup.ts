@@ -1,4 +1,4 @@
-/** Scenarios of an operator: start to ready, a first start in a fresh clone, import of a month, disk. */
+/** Scenarios of installation: start to ready, a first start in a fresh clone, import of a month, disk. */
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { end, launch, launchTool, ROOT, run } from './children.ts'
 import { type Bench, median, report, residentMb, type Scenario } from './context.ts'
 
-/** Files of a folder that fit. @returns their bytes */
+/** @returns the total bytes of the files that match */
 function bytesOf(folder: string, isWanted: (path: string) => boolean): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -15,13 +15,13 @@ function bytesOf(folder: string, isWanted: (path: string) => boolean): number {
     .reduce((sum, path) => sum + statSync(path).size, 0)
 }
 
-const ended = (child: ChildProcess): Promise<number | null> =>
+const waitForExit = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', resolve)
   })
 
-/** One import by the command. @returns seconds, and the most memory of it and its processes together, in MB */
+/** Imports once by command. @returns seconds, and the peak memory of all its processes, in MB */
 async function timeImport(
   bench: Bench,
   folder: string,
@@ -36,10 +36,10 @@ async function timeImport(
     try {
       peakMb = Math.max(peakMb, residentMb({ pid: child.pid ?? 0 }))
     } catch {
-      // A process of it ended while it was looked at.
+      // A child process ended during the measurement.
     }
   }, 100)
-  const code = await ended(child)
+  const code = await waitForExit(child)
   clearInterval(timer)
   if (code !== 0) throw new Error(`import ended with ${code}`)
   return { seconds: (performance.now() - startedAt) / 1000, peakMb }
@@ -48,7 +48,7 @@ async function timeImport(
 async function importMonth(bench: Bench): Promise<void> {
   const runs = []
   let [parquet, all] = [0, 0]
-  for (let turn = 0; turn < Math.min(3, bench.runs); turn += 1) {
+  for (let attempt = 0; attempt < Math.min(3, bench.runs); attempt += 1) {
     const folder = join(bench.folder, 'import')
     runs.push(await timeImport(bench, folder))
     parquet = bytesOf(folder, (path) => path.endsWith('.parquet'))
@@ -85,7 +85,7 @@ async function importMonth(bench: Bench): Promise<void> {
 
 async function startToReady(bench: Bench): Promise<void> {
   const times: number[] = []
-  for (let turn = 0; turn < Math.max(2, bench.runs); turn += 1) {
+  for (let attempt = 0; attempt < Math.max(2, bench.runs); attempt += 1) {
     const startedAt = performance.now()
     const server = await bench.start('start', {}, bench.fixture)
     times.push((performance.now() - startedAt) / 1000)
@@ -100,7 +100,7 @@ async function startToReady(bench: Bench): Promise<void> {
   )
 }
 
-/** What a newcomer does: clone, `npm ci`, `npm start`; the demonstration is the national one, whatever the scale. */
+/** Measures a newcomer's steps: clone, `npm ci`, `npm start`. The demonstration is always the national one. */
 async function firstStart(bench: Bench): Promise<void> {
   const folder = join(bench.folder, 'clone')
   const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? bench.folder, PORT: '0' }
@@ -111,7 +111,7 @@ async function firstStart(bench: Bench): Promise<void> {
   const logFile = join(bench.folder, 'first-start.log')
   const log = openSync(logFile, 'w')
   const startedAt = performance.now()
-  // What `npm start` runs, without npm between, so that it can be ended.
+  // Run the command of `npm start` directly, so that it can be ended.
   const child = launch(process.execPath, ['tools/sus-data.js', 'start'], {
     cwd: folder,
     env,

@@ -1,5 +1,5 @@
 /**
- * A long load at a share of what the server can do, with promotions meanwhile: failures, how the 99th percentile moves, and memory over
+ * A long load at a share of the server's capacity, with promotions: failures, trend of the 99th percentile, and memory over
  * time. `--minutes 60 --share 0.7` is promise 24 of docs/security.md.
  */
 import { join } from 'node:path'
@@ -11,11 +11,11 @@ import { type Group, type GroupResult, groupOf } from './load.ts'
 import { heavyRequests, REPORT, slopeOf, sumStatuses } from './operations.ts'
 import { QUERIES } from './rival-analytics.ts'
 
-/** The load is measured in windows of a minute; promotions come every fifth. */
+/** The load is measured in windows of a minute, with a promotion in every fifth. */
 const WINDOW_SECONDS = 60
 const PROMOTE_EVERY = 5
 const CALIBRATION_SECONDS = 20
-/** Look-ups are this share of the requests, aggregations of every kind the rest. */
+/** Connections for look-ups and for aggregations. */
 const CONNECTIONS = { lookups: 12, analytics: 2 }
 
 async function soak(bench: Bench): Promise<void> {
@@ -23,7 +23,7 @@ async function soak(bench: Bench): Promise<void> {
   const fixture = await linkReleases(pair, join(bench.folder, 'soak'), true)
   const server = await bench.start('soak', {}, fixture)
   const [direct, other] = [await openDirect(pair), await openDirect(pair, pair.other)]
-  // Only what both months have is asked for: either may be in service.
+  // Either month may be in service, so request only facilities of both.
   const common = new Set(await other.texts('SELECT cnes_code FROM facilities'))
   const kinds = await chooseKinds(direct, await walkFacilities(server), null, (code) => common.has(code))
   direct.close()
@@ -51,7 +51,7 @@ async function soak(bench: Bench): Promise<void> {
   const windows: GroupResult[][] = []
   const memory: [number, number][] = []
   const count = Math.max(1, Math.round((bench.minutes * 60) / WINDOW_SECONDS))
-  const promoted = [pair.other, pair.release]
+  const releaseIds = [pair.other, pair.release]
   let promotions = 0
   for (let window = 0; window < count; window += 1) {
     const running = bench.load.run({
@@ -62,7 +62,7 @@ async function soak(bench: Bench): Promise<void> {
       seconds: bench.quick ? 3 : WINDOW_SECONDS,
     })
     if (window % PROMOTE_EVERY === PROMOTE_EVERY - 1) {
-      await runTool(['promote', promoted[promotions % 2] ?? '', '--force', 'soak', '--json'], {
+      await runTool(['promote', releaseIds[promotions % 2] ?? '', '--force', 'soak', '--json'], {
         SUS_RELEASES_DIR: fixture.releasesDir,
       })
       promotions += 1
@@ -79,8 +79,8 @@ async function soak(bench: Bench): Promise<void> {
   const requests = results.reduce((sum, result) => sum + result.requests, 0)
   const failed =
     sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
-  const medianOf = (part: readonly GroupResult[][]): number => {
-    const sorted = part.map(([lookup]) => lookup?.p99 ?? 0).sort((left, right) => left - right)
+  const medianOf = (windowsOfPart: readonly GroupResult[][]): number => {
+    const sorted = windowsOfPart.map(([lookup]) => lookup?.p99 ?? 0).sort((left, right) => left - right)
     return sorted[Math.floor(sorted.length / 2)] ?? 0
   }
   const third = Math.max(1, Math.floor(count / 3))
@@ -107,7 +107,7 @@ async function soak(bench: Bench): Promise<void> {
     { atMost: 1.1 },
     { early, late },
   )
-  // The first half fills caches and the engine's buffers.
+  // During the first half, caches and the engine's buffers fill.
   const slope = slopeOf(memory.slice(Math.floor(memory.length / 2)))
   report(
     bench,

@@ -1,16 +1,15 @@
 /**
- * What questions over many months of outpatient production take on DuckDB in the process and on a Trino cluster of one worker and
- * of two: the same plan, the same files, answers compared by their fingerprints. Prints the table of docs/trino.md.
+ * Measures queries over many months of outpatient production on DuckDB in the process, and on a Trino cluster of one and of
+ * two workers. Plans and files are equal, and fingerprints of the responses are compared. Prints the table of docs/trino.md.
  *
- *   node --import tsx tools/bench/trino.ts make FOLDER [ROWS_A_MONTH] [MONTHS]
- *   node --import tsx tools/bench/trino.ts compare FOLDER [--one-core-each]
+ * node --import tsx tools/bench/trino.ts make FOLDER [ROWS_A_MONTH] [MONTHS]
+ * node --import tsx tools/bench/trino.ts compare FOLDER [--one-core-each]
  *
- * `make` takes the small demonstration and repeats its newest month of production under other facilities and with other numbers:
- * 300,000 facilities, rows in the order of their keys, as an import writes them. The pre-aggregates of production are left out, so
- * that questions read facts. `compare` starts and ends the cluster (tools/deploy/trino/fetch.sh fetches it); with --one-core-each
- * the first worker is kept to core 1 and the second to core 0, beside the coordinator and this process, which use what is free. Times
- * are of the second of two runs, files in the memory of the system, after a round that is not counted; CPU is that of this process
- * and what Trino says of its statements.
+ * `make` repeats the newest month of the small demonstration's production with other facilities (300,000) and other numbers.
+ * Rows are sorted by key, as an import writes them. Pre-aggregates of production are left out, so that queries read facts.
+ * `compare` starts and ends the cluster (tools/deploy/trino/fetch.sh downloads it). With --one-core-each, the first worker
+ * uses core 1; the second shares core 0 with the coordinator and this process. Times are of the second of two runs, with
+ * files in the page cache, after a warm-up round. CPU time is that of this process plus what Trino reports.
  */
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -81,44 +80,49 @@ async function make(folder: string, rowsAMonth: number, months: number): Promise
   })
   const change = async (
     id: string,
-    edit: (own: string, manifest: Manifest) => Promise<void>,
+    edit: (draftDir: string, manifest: Manifest) => Promise<void>,
   ): Promise<string> => {
-    const own = join(releasesDir, '.making')
-    cpSync(join(releasesDir, id), own, { recursive: true })
-    const manifest = JSON.parse(readFileSync(join(own, 'manifest.json'), 'utf8')) as Manifest
-    await edit(own, manifest)
-    for (const file of manifest.files) Object.assign(file, await digestFile(join(own, file.path)))
+    const draftDir = join(releasesDir, '.making')
+    cpSync(join(releasesDir, id), draftDir, { recursive: true })
+    const manifest = JSON.parse(readFileSync(join(draftDir, 'manifest.json'), 'utf8')) as Manifest
+    await edit(draftDir, manifest)
+    for (const file of manifest.files) Object.assign(file, await digestFile(join(draftDir, file.path)))
     manifest.release_id = releaseIdOf(manifest)
-    writeFileSync(join(own, 'manifest.json'), manifestText(manifest))
-    renameSync(own, join(releasesDir, manifest.release_id))
+    writeFileSync(join(draftDir, 'manifest.json'), manifestText(manifest))
+    renameSync(draftDir, join(releasesDir, manifest.release_id))
     rmSync(join(releasesDir, id), { recursive: true })
     return manifest.release_id
   }
   const joined = JSON.parse(readFileSync(join(releasesDir, analytics, 'manifest.json'), 'utf8')) as Manifest
-  const sia = await change(joined.components.sia ?? '', (own, manifest) =>
-    repeat(own, manifest, rowsAMonth, months),
+  const sia = await change(joined.components.sia ?? '', (draftDir, manifest) =>
+    repeat(draftDir, manifest, rowsAMonth, months),
   )
-  const made = await change(analytics, async (own, manifest) => {
+  const made = await change(analytics, async (draftDir, manifest) => {
     manifest.components.sia = sia
     for (const name of Object.keys(manifest.datasets).filter((dataset) =>
       dataset.startsWith('production_'),
     )) {
       delete manifest.datasets[name]
       manifest.files = manifest.files.filter(({ path }) => !path.startsWith(`${name}/`))
-      rmSync(join(own, name), { recursive: true })
+      rmSync(join(draftDir, name), { recursive: true })
     }
   })
   await writePointer(releasesDir, made)
   console.log(made)
 }
 
-async function repeat(own: string, manifest: Manifest, rowsAMonth: number, months: number): Promise<void> {
+async function repeat(
+  releaseDir: string,
+  manifest: Manifest,
+  rowsAMonth: number,
+  months: number,
+): Promise<void> {
   const dataset = manifest.datasets[DATASET]
   const [newest = 0] = dataset?.periods ?? []
   if (dataset === undefined) throw new Error('no production')
-  const source = join(own, 'month.parquet')
-  renameSync(join(own, DATASET, `reference_period=${newest}`, 'part-0.parquet'), source)
-  rmSync(join(own, DATASET), { recursive: true })
+  const source = join(releaseDir, 'month.parquet')
+  renameSync(join(releaseDir, DATASET, `reference_period=${newest}`, 'part-0.parquet'), source)
+  rmSync(join(releaseDir, DATASET), { recursive: true })
   const connection = await (await DuckDBInstance.create(':memory:', { memory_limit: '4GB' })).connect()
   const rowsOf = async (text: string) => (await connection.runAndReadAll(text)).getRows()
   const read = `read_parquet('${source}', hive_partitioning = false)`
@@ -143,9 +147,9 @@ async function repeat(own: string, manifest: Manifest, rowsAMonth: number, month
           : `"${name}"`,
     )
     const path = `${DATASET}/reference_period=${period}/part-0.parquet`
-    mkdirSync(join(own, path, '..'), { recursive: true })
+    mkdirSync(join(releaseDir, path, '..'), { recursive: true })
     await connection.run(
-      `COPY (SELECT ${shown.join(', ')} FROM ${read}, range(${copies}) AS copies (copy) ORDER BY cnes_code, procedure_code) TO '${join(own, path)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)`,
+      `COPY (SELECT ${shown.join(', ')} FROM ${read}, range(${copies}) AS copies (copy) ORDER BY cnes_code, procedure_code) TO '${join(releaseDir, path)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)`,
     )
     manifest.files.push({ path, bytes: 1, sha256: '0'.repeat(64), rows: copies * Number(count) })
   }
@@ -153,14 +157,14 @@ async function repeat(own: string, manifest: Manifest, rowsAMonth: number, month
   manifest.files.sort((left, right) => (left.path < right.path ? -1 : 1))
 }
 
-/** What the second of two runs of a question took, and what it answered. */
+/** Result of the second of two runs of a query. */
 interface Measured {
   readonly seconds: number
   readonly cpu: number
   readonly fingerprint: string
 }
 
-/** @param cpuElsewhere seconds of CPU that others have used for us */
+/** @param cpuElsewhere returns the CPU seconds that other processes used */
 async function measure(
   engine: Engine,
   view: ReleaseView,
@@ -169,24 +173,28 @@ async function measure(
   const measured = new Map<string, Measured>()
   for (const [name, body] of Object.entries(QUESTIONS))
     for (let run = 0; run < 2; run += 1) {
-      const [begun, cpu, theirs] = [performance.now(), process.cpuUsage(), await cpuElsewhere()]
+      const [startedAt, cpu, cpuElsewhereBefore] = [
+        performance.now(),
+        process.cpuUsage(),
+        await cpuElsewhere(),
+      ]
       const { meta } = await answerQuery(body, { engine, view, capabilities: CAPABILITIES, language: 'en' })
-      const seconds = (performance.now() - begun) / 1000
+      const seconds = (performance.now() - startedAt) / 1000
       const { user, system } = process.cpuUsage(cpu)
-      const used = (user + system) / 1e6 + (await cpuElsewhere()) - theirs
+      const used = (user + system) / 1e6 + (await cpuElsewhere()) - cpuElsewhereBefore
       measured.set(name, { seconds, cpu: used, fingerprint: String(meta.fingerprint) })
     }
   return measured
 }
 
-/** Trino shows its statements, but not what they took of the CPU, in SQL: its own interface does. */
+/** Trino's SQL does not show the CPU time of statements, so read it from its web interface. */
 const cpuOfTrino = (url: string) => async (): Promise<number> => {
   const answer = await fetch(new URL('/v1/query', url), { headers: { 'X-Trino-User': 'test' } })
-  const all = (await answer.json()) as { readonly queryStats: { readonly totalCpuTime: string } }[]
-  return all.reduce((sum, { queryStats }) => sum + secondsOf(queryStats.totalCpuTime), 0)
+  const queries = (await answer.json()) as { readonly queryStats: { readonly totalCpuTime: string } }[]
+  return queries.reduce((sum, { queryStats }) => sum + secondsOf(queryStats.totalCpuTime), 0)
 }
 
-/** @param cores of the two workers, as taskset takes them; null: all of the machine for both */
+/** @param cores cores of the two workers for taskset; null: all for both */
 async function compare(folder: string, cores: readonly [string, string] | null): Promise<void> {
   const releasesDir = resolve(folder, 'releases')
   const columns = new Map<string, Map<string, Measured>>()
@@ -248,7 +256,7 @@ async function compare(folder: string, cores: readonly [string, string] | null):
           queue: 8,
         })
       const [trino, byKey] = [engineOf(TRINO_DIALECT), engineOf({ ...TRINO_DIALECT, session: {} })]
-      // What Java has not compiled yet is not what is measured.
+      // Warm up first: Java compiles code during the first runs.
       await measure(trino, view, cpuOfTrino(url))
       await note('Trino, 1 worker', measure(trino, view, cpuOfTrino(url)))
       await cluster.addWorker(cores?.[1] ?? null)
@@ -256,7 +264,10 @@ async function compare(folder: string, cores: readonly [string, string] | null):
       await note('Trino, 2 workers', measure(trino, view, cpuOfTrino(url)))
       await note('2 workers, joins by key', measure(byKey, view, cpuOfTrino(url)))
       const files = view.components.sia?.files.filter(({ path }) => path.startsWith(DATASET)) ?? []
-      const [rows, bytes] = files.reduce(([left, right], own) => [left + own.rows, right + own.bytes], [0, 0])
+      const [rows, bytes] = files.reduce(
+        ([left, right], file) => [left + file.rows, right + file.bytes],
+        [0, 0],
+      )
       console.log(
         `${rows} rows, ${bytes} bytes, ${files.length} months; seconds, and of the CPU in parentheses\n`,
       )
@@ -268,9 +279,9 @@ async function compare(folder: string, cores: readonly [string, string] | null):
   line(['question', ...columns.keys()])
   line(['question', ...columns.keys()].map(() => '---'))
   for (const name of Object.keys(QUESTIONS)) {
-    const all = [...columns.values()].flatMap((column) => column.get(name) ?? [])
-    line([name, ...all.map(({ seconds, cpu }) => `${seconds.toFixed(2)} s (${cpu.toFixed(2)})`)])
-    if (new Set(all.map(({ fingerprint }) => fingerprint)).size !== 1)
+    const results = [...columns.values()].flatMap((column) => column.get(name) ?? [])
+    line([name, ...results.map(({ seconds, cpu }) => `${seconds.toFixed(2)} s (${cpu.toFixed(2)})`)])
+    if (new Set(results.map(({ fingerprint }) => fingerprint)).size !== 1)
       throw new Error(`${name}: the answers differ`)
   }
 }

@@ -1,4 +1,4 @@
-/** Scenarios of what goes over the wire: records under wrk beside another checkout, compressed answers beside plain ones. */
+/** Scenarios of the wire: records under wrk against another checkout, compressed responses against plain ones. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run, type Server } from './children.ts'
@@ -22,7 +22,7 @@ import { recordRequests } from './routes.ts'
 
 const WRK = ['/usr/bin/wrk', '/usr/local/bin/wrk'].find((path) => existsSync(path))
 
-/** Goes through a list of paths; its own statistics are enough. */
+/** Writes a script for wrk that iterates over a list of paths. */
 const writeScript = (file: string, server: Server, requests: readonly Request[]): void =>
   writeFileSync(
     file,
@@ -66,7 +66,7 @@ async function underWrk(bench: Bench): Promise<void> {
   const fixture = await linkReleases(bench.fixture, join(bench.folder, 'wrk'), false)
   const [ours, other] = [await bench.ours(), await bench.startOther('the other checkout', fixture)]
   const requests = await recordRequests(bench, 20_000, 'wrk')
-  // What it buys to write the answers of one turn of the event loop together.
+  // Measures the gain of writing all responses of one event-loop turn together.
   const apart = await bench.start('written one by one', { SUS_WRITE_TOGETHER: 'false' }, bench.fixture)
   const sides = other === null ? [ours, apart] : [ours, apart, other]
   const runs: WrkRun[][] = sides.map(() => [])
@@ -109,7 +109,7 @@ const GZIP = { 'accept-encoding': 'gzip' }
 const compressed = (requests: readonly Request[]): Request[] =>
   requests.map((request) => ({ ...request, headers: { ...request.headers, ...GZIP } }))
 
-/** Every request, plain and compressed, twice: what is cached compressed is so from the second use on. */
+/** Sends every request twice, because compressed responses are cached from the second use on. */
 async function askTwice(server: Server, requests: readonly Request[]): Promise<void> {
   for (const { path, body, method = 'GET', headers } of [...requests, ...requests]) {
     const response = await fetch(`${server.address}${path}`, {
@@ -153,17 +153,17 @@ async function besideGzip(
 
 async function withGzip(bench: Bench): Promise<void> {
   const kinds = await chooseKinds(bench.direct, await bench.walk(), null)
-  const of = (name: Kind['name'], count: number): readonly Request[] =>
+  const requestsOf = (name: Kind['name'], count: number): readonly Request[] =>
     (kinds.find((kind) => kind.name === name)?.requests ?? []).slice(0, count)
   const server = await bench.ours()
   const queries = QUERIES.map(
     ({ body }): Request => ({ method: 'POST', path: '/v1/analytics/query', body: JSON.stringify(body) }),
   )
   const sets: readonly (readonly [string, readonly Request[]])[] = [
-    ['records', of('records', 500)],
-    ['pages', of('pages', 500)],
-    ['filtered pages', of('filtered pages', 500)],
-    ['searches', of('searches', 500)],
+    ['records', requestsOf('records', 500)],
+    ['pages', requestsOf('pages', 500)],
+    ['filtered pages', requestsOf('filtered pages', 500)],
+    ['searches', requestsOf('searches', 500)],
     ['analytics', queries],
   ]
   for (const [name, requests] of sets) {
@@ -171,7 +171,7 @@ async function withGzip(bench: Bench): Promise<void> {
     await askTwice(server, compressed(requests))
     await besideGzip(bench, `${name}, asked before`, server, requests, 0.8)
   }
-  await besideGzip(bench, 'pages, nothing cached', await bench.uncached(), of('pages', 100_000), 0.5)
+  await besideGzip(bench, 'pages, nothing cached', await bench.uncached(), requestsOf('pages', 100_000), 0.5)
 }
 
 export const WIRE: readonly Scenario[] = [
