@@ -1,10 +1,8 @@
 /**
- * Invented hospital admissions: monthly files by state (RDUFAAMM.dbf) in the published layout of 113 columns, and the tables of
- * SIGTAP and CID-10 that name their codes. In: invented facilities, a month, how many admissions an inhabitant has. Out: bytes of
- * the files.
- *
- * With the traps of real files: continuations of long stays, admissions that ended months before, rows that are there twice, values
- * of 0, residents of other states, codes that are not known, and personal data in every column that has some.
+ * Invents hospital admissions: monthly files by state (RDUFAAMM.dbf) in the published layout of 113 columns, and the tables
+ * of SIGTAP and CID-10 with their codes. In: invented facilities, a month, and admissions per inhabitant. Out: bytes of the
+ * files. Like real files, they contain continuations of long stays, admissions that ended months before, duplicate rows,
+ * values of 0, residents of other states, unknown codes, and personal data in every column that has some.
  */
 import { type DbfColumn, dbfHeader, recordBytes } from './dbf.ts'
 import { cnesOf, type FacilityPlan, isClosed } from './facilities.ts'
@@ -17,7 +15,7 @@ const text = (list: string): DbfColumn[] =>
     return { name, type: type === 'N' ? 'N' : 'C', width: Number(width) }
   })
 
-/** Names, types and widths as published from 2014-12 on. */
+/** Names, types and widths as published since 2014-12. */
 export const ADMISSION_COLUMNS: readonly DbfColumn[] = text(
   'UF_ZI:C:6 ANO_CMPT:C:4 MES_CMPT:C:2 ESPEC:C:2 CGC_HOSP:C:14 N_AIH:C:13 IDENT:C:1 CEP:C:8 MUNIC_RES:C:6 NASC:C:8 SEXO:C:1 ' +
     'UTI_MES_IN:N:2 UTI_MES_AN:N:2 UTI_MES_AL:N:2 UTI_MES_TO:N:3 MARCA_UTI:C:2 UTI_INT_IN:N:2 UTI_INT_AN:N:2 UTI_INT_AL:N:2 ' +
@@ -36,14 +34,13 @@ export const ADMISSION_COLUMNS: readonly DbfColumn[] = text(
 type Cells = Readonly<Record<string, string>>
 
 const BLANK = 0x20
-/** Records that are written at once: about 700 KB. */
+/** Records per chunk, about 700 KB. */
 const CHUNK_RECORDS = 1000
 
 /**
- * A table a chunk at a time, so that memory does not grow with its rows. Columns of numbers stand to the right; a value has two
- * decimals.
- * @param rows cells by column, a missing one is blank or 0
- * @param count how many there are
+ * Yields a table in chunks, so that memory does not grow with its rows. Numbers are right-aligned; values have two decimals.
+ * @param rows cells by column; missing ones are blank or 0
+ * @param count number of rows
  */
 export function* admissionChunks(
   columns: readonly DbfColumn[],
@@ -53,51 +50,51 @@ export function* admissionChunks(
 ): Generator<Buffer> {
   yield dbfHeader(columns, count, made)
   const size = recordBytes(columns)
-  const places: Record<string, DbfColumn & { readonly start: number }> = {}
+  const columnsByName: Record<string, DbfColumn & { readonly start: number }> = {}
   const empty = Buffer.alloc(size, ' ')
   let start = 1
   for (const column of columns) {
-    places[column.name] = { ...column, start }
+    columnsByName[column.name] = { ...column, start }
     const isValue = column.name.startsWith('VAL_') || column.name === 'US_TOT'
     if (column.type === 'N') empty.write((isValue ? '0.00' : '0').padStart(column.width), start, 'latin1')
     start += column.width
   }
   let chunk = Buffer.alloc(0)
-  let at = 0
+  let filled = 0
   for (const row of rows) {
-    if (at === chunk.length) {
-      if (at > 0) yield chunk
+    if (filled === chunk.length) {
+      if (filled > 0) yield chunk
       chunk = Buffer.allocUnsafe(size * CHUNK_RECORDS)
-      at = 0
+      filled = 0
     }
-    empty.copy(chunk, at)
+    empty.copy(chunk, filled)
     for (const name in row) {
-      const place = places[name]
-      if (place !== undefined) writeCell(chunk, at + place.start, place, row[name] ?? '')
+      const target = columnsByName[name]
+      if (target !== undefined) writeCell(chunk, filled + target.start, target, row[name] ?? '')
     }
-    at += size
+    filled += size
   }
-  yield chunk.subarray(0, at)
+  yield chunk.subarray(0, filled)
   yield Buffer.from([0x1a])
 }
 
-/** Letters one by one: the cells are too short for a call of Buffer.write each. */
+/** Writes letter by letter, because Buffer.write per call is too slow for short cells. */
 function writeCell(chunk: Buffer, start: number, { type, width }: DbfColumn, text: string): void {
   const length = Math.min(text.length, width)
-  // The number that a column has where a row says nothing may be longer than the row's own.
+  // Blank the cell first: the column's default number may be longer than the row's.
   const begin = type === 'N' ? start + width - length : start
   for (let index = start; index < begin; index += 1) chunk[index] = BLANK
   for (let index = 0; index < length; index += 1) chunk[begin + index] = text.charCodeAt(index)
 }
 
-/** @param rows cells by column, a missing one is blank or 0 @returns bytes of a whole table */
+/** @param rows cells by column; missing ones are blank or 0 @returns bytes of the complete table */
 export const admissionsDbf = (
   columns: readonly DbfColumn[],
   rows: readonly Cells[],
   made: readonly [number, number, number],
 ): Buffer => Buffer.concat([...admissionChunks(columns, rows, rows.length, made)])
 
-/** Procedures with their usual diagnosis, days, and value in cents; names are those of SIGTAP. */
+/** Procedures with usual diagnosis, days, and value in cents. The names are those of SIGTAP. */
 const PROCEDURES = [
   ['0310010039', 'PARTO NORMAL', 'O800', 2, 44_334],
   ['0411010034', 'OPERAÇÃO CESARIANA', 'O821', 3, 54_573],
@@ -119,17 +116,17 @@ export interface AdmissionContext {
   readonly plan: FacilityPlan
   readonly all: readonly DemoMunicipality[]
   readonly chance: Chance
-  /** Admissions a month for each inhabitant of the state. */
+  /** Admissions per month and inhabitant of the state. */
   readonly rate: number
 }
 
-/** Of which admissions are published: the newest month of a state comes late. */
+/** A month and the states with published admissions; the newest month of a state can come late. */
 export interface PublishedAdmissions {
   readonly period: number
   readonly states: readonly string[]
 }
 
-/** A file that is made as it is written. */
+/** A file whose content is generated while it is written. */
 export interface AdmissionFile {
   readonly name: string
   readonly chunks: Iterable<Buffer>
@@ -154,19 +151,19 @@ const cents = (value: number): string => {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-/** Days by their number since 1970: to write a date anew takes a tenth of the time of a row. */
+/** Caches dates by day since 1970, because formatting one takes a tenth of the time of a row. */
 const DATES = new Map<number, string>()
 function dateText(time: number): string {
   const day = Math.floor(time / DAY_MS)
-  const known = DATES.get(day) ?? new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
-  DATES.set(day, known)
-  return known
+  const cached = DATES.get(day) ?? new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
+  DATES.set(day, cached)
+  return cached
 }
 
 const REPEATED_EVERY = 97
 const REPEATED_AT = 11
 
-/** @returns rows of a state's month, in file order, and how many they are */
+/** @returns rows of a state's month in file order, and their number */
 export function admissionRows(
   uf: string,
   period: number,
@@ -185,11 +182,11 @@ export function admissionRows(
   const stateCode = towns[0]?.stateCode ?? 0
   function* rows(): Generator<Cells> {
     for (let number = 0; number < wanted; number += 1) {
-      // A place of its own for the admissions of every month and state, but of the largest, whose last are the next month's first.
+      // Slots are distinct per month and state. Only the largest states overlap with the next month.
       const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
       const row = admissionRow(slot, number, period, hospitals, stateCode, towns, context)
       yield row
-      // Published twice: both count.
+      // Published twice: both rows count.
       if (number % REPEATED_EVERY === REPEATED_AT) yield row
     }
   }
@@ -197,21 +194,21 @@ export function admissionRows(
   return { count: wanted + repeated, rows: { [Symbol.iterator]: rows } }
 }
 
-/** CNPJs of hospitals, each made once. */
+/** Caches CNPJs of hospitals. */
 const CNPJS = new Map<number, string>()
 function cnpjOf(hospital: number): string {
-  const known = CNPJS.get(hospital) ?? inventCnpj(hospital)
-  CNPJS.set(hospital, known)
-  return known
+  const cached = CNPJS.get(hospital) ?? inventCnpj(hospital)
+  CNPJS.set(hospital, cached)
+  return cached
 }
 
-/** CPFs of so many invented persons, each made once: two of a row's are check digits over check digits. */
+/** Number of invented persons, whose CPFs are cached because check digits are slow to compute. */
 const PERSONS = 9973
 const CPFS = new Map<number, string>()
 function cpfOf(person: number): string {
-  const known = CPFS.get(person) ?? inventCpf(person * 90_011 + 7)
-  CPFS.set(person, known)
-  return known
+  const cached = CPFS.get(person) ?? inventCpf(person * 90_011 + 7)
+  CPFS.set(person, cached)
+  return cached
 }
 
 function admissionRow(
@@ -232,7 +229,7 @@ function admissionRow(
   const [year, month] = [Math.floor(period / 100), period % 100]
   const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate()
   const endOfMonth = Date.UTC(year, month - 1, lastDay)
-  // A third ended in months before, and was presented late.
+  // A third of the admissions ended in earlier months and were presented late.
   const late = chance(slot, 204) < 0.35 ? Math.ceil(chance(slot, 205) * 120) : 0
   const days = isContinued ? lastDay : Math.round(usualDays * (0.4 + chance(slot, 206) * 1.4))
   const discharge = isContinued
@@ -254,7 +251,7 @@ function admissionRow(
       : elsewhere < 0.35
         ? (towns[Math.floor(chance(slot, 216) * towns.length)] ?? town)
         : town
-  // Planted: a municipality that is not known, and one of no state.
+  // Planted: an unknown municipality, and one of no state.
   const residenceCode =
     number % 151 === 7
       ? `${stateCode}0000`
@@ -351,7 +348,7 @@ const CATEGORIES = [
 ] as const
 
 type Named = readonly (readonly string[])[]
-/** What else the tables of SIGTAP name. */
+/** Additional codes for the tables of SIGTAP. */
 export interface MoreCodes {
   readonly groups: Named
   readonly subgroups: Named
@@ -360,7 +357,7 @@ export interface MoreCodes {
 }
 const NO_MORE: MoreCodes = { groups: [], subgroups: [], forms: [], procedures: [] }
 
-/** Tables of SIGTAP with their layouts, and of CID-10: those codes that the demonstration has. */
+/** Tables of SIGTAP with their layouts, and of CID-10, with the codes of the demonstration. */
 export function admissionTables(
   period: number,
   more: MoreCodes = NO_MORE,

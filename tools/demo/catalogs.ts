@@ -1,5 +1,6 @@
 /**
- * The demonstration's code lists at the sizes of a complete month: published codes with their names, the rest plainly invented.
+ * Code lists of the demonstration at the sizes of a complete month: published codes with their names, and clearly invented
+ * ones.
  */
 import * as codes from '../../src/model/cnes/codes/index.ts'
 
@@ -16,7 +17,7 @@ export interface DemoCatalogs {
 
 export function makeCatalogs(): DemoCatalogs {
   const equipmentTypes = [...codes.EQUIPMENT_TYPES]
-  // Categories 11 and 14 to 16 have a number but no published types: their types are invented until the list has its size.
+  // Categories 11 and 14 to 16 have no published types, so invent types until the list has its size.
   for (let index = 0; equipmentTypes.length < SIZES.equipment_types; index += 1) {
     const category = ['11', '14', '15', '16'][index % 4] ?? '11'
     const code = String(Math.floor(index / 4) + 1).padStart(2, '0')
@@ -46,8 +47,8 @@ export function makeCatalogs(): DemoCatalogs {
 }
 
 /**
- * Code tables whose published wording is not at hand: [table, header, rows]. The names say that they are invented; the headers
- * are the published ones.
+ * Code tables whose published wording is not available: [table, header, rows]. The names say that they are invented; the
+ * headers are the published ones.
  */
 export const INVENTED_TABLES: readonly (readonly [
   table: string,
@@ -75,7 +76,7 @@ export const INVENTED_TABLES: readonly (readonly [
     ['001', '002', '016'].map((code) => [
       code,
       `Tipo de estabelecimento demonstrativo ${code}`,
-      // Concepts of the published table are texts of several lines.
+      // Concepts of the published table have several lines.
       'Conceito demonstrativo\nem duas linhas',
     ]),
   ],

@@ -1,17 +1,17 @@
-/** dBase III as DATASUS writes it: the header, and tables of text. Bytes only; nothing here knows what a column means. */
+/** Writes dBase III as DATASUS does: the header, and tables of text. Bytes only, without meaning of columns. */
 export interface DbfColumn {
   readonly name: string
   /** C: text; N: digits. */
   readonly type: 'C' | 'N'
-  /** Bytes. */
+  /** Width in bytes. */
   readonly width: number
 }
 
-/** @returns bytes of a record, its deletion mark included */
+/** @returns bytes of a record, including its deletion mark */
 export const recordBytes = (columns: readonly DbfColumn[]): number =>
   columns.reduce((sum, { width }) => sum + width, 1)
 
-/** @param made [year − 2000, month, day] that the table says it was made on */
+/** @param made creation date in the table: [year − 2000, month, day] */
 export function dbfHeader(
   columns: readonly DbfColumn[],
   records: number,
@@ -37,7 +37,7 @@ export function dbfHeader(
   return bytes
 }
 
-/** @param rows cells by column; one that is missing is blank, one that is too long is cut */
+/** @param rows cells by column; missing ones are blank, long ones are truncated */
 export function textDbf(
   columns: readonly (readonly [name: string, width: number])[],
   rows: readonly Readonly<Record<string, string>>[],

@@ -1,8 +1,8 @@
 /**
- * The demonstration: synthetic snapshots in the publishers' raw formats, so that a fresh machine runs the whole path.
- *
- * In: folder, scale, months, seed. Out: zips of the national base (with gaps: files by state, too) and answers of IBGE's API,
- * the same bytes for the same seed. Codes and names of places and catalogs are real; every facility, person and number is invented and says so.
+ * The demonstration: synthetic snapshots in the publishers' raw formats, so that a new machine can run every step. In:
+ * folder, scale, months, seed. Out: zips of the national base (with gaps: files by state, too) and responses of IBGE's API;
+ * equal seeds give equal bytes. Codes and names of territories and catalogs are real. Every facility, person and number is
+ * invented and says so.
  */
 import { createWriteStream } from 'node:fs'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
@@ -44,20 +44,20 @@ import { TERRITORY_ARCHIVE, territoryTables } from './territory.ts'
 export interface DemonstrationOptions {
   readonly out: string
   readonly scale: 'small' | 'national'
-  /** Months, the newest 2026-05. */
+  /** Number of months; the newest is 2026-05. */
   readonly periods: number
   readonly seed: number
-  /** Abbreviations of the states that have the facilities of the small scale, instead of RR, AC and AP. */
+  /** Abbreviations of the states with the facilities of the small scale, instead of RR, AC and AP. */
   readonly states?: readonly string[]
-  /** Months, tables and states of which some are missing (MONTHS_WITH_GAPS) instead of `periods` whole months. */
+  /** Writes the incomplete months of MONTHS_WITH_GAPS instead of `periods` complete months. */
   readonly gaps?: boolean
-  /** Hospital admissions, too: of every month, but of several the newest of Amapá comes late. */
+  /** Adds hospital admissions of every month. With several months, the newest of Amapá is missing. */
   readonly admissions?: boolean
-  /** Of a month, for each inhabitant of the states; as many as the scale has without it. */
+  /** Admissions per month and inhabitant; the scale's number by default. */
   readonly admissionRate?: number
-  /** Outpatient production, too: of every month, but of several the newest of Amapá comes late. */
+  /** Adds outpatient production of every month. With several months, the newest of Amapá is missing. */
   readonly production?: boolean
-  /** Health financing, too: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
+  /** Adds health financing: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
   readonly financing?: boolean
   readonly onProgress?: (step: string) => void
 }
@@ -84,11 +84,11 @@ const SCALES = {
   },
 } as const
 const NEWEST = 202605
-/** Its admissions and production of the newest of several months are not there yet. */
+/** With several months, this state's admissions and production of the newest are missing. */
 const LATE_STATE = 'AP'
-/** QT_SUS of equipment is published from this month on. */
+/** First month (YYYYMM) in which QT_SUS of equipment is published. */
 const QT_SUS_FROM = 202601
-/** A fixed time: the archive's bytes must not know when it was made. */
+/** A fixed time, so that an archive's bytes do not depend on when it was made. */
 const ARCHIVE_TIME = new Date(2026, 0, 1)
 const ARCHIVE_SETTINGS = {
   mtime: ARCHIVE_TIME,
@@ -101,7 +101,7 @@ export const DEMONSTRATION_TEXT = `Dados inteiramente fictícios, gerados pela d
 Entirely invented data, made by the sus-data demonstration. No facility, person or number in it is real.
 `
 
-/** @returns the files written, with rows of data */
+/** @returns the written files */
 export async function writeDemonstration(
   options: DemonstrationOptions,
 ): Promise<{ path: string; bytes: number }[]> {
@@ -196,7 +196,7 @@ async function writeFiles(
   ]
 }
 
-/** Writes files one after another as they are made. */
+/** Writes files one after another while they are generated. */
 async function writeStreams(
   folder: string,
   files: Iterable<{ readonly name: string; readonly chunks: Iterable<Buffer> }>,
@@ -262,7 +262,7 @@ function* facilityRows(
   yield facilityRow(plan, all, 1, age, chance, ' (repetido)')
 }
 
-/** Rows come without their outer quotes; text leaves as ISO-8859-1. */
+/** Rows come without their outer quotes; output is ISO-8859-1. */
 function* csvChunks(header: readonly string[], rows: Iterable<string>, lineEnd: string): Generator<Buffer> {
   let text = `"${header.join('";"')}"${lineEnd}`
   for (const row of rows) {
@@ -343,7 +343,7 @@ function catalogTables(catalogs: DemoCatalogs, all: readonly DemoMunicipality[],
   return tables.map(([name, header, rows]) => [name, header, rows.map(quoted)])
 }
 
-/** 5,607 rows as CNES knows places: 36 more than IBGE. */
+/** 5,607 rows of municipalities in CNES: 36 more than in IBGE. */
 function municipalityRows(all: readonly DemoMunicipality[]): string[][] {
   const rows = all.map(({ code, name, uf }) => [String(Math.floor(code / 10)), name, uf, 'M'])
   for (const { ibge_code, uf } of STATES)
@@ -416,7 +416,7 @@ async function writeIbge(
   ]
 }
 
-/** The territorial base as it is published: an archive of CSV in UTF-8, quoted, with CR LF. */
+/** Writes the territorial base in the published format: an archive of quoted CSV in UTF-8 with CR LF. */
 async function writeTerritory(
   folder: string,
   all: readonly DemoMunicipality[],
@@ -433,7 +433,7 @@ async function writeTerritory(
   return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
 }
 
-/** The year of the newest estimate. */
+/** Year of the newest estimate. */
 const AGES_YEAR = 2025
 
 async function writePopulationByAge(
@@ -450,7 +450,7 @@ async function writePopulationByAge(
   return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
 }
 
-/** Writes a zip that says it is the demonstration's. @param fill adds the entries */
+/** Writes a zip that states that it belongs to the demonstration. @param fill adds the entries */
 async function writeArchive(path: string, fill: (zip: ZipFile) => void): Promise<void> {
   const zip = new ZipFile()
   fill(zip)
@@ -478,7 +478,7 @@ function sidraValues(
     D3C: 'Ano (Código)',
     D3N: 'Ano',
   }
-  // The census has no element for the youngest municipality; an estimate of a year before it has a mark.
+  // The census has no element for the youngest municipality; earlier estimates have a mark instead of a number.
   const towns = all.filter(({ code }) => variable !== '93' || code !== YOUNGEST_MUNICIPALITY.code)
   const rows = towns.map((town) => ({
     NC: '6',

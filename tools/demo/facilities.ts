@@ -1,14 +1,13 @@
 /**
- * Invented facilities: a plan of typed arrays (one slot a facility), and the published row of each for a month.
- *
- * In: municipalities, how many, chance. Out: CSV rows of tbEstabelecimento with every trap of real months: closed
- * facilities, padded codes, CPFs, coordinates that are none, ignored municipalities, administrative regions.
+ * Invents facilities: a plan of typed arrays with one slot per facility, and the published row of each for a month. In:
+ * municipalities, a number, and chance. Out: CSV rows of tbEstabelecimento with the defects of real months: closed
+ * facilities, padded codes, CPFs, invalid coordinates, unknown municipalities, administrative regions.
  */
 import type { DemoMunicipality } from './geography.ts'
 import { SIDE, squareCorners } from './mesh.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
 
-/** Types and their shares: half of the registry is isolated consulting rooms. */
+/** Types and their shares. Half of the registry is isolated consulting rooms. */
 const TYPES = [
   '22',
   '36',
@@ -62,15 +61,15 @@ const REGIONS = [530020, 530030, 530040, 530050, 530060, 530070]
 export interface FacilityPlan {
   readonly count: number
   readonly cnes: Int32Array
-  /** Position in the municipality list. */
+  /** Index in the municipality list. */
   readonly place: Int16Array
-  /** Position in TYPES. */
+  /** Index in TYPES. */
   readonly type: Uint8Array
   /** Months before the newest (0) at which it closed; 127: longer ago; −1: open. */
   readonly closed: Int8Array
   readonly legalPerson: Uint8Array
   readonly isHospital: Uint8Array
-  /** Corner of the square of each municipality of the list, in thousandths of a degree; null: the mesh lacks it. */
+  /** North-western corner of each municipality's square, in thousandths of a degree; null: missing in the mesh. */
   readonly corners: readonly (readonly [west: number, north: number] | null)[]
   /** The big hospital that closes in the newest month. */
   readonly closingHospital: number
@@ -121,18 +120,18 @@ export function planFacilities(
   return { count, cnes, place, type, closed, legalPerson, isHospital, corners, closingHospital }
 }
 
-/** @param age months before the newest; @returns whether the facility carries a reason of closing then */
+/** @param age months before the newest; @returns whether the facility has a reason of closing then */
 export const isClosed = (plan: FacilityPlan, index: number, age: number): boolean => {
   const since = plan.closed[index] ?? -1
   return since === 127 || (since >= 0 && since >= age)
 }
 
 export const cnesOf = (plan: FacilityPlan, index: number): string => String(plan.cnes[index]).padStart(7, '0')
-/** CO_UNIDADE: six digits of the municipality and the CNES code. */
+/** CO_UNIDADE: six digits of the municipality, then the CNES code. */
 export const unitOf = (plan: FacilityPlan, all: readonly DemoMunicipality[], index: number): string =>
   `${Math.floor((all[plan.place[index] ?? 0]?.code ?? 0) / 10)}${cnesOf(plan, index)}`
 
-/** Published order of the columns; both ways to name the date columns occur in real exports. */
+/** Published column order. Real exports name the date columns in either way. */
 export const FACILITY_HEADER = (dates: 'sql' | 'plain'): string[] => {
   const date = (column: string): string => (dates === 'sql' ? `TO_CHAR(${column},'DD/MM/YYYY')` : column)
   return [
@@ -195,7 +194,7 @@ export const FACILITY_HEADER = (dates: 'sql' | 'plain'): string[] => {
   ]
 }
 
-/** One published row. @param variant another trade name, for the planted duplicate */
+/** @returns one published row; @param variant suffix of the trade name, for the planted duplicate */
 export function facilityRow(
   plan: FacilityPlan,
   all: readonly DemoMunicipality[],
@@ -215,7 +214,7 @@ export function facilityRow(
   const maintained = chance(index, 30) < 0.205
   const cnpj = legal ? inventCnpj(index) : ''
   const cpf = inventCpf(index * 7 + 1)
-  // A micro-entrepreneur's legal name ends in the owner's CPF; it must not get past the importer.
+  // A micro-entrepreneur's legal name ends in the owner's CPF, which the importer must remove.
   const legalName = legal
     ? index % 997 === 5
       ? `Pessoa Demonstrativa ${number} ${cpf}`
@@ -305,7 +304,7 @@ export function facilityRow(
   ].join('";"')
 }
 
-/** A few names try what names can: quotes, a separator, a formula. */
+/** A few names contain special text: quotes, a separator, a formula. */
 const tradePattern = (index: number, name: string): string =>
   index % 2003 === 9
     ? `${name} ""Anexo""`
@@ -316,9 +315,9 @@ const tradePattern = (index: number, name: string): string =>
         : name
 
 /**
- * Most lie in the square of their municipality, more of them towards its middle. Every thirtieth lies anywhere in the country, as
- * those of facilities do that moved or were typed wrongly, and so do those of the municipality that the mesh lacks; some
- * cells are empty, hold a word, have a comma, lack the sign or are of another country.
+ * Most points lie in the square of their municipality, more of them near its centre. Every thirtieth lies anywhere in the
+ * country, like facilities that moved or were mistyped; so do those of the municipality that the mesh lacks. Some cells are
+ * empty, contain a word or a comma, lack the sign, or lie in another country.
  */
 function coordinates(plan: FacilityPlan, index: number, chance: Chance): [string, string] {
   if (index % 10 === 7) return ['', '']

@@ -1,6 +1,4 @@
-/**
- * Invented beds, equipment and services: published rows in file order, each a pure function of seed, facility and month.
- */
+/** Invents beds, equipment and services: published rows in file order, each a pure function of seed, facility and month. */
 import type { DemoCatalogs } from './catalogs.ts'
 import { cnesOf, type FacilityPlan, unitOf } from './facilities.ts'
 import type { DemoMunicipality } from './geography.ts'
@@ -13,13 +11,13 @@ export interface FactContext {
   readonly chance: Chance
   /** Months before the newest. */
   readonly age: number
-  /** Rows of the month, planted ones included. */
+  /** Rows of the month, including planted ones. */
   readonly rows: number
 }
 
 const MONTHLY_REVISIONS = 0.01
 
-/** Rows of each facility that has some: cumulative rounding gives the exact total. */
+/** Distributes rows over facilities; cumulative rounding gives the exact total. */
 function* spread(
   context: FactContext,
   purpose: number,
@@ -42,7 +40,7 @@ function* spread(
   }
 }
 
-/** A quantity that is revised in a few months. */
+/** Returns a quantity that changes in a few months. */
 function quantity(context: FactContext, slot: number, purpose: number, most: number, power: number): number {
   const { chance, age } = context
   const revised = chance(slot * 31 + age, purpose + 1) < MONTHLY_REVISIONS ? age + 1 : 0
@@ -71,7 +69,7 @@ export function* bedRows(context: FactContext): Generator<string> {
     const unit = unitOf(plan, all, index)
     const start = Math.floor(chance(index, 52) * types.length)
     for (let place = 0; place < count; place += 1) {
-      // Step 1 from a place of its own: distinct types.
+      // Consecutive positions from a random start give distinct types.
       const [type = '33', , category = '2'] = types[(start + place) % types.length] ?? []
       const slot = index * 70 + place
       const existing =
@@ -82,7 +80,7 @@ export function* bedRows(context: FactContext): Generator<string> {
             : quantity(context, slot, 54, 90, 5)
       const sus =
         chance(slot, 56) < 0.36 ? 0 : Math.min(existing, Math.ceil(existing * (0.4 + chance(slot, 57))))
-      // By row, not by slot: the smallest month has some too.
+      // Depends on the row, not the slot, so that even the smallest month has some.
       row += 1
       const published = row % 250 === 99 ? existing + 2 : sus
       yield `${unit}";"${type}";"${category} ";"";"${existing}";"";"${published}";"07/02/2025";"USUARIO.DEMO`
@@ -126,7 +124,7 @@ export function* equipmentRows(context: FactContext, withSus: boolean): Generato
   }
   const unit = unitOf(plan, all, 0)
   const tail = withSus ? '";"0";"07/02/2025";"USUARIO.DEMO' : '";"07/02/2025";"USUARIO.DEMO'
-  // Planted: a quantity that is no number, and a type that the catalog lacks.
+  // Planted: a quantity that is not a number, and a type that the catalog lacks.
   yield `${unit}";"97";"9";"X2";"1";"2${tail}`
   yield `${unit}";"98";"9";"3";"3";"2${tail}`
 }
@@ -156,20 +154,20 @@ export function* serviceRows(context: FactContext): Generator<string> {
     const start = Math.floor(chance(index, 72) ** 1.5 * types.length)
     for (let place = 0; place < count; place += 1) {
       const slot = index * 201 + place
-      // Every 290th declaration repeats the one before it at another address, by a third party.
+      // Every 290th declaration repeats the previous one at another address, by a third party.
       const repeats = place > 0 && slot % 290 === 7
       const [service = '145', code = '001'] = types[(start + place - (repeats ? 1 : 0)) % types.length] ?? []
       const share = repeats ? 0.9 : chance(slot, 73)
-      const own = share < 0.859
-      const provider = own ? 'NAO INFORMADO' : providerOf(context, slot)
+      const isOwn = share < 0.859
+      const provider = isOwn ? 'NAO INFORMADO' : providerOf(context, slot)
       const flag = (purpose: number, yes: number): string => (chance(slot, purpose) < yes ? '1' : '2')
       const address = repeats ? '9' : chance(slot, 78) < 0.85 ? '0' : String(1 + (slot % 8))
-      yield `${unit}";"${service}";"${code}";"${own ? '1' : share < 0.96 ? '2' : '3'}";"${provider}";"${flag(74, 0.34)}";"${flag(75, 0.73)}";"${flag(76, 0.12)}";"${flag(77, 0.185)}";"${address}";"";"07/02/2025";"USUARIO.DEMO`
+      yield `${unit}";"${service}";"${code}";"${isOwn ? '1' : share < 0.96 ? '2' : '3'}";"${provider}";"${flag(74, 0.34)}";"${flag(75, 0.73)}";"${flag(76, 0.12)}";"${flag(77, 0.185)}";"${address}";"";"07/02/2025";"USUARIO.DEMO`
     }
   }
 }
 
-/** What third parties are written as in real months: codes, numbers and fillers. */
+/** Identifies third parties as real months do: by codes, numbers and fillers. */
 function providerOf({ plan, chance }: FactContext, slot: number): string {
   const share = chance(slot, 79)
   if (share < 0.8) return cnesOf(plan, slot % plan.count)

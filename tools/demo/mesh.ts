@@ -1,8 +1,7 @@
 /**
- * A mesh of invented outlines: one square a municipality, packed into one block a state, the blocks in rows, one row a major
- * region. Nobody takes it for a map of Brazil. It is written as TopoJSON, as IBGE's API answers a mesh (`codarea`).
- *
- * As in meshes published before 2025, the youngest municipality has no area in it: answers say what is missing.
+ * Invents a mesh of outlines that nobody mistakes for a map of Brazil: one square per municipality, one block per state, one
+ * row of blocks per major region. It is TopoJSON like a mesh of IBGE's API (`codarea`). As in meshes before 2025, the
+ * youngest municipality is missing, and responses state that.
  */
 import { topology } from 'topojson-server'
 import { YOUNGEST_MUNICIPALITY } from '../../src/import/demography/national-list.ts'
@@ -14,7 +13,7 @@ export const SIDE = 300
 const WEST = -73_500
 const NORTH = 4_500
 
-/** @returns the text of the TopoJSON; @param mark member that says the demonstration made it, @param text what it says */
+/** @param mark member that marks the demonstration @param text its value @returns the TopoJSON text */
 export function demonstrationMesh(towns: readonly DemoMunicipality[], mark: string, text: string): string {
   const features = [...squareCorners(towns)].map(([code, [x, y]]) => ({
     type: 'Feature' as const,
@@ -48,7 +47,7 @@ export function demonstrationMesh(towns: readonly DemoMunicipality[], mark: stri
   return JSON.stringify({ type: 'Topology', [mark]: text, transform, objects: made.objects, arcs })
 }
 
-/** @returns the north-western corner of each municipality's square, in thousandths of a degree, by code */
+/** @returns code → north-western corner of the municipality's square, in thousandths of a degree */
 export function squareCorners(
   towns: readonly DemoMunicipality[],
 ): Map<number, readonly [west: number, north: number]> {
@@ -58,9 +57,9 @@ export function squareCorners(
     let left = 0
     let height = 0
     for (const { uf } of STATES.filter(({ region_code }) => region_code === region)) {
-      const own = towns.filter((town) => town.uf === uf && town.code !== YOUNGEST_MUNICIPALITY.code)
-      const width = Math.ceil(Math.sqrt(own.length))
-      own.forEach(({ code }, index) => {
+      const stateTowns = towns.filter((town) => town.uf === uf && town.code !== YOUNGEST_MUNICIPALITY.code)
+      const width = Math.ceil(Math.sqrt(stateTowns.length))
+      stateTowns.forEach(({ code }, index) => {
         found.set(code, [
           WEST + SIDE * (left + (index % width)),
           NORTH - SIDE * (top + Math.floor(index / width)),

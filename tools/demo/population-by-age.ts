@@ -1,7 +1,6 @@
 /**
- * Invented population by municipality, sex and single year of age, in the layout of POPSBRyy.zip: one dBase file of one year.
- *
- * As published, the municipality younger than the census is not in it, and its totals are not those of the other sources.
+ * Invents population by municipality, sex and single year of age, in the layout of POPSBRyy.zip: one dBase file per year. As
+ * published, it lacks the municipality younger than the census, and its totals differ from other sources.
  */
 import { dbfHeader, recordBytes } from './dbf.ts'
 import type { DemoMunicipality } from './geography.ts'
@@ -17,9 +16,9 @@ const COLUMNS = [
 ] as const
 const RECORD_BYTES = recordBytes(COLUMNS)
 const AGES = 81
-/** A source of its own: its totals lie above those of the census. */
+/** Factor over the census, because totals of this source differ. */
 const ABOVE_CENSUS = 1.04
-/** Men and women of each age, as shares of all: fewer of the old, and of them more women. */
+/** Men and women of each age, as shares of all: there are fewer old people, and more of them are women. */
 const SHARES = ['1', '2'].map((sex) =>
   Array.from({ length: AGES }, (_, age) => {
     const fall = Math.max(0, age - 38) / 42
@@ -29,11 +28,11 @@ const SHARES = ['1', '2'].map((sex) =>
 )
 const SUM = SHARES.flat().reduce((sum, share) => sum + share, 0)
 
-/** @returns the dBase file of a year: towns in the order of their codes, sex by sex, age by age */
+/** @returns the dBase file of a year: towns in code order, then sex, then age */
 export function populationByAgeDbf(towns: readonly DemoMunicipality[], year: number, chance: Chance): Buffer {
   const counted = towns.flatMap(({ code, census }) => (census === null ? [] : [{ code, census }]))
   const records = counted.length * SHARES.length * AGES
-  // As if made on 15 December of the year.
+  // Creation date: 15 December of the year.
   const header = dbfHeader(COLUMNS, records, [year % 100, 12, 15])
   const bytes = Buffer.alloc(header.length + records * RECORD_BYTES, ' ')
   bytes.set(header)
@@ -44,7 +43,7 @@ export function populationByAgeDbf(towns: readonly DemoMunicipality[], year: num
     SHARES.forEach((shares, sex) => {
       shares.forEach((share, age) => {
         const size = (total * share) / SUM
-        // Some places are younger than others.
+        // Some municipalities are younger than others.
         const population = Math.round(size * (age < 30 ? spread : 2 - spread))
         bytes.write(
           ` ${code}${year}${sex + 1}   ${String(age).padStart(3, '0')}${String(population).padStart(9)}`,

@@ -1,11 +1,9 @@
 /**
- * Invented outpatient production: monthly files by state (PAUFAAMM.dbf, of large states PAUFAAMMa.dbf, b …) in the published layout of
- * 60 columns. In: invented facilities, a month, how many rows an inhabitant has. Out: files as chunks of bytes, so that a file of
- * millions of rows is never held.
- *
- * With the traps of real files: rows that are there twice, parts, months of care before the month of processing, local complements
- * to procedures without a price, quantities of pills, rows that were not approved or partly, residents that nobody knows, a procedure
- * that the table lacks, and personal data in every column that has some.
+ * Invents outpatient production: monthly files by state (PAUFAAMM.dbf; for large states PAUFAAMMa.dbf, b …) in the published
+ * layout of 60 columns. In: invented facilities, a month, and rows per inhabitant. Out: files as chunks of bytes, so that
+ * millions of rows are never in memory. Like real files, they contain duplicate rows, file parts, months of care before the
+ * month of processing, local complements to procedures without a price, quantities of pills, rows that were rejected or
+ * partly approved, unknown residents, a procedure missing in the table, and personal data in every column that has some.
  */
 import { admissionChunks } from './admissions.ts'
 import type { DbfColumn } from './dbf.ts'
@@ -34,14 +32,14 @@ export type ProductionCells = Readonly<Record<string, string>>
 
 interface Procedure {
   readonly code: string
-  /** Of SIGTAP; null: the table of the month lacks it. */
+  /** Name in SIGTAP; null when the month's table lacks it. */
   readonly name: string | null
   readonly instrument: string
   readonly financing: string
   readonly complexity: string
-  /** Cents of one. */
+  /** Price of one, in cents. */
   readonly price: number
-  /** Cents that the municipality adds to one. */
+  /** Local complement for one, in cents. */
   readonly complement: number
   readonly usual: number
   readonly share: number
@@ -53,7 +51,7 @@ const procedure = (
   [price = 0, complement = 0, usual = 1, share = 0]: readonly number[],
 ): Procedure => ({ code, name, instrument, financing, complexity, price, complement, usual, share })
 
-/** Names are those of SIGTAP; prices are like them. */
+/** Names are those of SIGTAP; prices are similar to its. */
 const PROCEDURES: readonly Procedure[] = [
   procedure(
     '0301010048',
@@ -94,7 +92,7 @@ const PROCEDURES: readonly Procedure[] = [
 ]
 const SHARES = PROCEDURES.map(({ share }) => share)
 
-/** Codes with their names, for the tables of SIGTAP. */
+/** Codes with names, for the tables of SIGTAP. */
 export const PRODUCTION_CODES = {
   groups: [
     ['01', 'Ações de promoção e prevenção em saúde'],
@@ -125,11 +123,11 @@ export interface ProductionContext {
   readonly plan: FacilityPlan
   readonly all: readonly DemoMunicipality[]
   readonly chance: Chance
-  /** Rows a month for each inhabitant of the state. */
+  /** Rows per month and inhabitant of the state. */
   readonly rate: number
-  /** Rows a month of states that have another number of them. */
+  /** State → rows per month, for states with another number. */
   readonly rows?: Readonly<Record<string, number>>
-  /** Rows of a file at most: a month of more comes in parts. */
+  /** Largest number of rows in a file; a larger month is split into parts. */
   readonly partRows: number
 }
 
@@ -138,10 +136,10 @@ export interface ProductionFile {
   readonly chunks: Iterable<Buffer>
 }
 
-/** One row of these is there twice. */
+/** Every 29th row repeats the previous one. */
 const REPEATED = 29
 
-/** @returns files of a state's month, none where it has no facility @param age months before the newest */
+/** @returns files of a state's month; none without facilities @param age months before the newest */
 export function productionFiles(
   uf: string,
   period: number,
@@ -174,7 +172,7 @@ export function productionFiles(
   })
 }
 
-/** @returns rows of a part, in file order */
+/** @returns rows of a file part, in file order */
 function* rowsOf(
   from: number,
   to: number,
@@ -182,7 +180,7 @@ function* rowsOf(
 ): Generator<ProductionCells> {
   let row: ProductionCells | null = null
   for (let number = from; number < to; number += 1) {
-    // Published twice: both count.
+    // Published twice: both rows count.
     if (number % REPEATED !== 0 || row === null) row = rowOf(number)
     yield row
   }
@@ -194,7 +192,7 @@ const monthBefore = (period: number, months: number): number => {
   return Math.floor(all / 12) * 100 + (all % 12) + 1
 }
 
-/** @param number of the row in its state's month */
+/** @param number index of the row in its state's month */
 export function productionRow(
   number: number,
   period: number,
@@ -203,7 +201,7 @@ export function productionRow(
   { plan, all, chance }: Pick<ProductionContext, 'plan' | 'all' | 'chance'>,
 ): ProductionCells {
   const stateCode = towns[0]?.stateCode ?? 0
-  // A place of its own for every row of every month and state.
+  // Slots are distinct for every row of every month and state.
   const slot = (stateCode * 1200 + (period % 1200)) * 20_000_003 + number
   const own = PROCEDURES[pickShare(SHARES, chance(slot, 301))] as Procedure
   const facility = facilities[Math.floor(chance(slot, 302) ** 2 * facilities.length)] ?? 0
@@ -223,7 +221,7 @@ export function productionRow(
     PA_CODUNI: cnesOf(plan, facility),
     PA_GESTAO: `${stateCode}0000`,
     PA_CONDIC: 'EP',
-    // Planted: a municipality that is not known.
+    // Planted: an unknown municipality.
     PA_UFMUN: number % 151 === 7 ? `${stateCode}9999` : String(Math.floor((town?.code ?? 0) / 10)),
     PA_REGCT: '0000',
     PA_TPUPS: '05',

@@ -1,6 +1,6 @@
 /**
- * Deterministic chance: a number in [0, 1) from a seed, a place and a purpose. No state, so that a month can be made
- * without the months before it, and what did not change stays the same to the byte.
+ * Deterministic chance: a number in [0, 1) from a seed, an index and a purpose. It has no state, so a month can be made
+ * without the months before it, and unchanged content stays equal to the byte.
  */
 export type Chance = (index: number, purpose: number) => number
 
@@ -32,7 +32,7 @@ const modulo11 = (digits: readonly number[], weights: readonly number[]): number
   return rest < 2 ? 0 : 11 - rest
 }
 
-/** An invented CPF with valid check digits. @param number up to nine digits */
+/** Invents a CPF with valid check digits. @param number up to nine digits */
 export function inventCpf(number: number): string {
   const base = String(number % 1_000_000_000).padStart(9, '0')
   const first = modulo11(digitsOf(base), [10, 9, 8, 7, 6, 5, 4, 3, 2])
@@ -40,7 +40,7 @@ export function inventCpf(number: number): string {
   return `${base}${first}${second}`
 }
 
-/** An invented CNPJ with valid check digits, all beginning with 99. @param number up to six digits */
+/** Invents a CNPJ with valid check digits; all begin with 99. @param number up to six digits */
 export function inventCnpj(number: number): string {
   const base = `99${String(number % 1_000_000).padStart(6, '0')}0001`
   const first = modulo11(digitsOf(base), [5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2])

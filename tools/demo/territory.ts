@@ -1,18 +1,17 @@
 /**
- * An invented edition of the territorial base: health regions and macro-regions of the demonstration, in the layout of the
- * published archive. Every name says that it is invented; the codes have the published form and mean nothing.
- *
- * As in the published tables, a macro-region is the municipality's: the first region of each state lies in two of them. The
- * tables hold places that no municipality has, codes of unknown municipalities, a name with a line break and repeated blanks.
+ * Invents an edition of the territorial base: health regions and macro-regions in the layout of the published archive. Every
+ * name says that it is invented; the codes have the published form and mean nothing. As in the published tables,
+ * municipalities have a macro-region directly: the first region of each state is in two of them. The tables contain regions
+ * without municipalities, codes of unknown municipalities, a name with a line break, and repeated blanks.
  */
 import { STATES } from '../../src/model/territory/states.ts'
 import type { DemoMunicipality } from './geography.ts'
 import type { Chance } from './random.ts'
 
-/** Name of the archive; what follows base_territorial_ becomes the edition. */
+/** Name of the archive. The text after base_territorial_ becomes the edition. */
 export const TERRITORY_ARCHIVE = 'base_territorial_demonstracao.zip'
 
-/** Municipalities of a region; a state has three regions at least, but the Federal District. */
+/** Municipalities per region. A state has at least three regions, except the Federal District. */
 const REGION_SIZE = 13
 const REGIONS_MIN = 3
 const REGIONS_OF_MACROREGION = 4
@@ -34,10 +33,10 @@ export function territoryTables(all: readonly DemoMunicipality[], chance: Chance
     const macroCode = (index: number): string => `${ibge_code}${String(index + 1).padStart(2, '0')}`
     macroregionOf.push([`${ibge_code}0000`, `${ibge_code}00`])
     for (const [place, { code }] of towns.entries()) {
-      // Regions of uneven size, in the order of codes.
+      // Regions have uneven sizes, in code order.
       const drawn = Math.floor(((place + 0.8 * chance(code, 61)) * count) / towns.length)
       const region = Math.min(count - 1, drawn)
-      // Some municipalities of the first region lie in the second macro-region.
+      // Some municipalities of the first region are in the second macro-region.
       const isSplit = region === 0 && macroCount > 1 && place % 3 === 2
       const macro = isSplit ? 1 : Math.floor((region * macroCount) / count)
       const six = String(Math.floor(code / 10))
@@ -55,11 +54,11 @@ export function territoryTables(all: readonly DemoMunicipality[], chance: Chance
           `Macrorregião demonstrativa ${index + 1} - ${uf}`,
         ]),
       )
-    // Of an earlier division: no municipality has them, and no status tells them apart from the others.
+    // Regions of an earlier division, which have no municipalities and no distinguishing status.
     regions.push(named(`${ibge_code}900`, `Região demonstrativa extinta - ${uf}`, 'S', 900))
     macroregions.push(named(`${ibge_code}90`, `REGIAO NAO DEFINIDA - ${uf}`, 'N', 90))
   }
-  // The unknown municipality of the Federal District stands in its region, as published.
+  // The unknown municipality of the Federal District is in its region, as published.
   regionOf.push(['530000', '53001'])
   return [
     ['tb_regsaud', [['REGSAUD', 'CO_STATUS', 'DS_NOME', 'DS_NOMEPAD', 'DS_ABREV', 'ORDEM'], ...regions]],
