@@ -45,13 +45,15 @@ export function textOption(args: ParsedArgs, name: string): string | undefined {
 export function numberOption(
   args: ParsedArgs,
   name: string,
-  range: { min: number; max: number; whole: boolean },
+  range: { min: number; max: number; integer: boolean },
 ): number | undefined {
   const text = textOption(args, name)
   if (text === undefined) return undefined
-  const value = (range.whole ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,9})?$/).test(text) ? Number(text) : Number.NaN
+  const value = (range.integer ? /^\d{1,15}$/ : /^\d{1,15}(\.\d{1,9})?$/).test(text)
+    ? Number(text)
+    : Number.NaN
   if (value >= range.min && value <= range.max) return value
-  const kind = range.whole ? 'a whole number' : 'a number'
+  const kind = range.integer ? 'a whole number' : 'a number'
   throw new UsageError(
     `--${name} is ${JSON.stringify(text)}, but must be ${kind} from ${range.min} to ${range.max}`,
   )

@@ -38,11 +38,11 @@ const FORMER_NAMES: Partial<Record<DatasetName, Partial<Record<FieldName, string
 export function selectList(name: string, stored: readonly string[]): string {
   if (!Object.hasOwn(DATASETS, name)) return '*'
   const dataset = name as DatasetName
-  const lacking = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
+  const missing = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
   const former = (field: FieldName): string | undefined => FORMER_NAMES[dataset]?.[field]
   const isRenamed = (field: FieldName): boolean => stored.includes(former(field) ?? '')
-  const renamed = lacking.filter(isRenamed).map((field) => `"${former(field)}" AS "${field}"`)
-  const absent = lacking.filter((field) => !isRenamed(field))
+  const renamed = missing.filter(isRenamed).map((field) => `"${former(field)}" AS "${field}"`)
+  const absent = missing.filter((field) => !isRenamed(field))
   return [
     renamed.length === 0 ? '*' : `* RENAME (${renamed.join(', ')})`,
     ...absent.map((field) => `CAST(NULL AS ${sqlTypeOf(field)}) AS "${field}"`),
@@ -63,13 +63,13 @@ export function columnsAsStored(name: string, stored: readonly string[]): Stored
   const dataset = name as DatasetName
   const former = FORMER_NAMES[dataset] ?? {}
   const renamed = new Map(Object.entries(former).map(([now, before]) => [before as string, now]))
-  const lacking = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
+  const missing = storedColumns(datasetOf(dataset)).filter((field) => !stored.includes(field))
   return [
     ...present.map((column) => {
       const now = renamed.get(column.name)
       return now === undefined || stored.includes(now) ? column : { ...column, name: now }
     }),
-    ...lacking
+    ...missing
       .filter((field) => !stored.includes(former[field] ?? ''))
       .map((field) => ({ name: field, from: null, type: sqlTypeOf(field) })),
   ]

@@ -1,7 +1,7 @@
 /**
  * The manifest of a release: its files, datasets, sources and coverage, and the id, which is the digest of all of it. In: the
  * JSON of `manifest.json`. Out: a checked value. It contains no time, so equal snapshots give an equal id on any machine.
- * Where and when a snapshot was fetched is in acquisition.json, outside the hash.
+ * The place and time at which a snapshot was fetched are in acquisition.json, outside the hash.
  */
 import { z } from 'zod'
 import { canonicalJson, digestJson } from './digest.ts'

@@ -18,24 +18,24 @@ export function drawer(seed: number): <Item>(items: readonly Item[], count: numb
   }
 }
 
-export const get = (path: string, more: Partial<Entry> = {}): Entry => ({
-  name: more.name ?? `GET ${path}`,
+export const get = (path: string, overrides: Partial<Entry> = {}): Entry => ({
+  name: overrides.name ?? `GET ${path}`,
   method: 'GET',
   path,
   key: 'all',
   headers: {},
-  ...more,
+  ...overrides,
 })
-export const post = (path: string, body: unknown, more: Partial<Entry> = {}): Entry => {
+export const post = (path: string, body: unknown, overrides: Partial<Entry> = {}): Entry => {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return {
-    name: more.name ?? `POST ${path} ${text.slice(0, 300)}`,
+    name: overrides.name ?? `POST ${path} ${text.slice(0, 300)}`,
     method: 'POST',
     path,
     key: 'all',
     headers: {},
     body: text,
-    ...more,
+    ...overrides,
   }
 }
 

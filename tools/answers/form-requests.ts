@@ -22,26 +22,26 @@ export function formEntries(codes: Codes): Entry[] {
   ]
   const forms = paths.flatMap((path) => {
     const name = `forms ${path}`
-    const more = (what: string, headers: Readonly<Record<string, string>>, method = 'GET'): Entry =>
-      get(path, { name: `${name} ${what}`, method, headers, from: name })
+    const variant = (label: string, headers: Readonly<Record<string, string>>, method = 'GET'): Entry =>
+      get(path, { name: `${name} ${label}`, method, headers, from: name })
     return [
       get(path, { name }),
-      more('HEAD', {}, 'HEAD'),
-      more('HEAD gzip', { 'accept-encoding': 'gzip' }, 'HEAD'),
-      more('gzip', { 'accept-encoding': 'gzip' }),
-      more('gzip again', { 'accept-encoding': 'gzip, deflate, br' }),
-      more('br', { 'accept-encoding': 'br' }),
-      more('identity', { 'accept-encoding': 'identity' }),
-      more('gzip refused', { 'accept-encoding': 'gzip;q=0, *;q=0.1' }),
-      more('304', { 'if-none-match': '{etag}' }),
-      more('304 weak', { 'if-none-match': 'W/{etag}' }),
-      more('304 of a list', { 'if-none-match': '"x", {etag}' }),
-      more('304 of any', { 'if-none-match': '*' }),
-      more('other etag', { 'if-none-match': '"other"' }),
-      more('HEAD 304', { 'if-none-match': '{etag}' }, 'HEAD'),
-      more('English', { 'accept-language': 'en' }),
-      more('English second', { 'accept-language': 'pt-BR, en;q=0.5' }),
-      more('own request id', { 'x-request-id': 'recorded-answers-1' }),
+      variant('HEAD', {}, 'HEAD'),
+      variant('HEAD gzip', { 'accept-encoding': 'gzip' }, 'HEAD'),
+      variant('gzip', { 'accept-encoding': 'gzip' }),
+      variant('gzip again', { 'accept-encoding': 'gzip, deflate, br' }),
+      variant('br', { 'accept-encoding': 'br' }),
+      variant('identity', { 'accept-encoding': 'identity' }),
+      variant('gzip refused', { 'accept-encoding': 'gzip;q=0, *;q=0.1' }),
+      variant('304', { 'if-none-match': '{etag}' }),
+      variant('304 weak', { 'if-none-match': 'W/{etag}' }),
+      variant('304 of a list', { 'if-none-match': '"x", {etag}' }),
+      variant('304 of any', { 'if-none-match': '*' }),
+      variant('other etag', { 'if-none-match': '"other"' }),
+      variant('HEAD 304', { 'if-none-match': '{etag}' }, 'HEAD'),
+      variant('English', { 'accept-language': 'en' }),
+      variant('English second', { 'accept-language': 'pt-BR, en;q=0.5' }),
+      variant('own request id', { 'x-request-id': 'recorded-answers-1' }),
     ]
   })
   return forms

@@ -28,10 +28,10 @@ interface Shape {
   /** Restricts the query to the newest month, because beds exist only for that month. */
   readonly isOfMonth?: boolean
 }
-const shape = (metrics: Shape['metrics'], group_by: string, more: Partial<Shape> = {}): Shape => ({
+const shape = (metrics: Shape['metrics'], group_by: string, options: Partial<Shape> = {}): Shape => ({
   metrics,
   group_by: group_by.split(' ').filter((code) => code !== ''),
-  ...more,
+  ...options,
 })
 const within = (dimension: string, value: string): object => ({ dimension, operator: 'EQ', value })
 

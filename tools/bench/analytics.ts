@@ -80,17 +80,17 @@ export const ANALYTICS: readonly Scenario[] = [
       const ours = { server: uncached, requests: MIX }
       const goal = '≥ 15'
       if (rival === null) {
-        const mine = await timeMix(uncached, MIX)
+        const oursMs = await timeMix(uncached, MIX)
         bench.row(
           {
             scenario: 'analytics-cold',
-            ours: `${inMs(mine / MIX.length)} a query`,
+            ours: `${inMs(oursMs / MIX.length)} a query`,
             against: 'skipped: PostgreSQL is not installed',
             ratio: null,
             goal,
             met: null,
           },
-          { ours: mine },
+          { ours: oursMs },
         )
         return
       }
@@ -102,15 +102,15 @@ export const ANALYTICS: readonly Scenario[] = [
         times[0].push(await timeEach(uncached, MIX))
         times[1].push(await timeEach(rival, MIX))
       }
-      const [mine, theirs] = [median(times[0].map(sum)), median(times[1].map(sum))]
+      const [oursMs, rivalMs] = [median(times[0].map(sum)), median(times[1].map(sum))]
       bench.row(
         {
           scenario: 'analytics-cold',
-          ours: `${inMs(mine / MIX.length)} a query`,
-          against: `PostgreSQL ${inMs(theirs / MIX.length)} a query`,
-          ratio: theirs / mine,
+          ours: `${inMs(oursMs / MIX.length)} a query`,
+          against: `PostgreSQL ${inMs(rivalMs / MIX.length)} a query`,
+          ratio: rivalMs / oursMs,
           goal,
-          met: theirs / mine >= 15,
+          met: rivalMs / oursMs >= 15,
         },
         { queries: QUERIES.map(({ body }) => body), ours: times[0], rival: times[1] },
       )
@@ -180,15 +180,15 @@ export const ANALYTICS: readonly Scenario[] = [
         times[0].push(await timeMix(server, MIX))
         times[1].push(await timeRaw())
       }
-      const [mine, raw] = [median(times[0]), median(times[1])]
+      const [oursMs, raw] = [median(times[0]), median(times[1])]
       bench.row(
         {
           scenario: 'raw-duckdb (time)',
-          ours: `${inMs(mine / MIX.length)} a query`,
+          ours: `${inMs(oursMs / MIX.length)} a query`,
           against: `raw DuckDB ${inMs(raw / MIX.length)}`,
-          ratio: mine / raw,
+          ratio: oursMs / raw,
           goal: '≤ 1.3',
-          met: mine / raw <= 1.3,
+          met: oursMs / raw <= 1.3,
         },
         { ours: times[0], raw: times[1] },
       )
@@ -279,20 +279,20 @@ async function besideBare(
 ): Promise<void> {
   const [server, bare] = [await bench.ours(), await bench.bare()]
   if (status === 200) await timeMix(server, requests)
-  const [mine, theirs] = await duel(bench, [
+  const [oursRuns, bareRuns] = await duel(bench, [
     { server, requests, status },
     { server: bare, requests: bareRequests },
   ])
-  const ratio = rateOf(mine) / rateOf(theirs)
+  const ratio = rateOf(oursRuns) / rateOf(bareRuns)
   bench.row(
     {
       scenario: name,
-      ours: describeRuns(mine),
-      against: `bare Fastify ${describeRuns(theirs)}`,
+      ours: describeRuns(oursRuns),
+      against: `bare Fastify ${describeRuns(bareRuns)}`,
       ratio,
       goal: goal === null ? '–' : `≥ ${goal}`,
       met: goal === null ? null : ratio >= goal,
     },
-    { ours: mine, bare: theirs },
+    { ours: oursRuns, bare: bareRuns },
   )
 }

@@ -173,9 +173,9 @@ const machine = {
   node: process.version,
   scale: values.quick ? 'small' : 'national',
 }
-const at = new Date().toISOString()
-const file = join(work, `bench-${at.slice(0, 19).replaceAll(/\D/g, '')}.json`)
-writeFileSync(file, `${JSON.stringify({ machine, at, records }, null, 1)}\n`)
+const createdAt = new Date().toISOString()
+const file = join(work, `bench-${createdAt.slice(0, 19).replaceAll(/\D/g, '')}.json`)
+writeFileSync(file, `${JSON.stringify({ machine, at: createdAt, records }, null, 1)}\n`)
 process.stdout.write(
   `${['| scenario | ours | against | ratio | goal | met |', '|---|---|---|---|---|---|', ...rows.map(lineOf)].join('\n')}\n`,
 )

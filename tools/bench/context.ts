@@ -165,9 +165,10 @@ export const describeRuns = (runs: readonly GroupResult[] | undefined): string =
 export async function checkEqual(left: Side, right: Side, count = 25): Promise<void> {
   const step = Math.max(1, Math.floor(left.requests.length / count))
   for (let index = 0; index < left.requests.length; index += step) {
-    const [ours, theirs] = [left.requests[index], right.requests[index]]
-    if (ours === undefined || theirs === undefined) throw new Error('both sides need the same requests')
-    const [a, b] = [await ask(left.server, ours), await ask(right.server, theirs)]
+    const [leftRequest, rightRequest] = [left.requests[index], right.requests[index]]
+    if (leftRequest === undefined || rightRequest === undefined)
+      throw new Error('both sides need the same requests')
+    const [a, b] = [await ask(left.server, leftRequest), await ask(right.server, rightRequest)]
     const sizes = (answer: Answer): unknown => {
       const { next_cursor: _, ...rest } = answer.pagination ?? {}
       return rest
@@ -176,7 +177,7 @@ export async function checkEqual(left: Side, right: Side, count = 25): Promise<v
     for (const record of [a.data].flat()) delete (record as Record<string, unknown>).coordinates_suspect
     if (!isDeepStrictEqual(a.data, b.data) || !isDeepStrictEqual(sizes(a), sizes(b)))
       throw new Error(
-        `${left.server.name} and ${right.server.name} differ on ${ours.path} ${ours.body ?? ''}: ${firstDifference([a.data, sizes(a)], [b.data, sizes(b)])}`,
+        `${left.server.name} and ${right.server.name} differ on ${leftRequest.path} ${leftRequest.body ?? ''}: ${firstDifference([a.data, sizes(a)], [b.data, sizes(b)])}`,
       )
   }
 }

@@ -65,19 +65,19 @@ export const FIRST_REQUESTS: readonly Scenario[] = [
         const server = await bench.start('pinned', {}, pair)
         // Requests to the release in service are warm, those to the other are not. Both get equally many distinct requests.
         await measure(bench, { server, requests: partOf(same, 0, 2) }, bench.seconds)
-        const theirs = await measure(bench, { server, requests: partOf(kind, 1, 2) }, bench.seconds)
-        const ours = await measure(bench, { server, requests: partOf(same, 1, 2) }, bench.seconds)
+        const pinnedResult = await measure(bench, { server, requests: partOf(kind, 1, 2) }, bench.seconds)
+        const currentResult = await measure(bench, { server, requests: partOf(same, 1, 2) }, bench.seconds)
         await server.stop()
         report(
           bench,
           {
             scenario: `pinned: ${kind.name}`,
-            ours: describeRuns([theirs]),
-            against: `in service ${describeRuns([ours])}`,
-            ratio: theirs.perSecond / ours.perSecond,
+            ours: describeRuns([pinnedResult]),
+            against: `in service ${describeRuns([currentResult])}`,
+            ratio: pinnedResult.perSecond / currentResult.perSecond,
           },
           { atLeast: 0.8 },
-          { pinned: theirs, current: ours },
+          { pinned: pinnedResult, current: currentResult },
         )
       }
       other.close()

@@ -148,8 +148,10 @@ class Connection {
 
 function printRequests({ address, requests, headers }: Group): Buffer[] {
   const { host } = new URL(address)
-  return requests.map(({ method = 'GET', path, body, headers: own }) => {
-    const lines = Object.entries({ host, ...headers, ...own }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return requests.map(({ method = 'GET', path, body, headers: requestHeaders }) => {
+    const lines = Object.entries({ host, ...headers, ...requestHeaders }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    )
     const content =
       body === undefined
         ? ''

@@ -63,8 +63,8 @@ export const groupOf = (
   { address, headers }: Server,
   requests: readonly Request[],
   connections: number,
-  more: Pick<Group, 'from' | 'perSecond'> = {},
-): Group => ({ address, headers, requests, connections, ...more })
+  options: Pick<Group, 'from' | 'perSecond'> = {},
+): Group => ({ address, headers, requests, connections, ...options })
 
 /** @returns the JSON of one response; @throws unless its status is 200 */
 export async function ask(server: Server, { method = 'GET', path, body, headers }: Request): Promise<Answer> {

@@ -207,13 +207,13 @@ export const OPERATIONS: readonly Scenario[] = [
       })
       if (heavy === undefined || health === undefined || reads === undefined) return
       const against = `8 clients, ${perSecond(heavy.perSecond)} heavy queries, p50 ${inMs(heavy.p50)}`
-      for (const [what, result, goal] of [
+      for (const [target, result, goal] of [
         ['/health', health, 50],
         ['point reads', reads, 250],
       ] as const)
         bench.row(
           {
-            scenario: `heavy: ${what}, p99`,
+            scenario: `heavy: ${target}, p99`,
             ours: inMs(result.p99),
             against,
             ratio: null,

@@ -233,23 +233,25 @@ app.post('/v1/analytics/query', async (request, reply) => {
     data: rows.map((row) => {
       const dimensions: Row = {}
       const labels: unknown[] = []
-      groups.forEach((code, at) => {
-        const value = row[`c${at}`] ?? null
+      groups.forEach((code, position) => {
+        const value = row[`c${position}`] ?? null
         const label =
           typeof value === 'string' ? dimensionOf(code as DimensionCode).labels?.[value]?.pt : undefined
-        const name = label ?? row[`n${at}`] ?? (value === null ? 'Não informado' : null)
+        const name = label ?? row[`n${position}`] ?? (value === null ? 'Não informado' : null)
         dimensions[code] = {
           code: value,
           name,
-          ...(code === 'state' ? { ibge_code: row[`x${at}`] } : {}),
-          ...(code === 'municipality' ? { uf: row[`x${at}`] } : {}),
+          ...(code === 'state' ? { ibge_code: row[`x${position}`] } : {}),
+          ...(code === 'municipality' ? { uf: row[`x${position}`] } : {}),
         }
         labels.push(name ?? value)
       })
       return {
         label: groups.length === 0 ? 'Total do escopo selecionado' : labels.join(' · '),
         dimensions,
-        metrics: Object.fromEntries(body.metrics.map((code, at) => [code, row[`m${at}`] ?? null])),
+        metrics: Object.fromEntries(
+          body.metrics.map((code, position) => [code, row[`m${position}`] ?? null]),
+        ),
       }
     }),
     pagination: { limit, offset: 0, total_rows: total, has_more: rows.length < total },

@@ -33,45 +33,45 @@ const against = (
       await checkEqual({ server: ours, requests }, side)
       sides.push(side)
     }
-    const [mine, cold, theirs] = await duel(bench, sides)
+    const [oursRuns, uncachedRuns, rivalRuns] = await duel(bench, sides)
     const goalText = goal === null ? '–' : `≥ ${goal}`
-    if (theirs === undefined) {
+    if (rivalRuns === undefined) {
       const missing = 'skipped: PostgreSQL is not installed'
       bench.row(
         {
           scenario: name,
-          ours: describeRuns(mine),
+          ours: describeRuns(oursRuns),
           against: missing,
           ratio: null,
           goal: goalText,
           met: null,
         },
-        { mine, cold },
+        { mine: oursRuns, cold: uncachedRuns },
       )
       return
     }
-    const ratio = rateOf(mine) / rateOf(theirs)
+    const ratio = rateOf(oursRuns) / rateOf(rivalRuns)
     bench.row(
       {
         scenario: name,
-        ours: describeRuns(mine),
-        against: `PostgreSQL ${describeRuns(theirs)}`,
+        ours: describeRuns(oursRuns),
+        against: `PostgreSQL ${describeRuns(rivalRuns)}`,
         ratio,
         goal: goalText,
         met: goal === null ? null : ratio >= goal,
       },
-      { ours: mine, rival: theirs },
+      { ours: oursRuns, rival: rivalRuns },
     )
     bench.row(
       {
         scenario: `${name}, nothing cached`,
-        ours: describeRuns(cold),
+        ours: describeRuns(uncachedRuns),
         against: 'the same',
-        ratio: rateOf(cold) / rateOf(theirs),
+        ratio: rateOf(uncachedRuns) / rateOf(rivalRuns),
         goal: goal === null ? '–' : `≥ ${UNCACHED_GOAL}`,
-        met: goal === null ? null : rateOf(cold) / rateOf(theirs) >= UNCACHED_GOAL,
+        met: goal === null ? null : rateOf(uncachedRuns) / rateOf(rivalRuns) >= UNCACHED_GOAL,
       },
-      { ours: cold },
+      { ours: uncachedRuns },
     )
   },
 })

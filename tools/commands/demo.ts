@@ -57,8 +57,8 @@ export const command: Command = {
       const files = await writeDemonstration({
         out,
         scale,
-        periods: numberOption(args, 'periods', { min: 1, max: 60, whole: true }) ?? 1,
-        seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, whole: true }) ?? 1,
+        periods: numberOption(args, 'periods', { min: 1, max: 60, integer: true }) ?? 1,
+        seed: numberOption(args, 'seed', { min: 0, max: 2_000_000_000, integer: true }) ?? 1,
         gaps,
         ...(states === undefined ? {} : { states }),
         admissions: args.values['without-admissions'] !== true,

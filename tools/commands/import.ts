@@ -38,7 +38,7 @@ export const command: Command = {
     if (args.positionals.length === 0) throw new UsageError('import needs a file, folder or zip')
     const isJson = args.values.json === true
     const progress = createProgress({ silent: isJson })
-    const threads = numberOption(args, 'threads', { min: 1, max: 256, whole: true })
+    const threads = numberOption(args, 'threads', { min: 1, max: 256, integer: true })
     const settings = readSettings()
     const releasesDir = resolve(textOption(args, 'releases') ?? settings.releasesDir)
     // Open the recorder before reading files, so that no release is made that cannot be recorded.
@@ -49,7 +49,7 @@ export const command: Command = {
         {
           releasesDir,
           maxRejected:
-            numberOption(args, 'max-rejected', { min: 0, max: 1, whole: false }) ?? DEFAULT_MAX_REJECTED,
+            numberOption(args, 'max-rejected', { min: 0, max: 1, integer: false }) ?? DEFAULT_MAX_REJECTED,
           ...(threads === undefined ? {} : { threads }),
           withoutPopulation: args.values['without-population'] === true,
           partialPopulation: args.values['partial-population'] === true,

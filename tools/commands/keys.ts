@@ -103,7 +103,7 @@ function create(file: string, args: ParsedArgs): ReturnType<Action['run']> {
   const name = textOption(args, 'name')
   const capabilities = textOption(args, 'capabilities')
   const expires = textOption(args, 'expires')
-  const rate = numberOption(args, 'rate', { min: 1, max: 100_000_000, whole: true })
+  const rate = numberOption(args, 'rate', { min: 1, max: 100_000_000, integer: true })
   if (name === undefined || capabilities === undefined)
     throw new UsageError('keys create needs --name NAME and --capabilities a,b|all')
   const key = createKey(file, {
@@ -130,7 +130,7 @@ function revoke(file: string, _args: ParsedArgs, id: string): ReturnType<Action[
 }
 
 function rotate(file: string, args: ParsedArgs, id: string): ReturnType<Action['run']> {
-  const overlapHours = numberOption(args, 'overlap-hours', { min: 0, max: 8760, whole: false })
+  const overlapHours = numberOption(args, 'overlap-hours', { min: 0, max: 8760, integer: false })
   const key = rotateKey(file, id, overlapHours === undefined ? {} : { overlapHours })
   const old = listKeys(file).find((other) => other.id === id)
   return showNew(file, key, [`The old key ${id} works until ${old?.expires_at}.`], { replaces: id })

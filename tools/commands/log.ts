@@ -70,8 +70,8 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const key = keyText === undefined ? null : parseVerifier(keyText)
   if (keyText !== undefined && key === null)
     throw new UsageError('--key is no verifier key, such as keys signing show prints: name+id+key')
-  const known: readonly Verifier[] = key === null ? createTrust(settings).known() : [key]
-  if (known.length === 0)
+  const verifiers: readonly Verifier[] = key === null ? createTrust(settings).known() : [key]
+  if (verifiers.length === 0)
     throw new UsageError('there is no key to check the log with; name one with --key VERIFIER_KEY')
   const witnesses = readWitnesses(textOption(args, 'witness'))
   const from = textOption(args, 'from')
@@ -81,7 +81,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   for (const proof of isLocalLog ? readProofs(settings.releasesDir) : []) {
     const { releaseId, file, text } = proof
     try {
-      checkStoredProof(proof, known)
+      checkStoredProof(proof, verifiers)
       // A proof contains an earlier checkpoint, too.
       earlier.push({ name: file, text })
     } catch (error) {
@@ -91,7 +91,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   }
   const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
   try {
-    const verdict = await verifyLog(read, known, earlier, witnesses)
+    const verdict = await verifyLog(read, verifiers, earlier, witnesses)
     const problem = isLocalLog ? await checkPointer(settings.releasesDir, verdict.entries) : null
     const findings = [...verdict.findings, ...proofProblems, ...(problem === null ? [] : [problem])]
     return { ...verdict, findings }

@@ -118,7 +118,7 @@ export interface ReportVerifier {
   close(): Promise<void>
 }
 
-/** What a report is compared with. */
+/** The parts with which a report is built again and compared. */
 interface Replay {
   readonly engine: Engine
   readonly store: ReleaseStore

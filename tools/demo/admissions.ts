@@ -360,17 +360,19 @@ const NO_MORE: MoreCodes = { groups: [], subgroups: [], forms: [], procedures: [
 /** Tables of SIGTAP with their layouts, and of CID-10, with the codes of the demonstration. */
 export function admissionTables(
   period: number,
-  more: MoreCodes = NO_MORE,
+  moreCodes: MoreCodes = NO_MORE,
 ): (readonly [name: string, bytes: Buffer])[] {
-  const all = (own: Named, others: Named): Named =>
-    [...own, ...others].sort(([left = ''], [right = '']) => (left < right ? -1 : 1))
+  const merge = (codes: Named, others: Named): Named =>
+    [...codes, ...others].sort(([left = ''], [right = '']) => (left < right ? -1 : 1))
   const layout = (lines: readonly string[]): string =>
     `${['Coluna,Tamanho,Inicio,Fim,Tipo', ...lines].join('\r\n')}\r\n`
   const lines = (rows: readonly string[]): string => `${rows.join('\r\n')}\r\n`
   const files: readonly (readonly [string, string])[] = [
     [
       'tb_grupo.txt',
-      lines(all(GROUPS, more.groups).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+      lines(
+        merge(GROUPS, moreCodes.groups).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`),
+      ),
     ],
     [
       'tb_grupo_layout.txt',
@@ -378,7 +380,11 @@ export function admissionTables(
     ],
     [
       'tb_sub_grupo.txt',
-      lines(all(SUBGROUPS, more.subgroups).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+      lines(
+        merge(SUBGROUPS, moreCodes.subgroups).map(
+          ([code, name = '']) => `${code}${name.padEnd(100)}${period}`,
+        ),
+      ),
     ],
     [
       'tb_sub_grupo_layout.txt',
@@ -391,7 +397,7 @@ export function admissionTables(
     ],
     [
       'tb_forma_organizacao.txt',
-      lines(all(FORMS, more.forms).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
+      lines(merge(FORMS, moreCodes.forms).map(([code, name = '']) => `${code}${name.padEnd(100)}${period}`)),
     ],
     [
       'tb_forma_organizacao_layout.txt',
@@ -406,9 +412,9 @@ export function admissionTables(
     [
       'tb_procedimento.txt',
       lines(
-        all(
+        merge(
           PROCEDURES.map(([code, name]) => [code, name]),
-          more.procedures,
+          moreCodes.procedures,
         ).map(([code, name = '']) => `${code}${name.padEnd(250)}${'2'.padEnd(70)}${period}`),
       ),
     ],

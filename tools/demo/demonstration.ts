@@ -161,8 +161,8 @@ export async function writeDemonstration(
       )
     }
   if (options.admissions === true || options.production === true) {
-    const more = options.production === true ? PRODUCTION_CODES : undefined
-    written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST, more))))
+    const moreCodes = options.production === true ? PRODUCTION_CODES : undefined
+    written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST, moreCodes))))
   }
   if (options.financing === true) {
     onProgress('financing')

@@ -118,7 +118,7 @@ function amountText(cents: number, { decimals }: PublishedYear, noisy: boolean):
 function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingContext): string[][] {
   const { year, blocks, last } = published
   const towns = all.filter(({ uf }) => ufs?.has(uf) ?? true)
-  const late = towns.find(({ uf }) => uf === LATE_MUNICIPALITY.uf)
+  const lateTown = towns.find(({ uf }) => uf === LATE_MUNICIPALITY.uf)
   const rows: string[][] = []
   const add = (
     town: DemoMunicipality,
@@ -171,7 +171,7 @@ function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingC
     })
   }
   towns.forEach((town, index) => {
-    if (town === late && year === LATE_MUNICIPALITY.year) return
+    if (town === lateTown && year === LATE_MUNICIPALITY.year) return
     add(town, 'MUNICIPAL', town.census ?? 1000, (year - 2000) * 100_000 + index, STRATEGIES)
   })
   for (const { uf, ibge_code } of STATES) {
@@ -337,10 +337,12 @@ function reportOf(
     ['Total das Despesas Intra-Orçamentárias', 'RREO2TotalDespesasIntra', 0.08],
   ] as const)
     for (const [column, part] of STAGE_COLUMNS) {
-      const centsOf = (own: number): number => Math.round(budget * share * part * own)
-      const parts = ACCOUNTS.slice(4, 8).map(([title, own]) => [title, centsOf(own)] as const)
+      const centsOf = (accountShare: number): number => Math.round(budget * share * part * accountShare)
+      const parts = ACCOUNTS.slice(4, 8).map(
+        ([title, accountShare]) => [title, centsOf(accountShare)] as const,
+      )
       const total = parts.reduce((sum, [, cents]) => sum + cents, 0)
-      for (const [title, own] of ACCOUNTS)
+      for (const [title, accountShare] of ACCOUNTS)
         items.push(
           item(
             'RREO-Anexo 02',
@@ -349,10 +351,10 @@ function reportOf(
             account,
             title,
             part === 0
-              ? Math.round(own * 1500)
+              ? Math.round(accountShare * 1500)
               : title === 'Saúde'
                 ? total
-                : (parts.find(([other]) => other === title)?.[1] ?? centsOf(own)),
+                : (parts.find(([other]) => other === title)?.[1] ?? centsOf(accountShare)),
           ),
         )
     }
@@ -469,9 +471,9 @@ function siopsFiles({ all, ufs, chance }: FinancingContext): Files {
     'c3.3.90.30.00.00',
   ]
   const rows = STATE_STAGES.flatMap((stage, index) =>
-    states.map(({ ibge_code, uf, name }, at) => {
-      const staff = Math.round((1 + chance(at * 10 + index, 421)) * 10 ** 9)
-      const other = Math.round((1 + chance(at * 10 + index, 422)) * 10 ** 9)
+    states.map(({ ibge_code, uf, name }, stateIndex) => {
+      const staff = Math.round((1 + chance(stateIndex * 10 + index, 421)) * 10 ** 9)
+      const other = Math.round((1 + chance(stateIndex * 10 + index, 422)) * 10 ** 9)
       const text = (cents: number): string => (cents % 100 === 0 ? `${cents / 100}.0` : String(cents / 100))
       // One state did not declare it.
       const isLate = uf === LATE_MUNICIPALITY.uf && index > 3

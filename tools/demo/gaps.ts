@@ -111,17 +111,17 @@ export function stateFiles(
 ): (readonly [name: string, bytes: Buffer])[] {
   const facilities = openFacilities(period, context)
   const rowsOf: Readonly<Record<Group, () => readonly Cells[]>> = {
-    ST: () => [...facilities.values()].map(({ cells, own }) => ({ ...cells, ...own })),
-    LT: () => ownedRows(BED_HEADER, bedRows({ ...context, rows: sizes.beds }), facilities, bedCells),
+    ST: () => [...facilities.values()].map(({ cells, registryCells }) => ({ ...cells, ...registryCells })),
+    LT: () => selectOpenRows(BED_HEADER, bedRows({ ...context, rows: sizes.beds }), facilities, bedCells),
     EQ: () =>
-      ownedRows(
+      selectOpenRows(
         equipmentHeader(false),
         equipmentRows({ ...context, rows: sizes.equipment }, false),
         facilities,
         equipmentCells,
       ),
     SR: () =>
-      ownedRows(
+      selectOpenRows(
         SERVICE_HEADER,
         serviceRows({ ...context, rows: sizes.services }),
         facilities,
@@ -150,7 +150,7 @@ interface OpenFacility {
   /** Cells that rows of every group repeat. */
   readonly cells: Cells
   /** Cells of its row in ST. */
-  readonly own: Cells
+  readonly registryCells: Cells
 }
 
 /** @returns facilities that are open in the month, by CNES code */
@@ -182,7 +182,7 @@ function openFacilities(
         COMPETEN: String(period),
         NAT_JUR: cell('CO_NATUREZA_JUR'),
       },
-      own: {
+      registryCells: {
         COD_CEP: cell('CO_CEP'),
         VINC_SUS: chance(index, 90) < 0.56 ? '1' : '0',
         DT_ATUAL: String(period),
@@ -199,17 +199,17 @@ function cellsOf(header: readonly string[], row: string): Cell {
 }
 
 /** @returns rows of open facilities, each with the cells of its facility */
-function ownedRows(
+function selectOpenRows(
   header: readonly string[],
   rows: Iterable<string>,
   facilities: ReadonlyMap<string, OpenFacility>,
-  own: (cell: Cell) => Cells,
+  toCells: (cell: Cell) => Cells,
 ): Cells[] {
   const found: Cells[] = []
   for (const row of rows) {
     const cell = cellsOf(header, row)
     const facility = facilities.get(cell('CO_UNIDADE').slice(6))
-    if (facility !== undefined) found.push({ ...facility.cells, ...own(cell) })
+    if (facility !== undefined) found.push({ ...facility.cells, ...toCells(cell) })
   }
   return found
 }

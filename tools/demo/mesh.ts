@@ -66,7 +66,7 @@ export function squareCorners(
         ])
       })
       left += width
-      height = Math.max(height, Math.ceil(own.length / width))
+      height = Math.max(height, Math.ceil(stateTowns.length / width))
     }
     top += height
   }

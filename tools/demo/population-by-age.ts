@@ -36,7 +36,7 @@ export function populationByAgeDbf(towns: readonly DemoMunicipality[], year: num
   const header = dbfHeader(COLUMNS, records, [year % 100, 12, 15])
   const bytes = Buffer.alloc(header.length + records * RECORD_BYTES, ' ')
   bytes.set(header)
-  let at = header.length
+  let offset = header.length
   for (const { code, census } of counted) {
     const total = census * ABOVE_CENSUS * (1 + (chance(code, 10) - 0.4) * 0.01 * (year - 2022))
     const spread = 0.85 + 0.3 * chance(code, 12)
@@ -47,10 +47,10 @@ export function populationByAgeDbf(towns: readonly DemoMunicipality[], year: num
         const population = Math.round(size * (age < 30 ? spread : 2 - spread))
         bytes.write(
           ` ${code}${year}${sex + 1}   ${String(age).padStart(3, '0')}${String(population).padStart(9)}`,
-          at,
+          offset,
           'latin1',
         )
-        at += RECORD_BYTES
+        offset += RECORD_BYTES
       })
     })
   }

@@ -203,17 +203,17 @@ export function productionRow(
   const stateCode = towns[0]?.stateCode ?? 0
   // Slots are distinct for every row of every month and state.
   const slot = (stateCode * 1200 + (period % 1200)) * 20_000_003 + number
-  const own = PROCEDURES[pickShare(SHARES, chance(slot, 301))] as Procedure
+  const kind = PROCEDURES[pickShare(SHARES, chance(slot, 301))] as Procedure
   const facility = facilities[Math.floor(chance(slot, 302) ** 2 * facilities.length)] ?? 0
   const town = all[plan.place[facility] ?? 0]
-  const isConsolidated = own.instrument === 'C'
-  const presented = Math.max(1, Math.round(own.usual * (0.3 + chance(slot, 303) * 1.4)))
+  const isConsolidated = kind.instrument === 'C'
+  const presented = Math.max(1, Math.round(kind.usual * (0.3 + chance(slot, 303) * 1.4)))
   const fate = chance(slot, 304)
   const approved = fate < 0.015 ? 0 : fate < 0.025 && presented > 1 ? Math.floor(presented * 0.8) : presented
   const increment = approved > 0 && chance(slot, 305) < 0.02 ? 5000 : 0
-  const complement = approved * own.complement
-  const late = chance(slot, 306)
-  const care = late < 0.985 ? period : monthBefore(period, 1 + Math.floor((1 - late) * 200))
+  const complement = approved * kind.complement
+  const lateness = chance(slot, 306)
+  const care = lateness < 0.985 ? period : monthBefore(period, 1 + Math.floor((1 - lateness) * 200))
   const resident = towns[Math.floor(chance(slot, 307) * towns.length)]
   const person = slot % 900_000_007
   const age = String(Math.floor(chance(slot, 308) * 95))
@@ -230,12 +230,12 @@ export function productionRow(
     PA_CNPJMNT: inventCnpj(facility),
     PA_MVM: String(period),
     PA_CMP: String(care),
-    PA_PROC_ID: own.code,
-    PA_TPFIN: own.financing,
+    PA_PROC_ID: kind.code,
+    PA_TPFIN: kind.financing,
     PA_SUBFIN: '0000',
-    PA_NIVCPL: own.complexity,
-    PA_DOCORIG: own.instrument,
-    PA_AUTORIZ: own.instrument === 'P' || own.instrument === 'S' ? String(10 ** 12 * 3 + slot) : '',
+    PA_NIVCPL: kind.complexity,
+    PA_DOCORIG: kind.instrument,
+    PA_AUTORIZ: kind.instrument === 'P' || kind.instrument === 'S' ? String(10 ** 12 * 3 + slot) : '',
     PA_CNSMED: isConsolidated ? '' : String(7 * 10 ** 14 + person * 1009),
     PA_CBOCOD: '223505',
     PA_CIDPRI: isConsolidated ? '0000' : 'N180',
@@ -249,12 +249,12 @@ export function productionRow(
     PA_MUNPCN: isConsolidated ? '999999' : String(Math.floor((resident?.code ?? 0) / 10)),
     PA_QTDPRO: String(presented),
     PA_QTDAPR: String(approved),
-    PA_VALPRO: reais(presented * (own.price + own.complement) + increment),
-    PA_VALAPR: reais(approved * own.price + complement + increment),
+    PA_VALPRO: reais(presented * (kind.price + kind.complement) + increment),
+    PA_VALAPR: reais(approved * kind.price + complement + increment),
     PA_UFDIF: isConsolidated ? '9' : '0',
     PA_MNDIF: isConsolidated ? '9' : resident === town ? '0' : '1',
     NU_VPA_TOT: '0.00',
-    NU_PA_TOT: reais(own.price),
+    NU_PA_TOT: reais(kind.price),
     PA_INDICA: approved === presented ? '5' : approved === 0 ? '0' : '6',
     PA_CODOCO: '1',
     PA_FLQT: 'K',

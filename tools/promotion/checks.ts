@@ -165,9 +165,11 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
       ),
     )
   const rows = rowsOf(after, before)
-  const unlike = [...rowsOf(before, after)].flatMap(([name, was]) => {
-    const is = rows.get(name) ?? 0
-    return was > 0 && Math.abs(is - was) > was * ROWS_SHARE ? [`${name}: ${was} → ${is}`] : []
+  const unlike = [...rowsOf(before, after)].flatMap(([name, previous]) => {
+    const current = rows.get(name) ?? 0
+    return previous > 0 && Math.abs(current - previous) > previous * ROWS_SHARE
+      ? [`${name}: ${previous} → ${current}`]
+      : []
   })
   return {
     name: 'rows of the newest month',
@@ -199,18 +201,20 @@ async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView):
   const [states, wasStates] = [await valuesBy(after, ['state']), await valuesBy(before, ['state'])]
   return metrics.map((code): PromotionCheck => {
     const moved = [...wasStates].flatMap(([state, values]) => {
-      const [was, is] = [values[code] ?? null, states.get(state)?.[code] ?? null]
-      if (was === null || was < STATE_MIN) return []
-      if (is === null) return [`${state}: ${was} → not collected`]
-      return Math.abs(is - was) > was * STATE_SHARE ? [`${state}: ${was} → ${is}`] : []
+      const [previous, current] = [values[code] ?? null, states.get(state)?.[code] ?? null]
+      if (previous === null || previous < STATE_MIN) return []
+      if (current === null) return [`${state}: ${previous} → not collected`]
+      return Math.abs(current - previous) > previous * STATE_SHARE
+        ? [`${state}: ${previous} → ${current}`]
+        : []
     })
-    const [was, is] = [wasCountry?.[code] ?? 0, country?.[code] ?? 0]
-    const isFar = was > 0 && Math.abs(is - was) > was * COUNTRY_SHARE
+    const [previous, current] = [wasCountry?.[code] ?? 0, country?.[code] ?? 0]
+    const isFar = previous > 0 && Math.abs(current - previous) > previous * COUNTRY_SHARE
     return {
       name: `drift of ${code}`,
       met: moved.length === 0 && !isFar,
       detail: [
-        `${was} → ${is}${was > 0 ? ` (${(((is - was) / was) * 100).toFixed(2)} %)` : ''}`,
+        `${previous} → ${current}${previous > 0 ? ` (${(((current - previous) / previous) * 100).toFixed(2)} %)` : ''}`,
         ...moved.slice(0, 5),
         ...(moved.length > 5 ? [`and ${moved.length - 5} more states`] : []),
       ].join('; '),

@@ -65,13 +65,13 @@ export async function startCluster(options: ClusterOptions): Promise<TrinoCluste
     for (const node of nodes) node.kill('SIGKILL')
   })
   const client = createTrinoClient({ url, user: 'test', authorization: null })
-  const until = async (what: string, isReady: () => Promise<boolean>): Promise<void> => {
+  const until = async (name: string, isReady: () => Promise<boolean>): Promise<void> => {
     for (let tries = 0; tries < 600; tries += 1) {
       if (await isReady()) return
       if (nodes.some(({ exitCode }) => exitCode !== null)) break
       await wait(200)
     }
-    throw new Error(`${what} did not start`)
+    throw new Error(`${name} did not start`)
   }
   const activeWorkers = async (): Promise<number> => {
     try {
