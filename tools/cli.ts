@@ -14,7 +14,6 @@ import {
   UsageError,
 } from './command.ts'
 
-/** Command name → loader of its module. */
 export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
   start: () => import('./commands/start.ts'),
   serve: () => import('./commands/serve.ts'),

@@ -16,7 +16,6 @@ export interface ParsedArgs {
 
 export interface Command {
   readonly name: string
-  /** One line for the list of commands. */
   readonly summary: string
   /** Forms of the call, without `sus-data`. */
   readonly usage: readonly string[]
@@ -35,13 +34,11 @@ export class UsageError extends Error {
 
 const HELP = { type: 'boolean', help: 'Show this help.' } as const satisfies Option
 
-/** @returns the value of a string option, or undefined when the call does not have it */
 export function textOption(args: ParsedArgs, name: string): string | undefined {
   const value = args.values[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** @returns the value of a numeric option, or undefined when the call does not have it; @throws UsageError */
 export function numberOption(
   args: ParsedArgs,
   name: string,
@@ -71,7 +68,6 @@ export function parseConfig(options: Command['options']): ParseOptions {
   )
 }
 
-/** @returns the option names as typed, including --help */
 export const optionNames = (options: Command['options']): string =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`).join(', ')
 
@@ -87,7 +83,6 @@ export function commandHelp(command: Command): string {
   return [command.summary, '', 'Usage:', ...usage, '', 'Options:', ...alignRows(rows), ''].join('\n')
 }
 
-/** @returns lines with two aligned columns */
 export function alignRows(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length))
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)

@@ -106,7 +106,6 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
     ),
 }
 
-/** Pages with generated tables. */
 export const PAGES = ['docs/api.md', 'docs/analytics.md', 'docs/operating.md'] as const
 
 const MARKED = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g

@@ -7,9 +7,7 @@ import { SingleBar } from 'cli-progress'
 export interface Progress {
   /** Starts a step and ends the previous one. @param total size of the step, when known */
   step(name: string, total?: number): void
-  /** Reports how much of the step is done. */
   advance(done: number): void
-  /** Ends the last step. A second call does nothing. */
   stop(): void
 }
 

@@ -1,7 +1,6 @@
 /** Writes notes as sentences in one language, and compares lists of notes. Pure. */
 import { type Namer, NOTES, type Note } from './notes.ts'
 
-/** A note with its sentence, as responses and reports contain it. */
 export type WrittenNote = Note & { readonly message: string }
 
 /** @param name returns the label of a code of a metric, dimension or dataset; by default the code itself */

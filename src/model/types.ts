@@ -150,7 +150,6 @@ export type Condition =
   /** The default year is the one that the release declares. */
   | { readonly populationType: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'; readonly year?: number }
 
-/** A sum or count over the rows of one dataset. */
 export interface Measure {
   readonly dataset: FactDataset
   readonly kind: 'sum' | 'count' | 'distinct'

@@ -21,7 +21,6 @@ import { coverageOf, type ReleaseView } from './view.ts'
 
 export const ALL_STATES: ReadonlySet<string> = new Set(STATES.map(({ uf }) => uf))
 const NO_STATES: ReadonlySet<string> = new Set()
-/** Tables of the registry. */
 export const TABLES = [
   'facilities',
   'bed_capacity',
@@ -37,7 +36,6 @@ const TABLES_BY_RELEASE: readonly (readonly Table[])[] = [
   OUTPATIENT_TABLES,
   FINANCING_TABLES,
 ]
-/** @returns the tables of the same release, which have the same months */
 export const tablesBeside = (table: Table): readonly Table[] =>
   TABLES_BY_RELEASE.find((tables) => tables.includes(table)) ?? TABLES
 
@@ -107,7 +105,6 @@ export function statesEmpty(view: ReleaseView, table: Table, period: number): Re
   return empty === 'all' ? ALL_STATES : new Set(empty)
 }
 
-/** @returns the states for which all of the needs were collected in a month */
 export function statesCollectedOf(
   view: ReleaseView,
   needs: readonly Need[],
@@ -192,7 +189,7 @@ export function newestFor(
   )
 }
 
-/** Returns false for a required set when nothing was collected. An empty required set matches no territory. */
+/** An empty `required` set, from a filter that matches no territory, is included in any collected set. */
 export const includesAll = (collected: ReadonlySet<string>, required: ReadonlySet<string>): boolean =>
   collected === ALL_STATES || (collected.size > 0 && [...required].every((uf) => collected.has(uf)))
 export const includesAny = (collected: ReadonlySet<string>, required: ReadonlySet<string>): boolean =>

@@ -59,7 +59,6 @@ export const resourceName = (path: string): string =>
 const describe = (name: string): { readonly description?: string } =>
   Object.hasOwn(DATASETS, name) ? { description: DATASETS[name as DatasetName].description } : {}
 
-/** Maps SQL types to types of a Table Schema. */
 const typeOf = (type: string): string => {
   if (type.endsWith('[]')) return 'array'
   if (type.startsWith('STRUCT')) return 'object'

@@ -14,7 +14,6 @@ export const sha256Hex = (bytes: string | Buffer): string => createHash('sha256'
 
 export const digestJson = (value: unknown): string => sha256Hex(canonicalJson(value))
 
-/** @returns size in bytes and SHA-256 of a file, which is read as a stream */
 export async function digestFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0

@@ -7,7 +7,6 @@ import { lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** State of a path that is not a plain file. */
 export const NO_FILE = 'missing'
 
 export const stateOf = (stat: Stats): string =>

@@ -40,7 +40,6 @@ export interface FileGuard {
   /** Counts how often changed files were read again. Readers compare it, because a file may change back during a read. */
   changes(): number
   damaged(): readonly DamagedFile[]
-  /** Checks all files now, as the scan every two seconds does. */
   look(): Promise<void>
   close(): void
 }
@@ -71,7 +70,6 @@ const describe = ({ file, releaseId }: Watched, reason: string): DamagedFile => 
   isMissing: reason !== OTHER_BYTES,
 })
 
-/** @returns the error for a request that needs a damaged file */
 export const damagedError = ({ file, reason }: Pick<DamagedFile, 'file' | 'reason'>): AppError =>
   new AppError('release_damaged', {
     detail: both(`O arquivo ${file} está danificado ou ausente.`, `The file ${file} ${reason}.`),
@@ -220,7 +218,6 @@ export async function readUnchanged<Value>(
   }
 }
 
-/** @returns absolute paths of all files of a release and its components */
 export const filesOfView = (view: ReleaseView, releasesDir: string): string[] =>
   [view.analytics, ...componentManifests(view)].flatMap(({ release_id, files }) =>
     files.map(({ path }) => resolve(releasesDir, release_id, path)),

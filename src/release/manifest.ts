@@ -26,11 +26,9 @@ export const fileSchema = z.strictObject({
 const snapshotSchema = z.strictObject({
   publisher: z.string(),
   file: z.string(),
-  /** Archive that contained the file, if any. */
   archive: z.strictObject({ file: z.string(), bytes: z.number().int(), sha256 }).nullable(),
   bytes: z.number().int().nonnegative(),
   sha256,
-  /** Data rows of the published file. */
   rows: z.number().int().nonnegative(),
 })
 
@@ -75,7 +73,6 @@ export const manifestSchema = z.strictObject({
     .array(
       z.strictObject({
         files: z.array(z.string()),
-        /** Published columns, in order. */
         columns: z.array(z.string()),
         /** Columns that the importer does not read. */
         unread: z.array(z.string()),

@@ -68,11 +68,9 @@ const ORGANISATIONS: Readonly<Record<string, string>> = {
   IBGE: 'https://www.ibge.gov.br',
 }
 
-/** Absolute addresses in the document. */
 export interface Addresses {
   /** Returns the address of a release's manifest. */
   readonly release: (releaseId: string) => string
-  /** Returns the address of a release's description. */
   readonly metadata: (releaseId: string) => string
   readonly file: (path: string) => string
 }
@@ -222,7 +220,6 @@ function describeField(name: string): string {
   return unit === undefined ? description : `${description} Unit: ${unit}.`
 }
 
-/** Maps SQL types to types of Croissant. */
 function typeOf(type: string): { readonly [name: string]: JsonValue } {
   if (type.endsWith('[]')) return { ...typeOf(type.slice(0, -2)), isArray: true, arrayShape: '-1' }
   if (/^(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type)) return { dataType: 'sc:Integer' }

@@ -41,7 +41,6 @@ export interface StoreOptions {
 }
 
 export interface ReleaseStore extends ReleaseSource {
-  /** Reads current.json now. */
   refresh(): Promise<void>
   /**
    * Opens a release before the first request for it: first the newest in the folder, up to `keepOpen`, later new ones. Each
@@ -51,7 +50,6 @@ export interface ReleaseStore extends ReleaseSource {
   close(): void
 }
 
-/** @returns a store that has read current.json */
 export async function openStore(options: StoreOptions): Promise<ReleaseStore> {
   const store = createStore(options)
   await store.refresh()

@@ -59,7 +59,6 @@ export async function digestFiles(
   return files
 }
 
-/** A release that is complete in its staging folder. */
 export interface PreparedRelease {
   readonly manifest: Manifest
   readonly staging: string

@@ -6,7 +6,6 @@ import { HASH_BYTES, leafHash, rootFromPath } from './merkle.ts'
 import { NoteError, openNote, readNote, type Verifier } from './note.ts'
 
 export interface Checkpoint {
-  /** Name of the log. */
   readonly origin: string
   readonly size: number
   readonly root: Buffer
@@ -17,7 +16,6 @@ export interface Proof {
   readonly entry: Buffer
   readonly index: number
   readonly path: readonly Buffer[]
-  /** The signed note. */
   readonly checkpoint: string
 }
 
@@ -42,7 +40,6 @@ export function parseCheckpoint(text: string): Checkpoint {
 export const openCheckpoint = (note: string, verifiers: readonly Verifier[]): Checkpoint =>
   parseCheckpoint(openNote(note, verifiers).text)
 
-/** @returns the text of a tlog-proof with the entry as its extra data */
 export const formatProof = ({ entry, index, path, checkpoint }: Proof): string =>
   [
     PROOF_FORMAT,

@@ -10,9 +10,7 @@ import { isSignedBy, KEY_NAME, readNote, type Verifier } from './note.ts'
 /** Public key of a witness, which cosigns checkpoints. */
 export interface Witness {
   readonly name: string
-  /** Eight hex digits, derived from name and key. */
   readonly keyId: string
-  /** 32 bytes, base64. */
   readonly publicKey: string
 }
 

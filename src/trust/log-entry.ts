@@ -11,7 +11,6 @@ const base = { format: z.literal(LOG_FORMAT), release_id: id, time: z.iso.dateti
 const logEntrySchema = z.discriminatedUnion('kind', [
   /** A release that was made here, or was copied here and recorded. */
   z.strictObject({ ...base, kind: z.literal('release') }),
-  /** A release that was put in service. */
   z.strictObject({
     ...base,
     kind: z.literal('promotion'),
@@ -22,7 +21,6 @@ const logEntrySchema = z.discriminatedUnion('kind', [
   }),
 ])
 export type LogEntry = z.infer<typeof logEntrySchema>
-/** An entry without its time. */
 export type NewEntry =
   | { readonly kind: 'release'; readonly release_id: string }
   | {

@@ -21,7 +21,6 @@ export interface StoredProof {
   readonly text: string
 }
 
-/** @returns the proofs of all releases in a folder, sorted by id */
 export function readProofs(releasesDir: string): StoredProof[] {
   let names: string[]
   try {

@@ -32,7 +32,6 @@ export interface LogWatchOptions {
   readonly releasesDir: string
   /** Keys whose signatures can be checked; without any, signatures are not checked. */
   readonly known: () => readonly Verifier[]
-  /** Called once for each problem. */
   readonly onProblem?: (problem: LogProblem) => void
   /** Called when the last problem is gone. */
   readonly onMended?: () => void

@@ -13,7 +13,6 @@ import { inclusionPath, leafHash, rootOf } from './merkle.ts'
 import { NoteError, type NoteSigner, signNote } from './note.ts'
 import { bundlesOf, decodeBundle, encodeBundle, hashTilesOf, pathOf, TILE_WIDTH, type Tile } from './tiles.ts'
 
-/** Reports a problem with the log to the operator. */
 export class LogError extends Error {
   constructor(message: string) {
     super(message)
@@ -136,7 +135,6 @@ export function proveEntry(entries: readonly LogEntry[], index: number, signer: 
   })
 }
 
-/** Writes the tiles that the last entry of a tree changed. */
 function writeTiles(folder: string, entries: readonly Buffer[], leaves: readonly Buffer[]): void {
   const bundle = bundlesOf(entries.length).at(-1)
   if (bundle === undefined) return

@@ -19,7 +19,6 @@ export interface Verifier {
   readonly name: string
   /** Eight hex digits, derived from name and key. */
   readonly keyId: string
-  /** 32 bytes, base64. */
   readonly publicKey: string
   /** Name, key id and key in one string, the format of other implementations of signed notes. */
   readonly verifierKey: string

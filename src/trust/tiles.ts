@@ -45,7 +45,6 @@ export function isTileOf(path: string, size: number): boolean {
   return (index * TILE_WIDTH + width) * leaves <= size
 }
 
-/** @returns tiles of one level of a tree: the full ones, then the partial one */
 function tilesOfLevel(level: Tile['level'], count: number): Tile[] {
   const full = Math.floor(count / TILE_WIDTH)
   const tiles = Array.from({ length: full }, (_, index): Tile => ({ level, index, width: TILE_WIDTH }))

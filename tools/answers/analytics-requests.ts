@@ -20,7 +20,6 @@ export interface Body {
 
 const eq = (dimension: string, value: string | number): object => ({ dimension, operator: 'EQ', value })
 
-/** Query bodies that cover the features of a query, for all routes that accept such a body. */
 export function namedBodies(codes: Codes): Record<string, Body> {
   const beds = ['bed_capacity_existing', 'beds_sus_per_100k']
   const place = Number(codes.municipalities[0]?.ibge_code)

@@ -34,7 +34,6 @@ export interface Target {
   readonly keys: Readonly<Record<'all' | 'limited', string>>
 }
 
-/** Area → release id. */
 export type Ids = Readonly<Record<'analytics' | 'cnes' | 'demography', string>>
 
 const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
@@ -43,7 +42,6 @@ const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   deflate: inflateSync,
 }
 
-/** @returns status, headers with lower-case names, decoded body */
 export function exchange(target: Target, entry: Omit<Entry, 'name'>): Promise<Answer> {
   const { address, keys } = target
   const { hostname, port } = new URL(address)

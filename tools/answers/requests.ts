@@ -236,7 +236,6 @@ const walkEntries = (codes: Codes): Entry[] =>
     ),
   )
 
-/** @returns the entries, with unique names */
 export async function chooseEntries(target: Target): Promise<Entry[]> {
   const codes = await readCodes(target)
   const entries = [

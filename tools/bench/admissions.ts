@@ -23,7 +23,6 @@ interface Shape {
   readonly group_by: readonly string[]
   /** Each list of metrics becomes one query. */
   readonly metrics: readonly (readonly string[])[]
-  /** Filters besides the months. */
   readonly filters?: readonly object[]
   /** Restricts the query to the newest month, because beds exist only for that month. */
   readonly isOfMonth?: boolean
@@ -109,11 +108,9 @@ interface Timed {
   readonly ms: number
   readonly rows: number
   readonly bytes: number
-  /** The response's Server-Timing header. */
   readonly timing: string
 }
 
-/** Sends the queries one after another from one client. */
 async function timeQuestions(
   server: Server,
   questions: readonly Question[],

@@ -22,7 +22,6 @@ function remember(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Chil
   return child
 }
 
-/** Ends one child and waits for its exit. */
 export async function end(child: ChildProcess): Promise<void> {
   if (!living.has(child)) return
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -115,12 +114,10 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   })
 }
 
-/** An HTTP server under test. */
 export interface Server {
   readonly name: string
   readonly address: string
   readonly pid: number
-  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>
   stop(): Promise<void>
 }

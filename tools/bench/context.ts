@@ -24,14 +24,12 @@ export interface Bench {
   readonly share: number
   /** Temporary folder of this run, removed at its end. */
   readonly folder: string
-  /** Keys of the servers. */
   readonly keysFile: string
   readonly fixture: Fixture
   readonly direct: Direct
   readonly load: Load
   /** The server with default settings: one process for the whole run. */
   ours(): Promise<Server>
-  /** The server with SUS_CACHE_BYTES=0. */
   uncached(): Promise<Server>
   /** Null without PostgreSQL. */
   rival(): Promise<Server | null>
@@ -46,11 +44,8 @@ export interface Bench {
   startOther(name: string, fixture: Pick<Fixture, 'releasesDir'>): Promise<Server | null>
   /** Another fixture, made on first use. */
   fixtureOf(scale: Fixture['scale'], periods: number): Promise<Fixture>
-  /** Two releases, one in service. */
   pair(): Promise<PairFixture>
-  /** A year of admissions in one release. */
   admissions(): Promise<AdmissionsFixture>
-  /** Log file of a server started here. */
   logOf(name: string): string
   /** Every page of the facilities, read once for all scenarios. */
   walk(): Promise<Walk>

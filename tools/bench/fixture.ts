@@ -39,7 +39,6 @@ export interface Fixture {
   readonly releasesDir: string
   /** Files in the publishers' formats. */
   readonly dataDir: string
-  /** Analytics release in service. */
   readonly release: string
 }
 
@@ -78,7 +77,6 @@ const makeData = (folder: string, scale: Fixture['scale'], periods: number): Pro
     '--json',
   ])
 
-/** @returns the analytics release made from the paths */
 async function importRelease(paths: readonly string[], releases: string): Promise<string> {
   const imported = await runTool(['import', ...paths, '--releases', releases, '--json'])
   return (JSON.parse(imported) as { analytics: string }).analytics

@@ -91,7 +91,6 @@ export async function chooseKinds(
   ]
 }
 
-/** @returns one of several disjoint parts of a kind's requests */
 export const partOf = ({ requests }: Kind, part: number, parts: number): Request[] =>
   requests.filter((_, index) => index % parts === part)
 

@@ -16,7 +16,6 @@ class Recorder {
   bytes = 0
   errors = 0
   readonly statuses = new Map<number, number>()
-  /** Responses in each second since the start. */
   readonly timeline: number[] = []
 
   add(ms: number, status: number, second: number): void {
@@ -32,7 +31,6 @@ class Recorder {
     this.timeline[second] = (this.timeline[second] ?? 0) + 1
   }
 
-  /** Quantiles of the times, in milliseconds. */
   quantiles(wanted: readonly number[]): number[] {
     const sorted = this.times.subarray(0, this.count).sort()
     return wanted.map((quantile) => sorted[Math.min(this.count - 1, Math.floor(this.count * quantile))] ?? 0)

@@ -14,7 +14,6 @@ export interface Group {
   readonly headers: Readonly<Record<string, string>>
   readonly requests: readonly Request[]
   readonly connections: number
-  /** Index of the first request. */
   readonly from?: number
   /** Requests per second of all connections together; without it, each sends as fast as responses arrive. */
   readonly perSecond?: number
@@ -35,7 +34,6 @@ export interface GroupResult {
   /** Connections lost before a response. */
   readonly errors: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Responses in each second since the start. */
   readonly timeline: readonly number[]
 }
 

@@ -8,7 +8,6 @@ import type { GroupResult, Request } from './load.ts'
 
 const QUERY = '/v1/analytics/query'
 const STATES = 'RO AC AM RR PA AP TO MA PI CE RN PB PE AL SE BA MG ES RJ SP PR SC RS MS MT GO DF'.split(' ')
-/** Queries for each pair of states. */
 const SHAPES = [
   { metrics: ['bed_capacity_existing', 'beds_existing_per_100k'], group_by: ['municipality'] },
   { metrics: ['bed_capacity_existing', 'bed_capacity_sus'], group_by: ['state', 'bed_type'] },

@@ -140,7 +140,6 @@ const MEMBERS: Readonly<
       from: string
       order: string
       parent?: [string, string]
-      /** Column with the name in lower case without accents. */
       folded?: string
     }
   >

@@ -5,7 +5,6 @@ import { getAll, type Request } from './load.ts'
 
 interface Requests {
   readonly ours: readonly Request[]
-  /** Requests of the rival, when its paths differ. */
   readonly rival?: readonly Request[]
 }
 

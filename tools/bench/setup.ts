@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { end, launch, launchTool, ROOT, run } from './children.ts'
 import { type Bench, median, report, residentMb, type Scenario } from './context.ts'
 
-/** @returns the total bytes of the files that match */
 function bytesOf(folder: string, isWanted: (path: string) => boolean): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -15,7 +15,6 @@ import { QUERIES } from './rival-analytics.ts'
 const WINDOW_SECONDS = 60
 const PROMOTE_EVERY = 5
 const CALIBRATION_SECONDS = 20
-/** Connections for look-ups and for aggregations. */
 const CONNECTIONS = { lookups: 12, analytics: 2 }
 
 async function soak(bench: Bench): Promise<void> {

@@ -157,7 +157,6 @@ async function repeat(
   manifest.files.sort((left, right) => (left.path < right.path ? -1 : 1))
 }
 
-/** Result of the second of two runs of a query. */
 interface Measured {
   readonly seconds: number
   readonly cpu: number

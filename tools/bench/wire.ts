@@ -22,7 +22,6 @@ import { recordRequests } from './routes.ts'
 
 const WRK = ['/usr/bin/wrk', '/usr/local/bin/wrk'].find((path) => existsSync(path))
 
-/** Writes a script for wrk that iterates over a list of paths. */
 const writeScript = (file: string, server: Server, requests: readonly Request[]): void =>
   writeFileSync(
     file,

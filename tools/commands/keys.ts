@@ -28,7 +28,6 @@ const ACTIONS = {
 interface Action {
   readonly options: readonly string[]
   readonly takesId: boolean
-  /** @returns the output: a value for --json, and lines */
   readonly run: (
     file: string,
     args: ParsedArgs,

@@ -112,7 +112,6 @@ function readWitnesses(text: string | undefined): readonly Witness[] {
   })
 }
 
-/** Checks that the release in service is the one of the last logged promotion. */
 async function checkPointer(releasesDir: string, entries: readonly LogEntry[]): Promise<string | null> {
   const current = await readPointer(releasesDir)
   const last = entries.findLast(({ kind }) => kind === 'promotion')?.release_id ?? null

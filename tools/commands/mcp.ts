@@ -121,7 +121,6 @@ interface Message {
   readonly params?: { readonly requestId?: unknown }
 }
 
-/** Processes the lines of standard input until it ends. */
 async function serveLines(post: Post): Promise<void> {
   const running = new Map<string, AbortController>()
   const pending = new Set<Promise<void>>()
@@ -155,7 +154,6 @@ async function serveLines(post: Post): Promise<void> {
   await Promise.all(pending)
 }
 
-/** @returns null when no response is due */
 async function answerLine(
   post: Post,
   line: string,

@@ -12,7 +12,6 @@ interface LineageRecord {
   readonly sources: readonly { readonly file: string | null; readonly sha256: string | null }[]
 }
 
-/** @returns the integer of an option */
 function numberOf(text: string | undefined, fallback: number): number {
   if (text === undefined) return fallback
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${text} is no whole number`)

@@ -30,7 +30,6 @@ import { trinoOf } from '../../src/trino-settings.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 
-/** Verdicts and their exit codes. */
 const EXIT_CODES = {
   reproduced: 0,
   'whole, not replayed': 0,
@@ -42,7 +41,6 @@ const EXIT_CODES = {
 interface Verdict {
   readonly verdict: keyof typeof EXIT_CODES
   readonly release_id: string
-  /** Content id of the release, as the report states it. */
   readonly content_id: string | null
   /** Release that the report was built on again: its release, or one with the same content; null without either. */
   readonly replayed_on: string | null
@@ -211,7 +209,6 @@ async function findSameContent(
 }
 
 interface Comparison {
-  /** Release that the query was run on, or null. */
   readonly replayedOn: string | null
   readonly verdict: Verdict['verdict']
   readonly differences: readonly string[]

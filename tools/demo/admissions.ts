@@ -15,7 +15,6 @@ const text = (list: string): DbfColumn[] =>
     return { name, type: type === 'N' ? 'N' : 'C', width: Number(width) }
   })
 
-/** Names, types and widths as published since 2014-12. */
 export const ADMISSION_COLUMNS: readonly DbfColumn[] = text(
   'UF_ZI:C:6 ANO_CMPT:C:4 MES_CMPT:C:2 ESPEC:C:2 CGC_HOSP:C:14 N_AIH:C:13 IDENT:C:1 CEP:C:8 MUNIC_RES:C:6 NASC:C:8 SEXO:C:1 ' +
     'UTI_MES_IN:N:2 UTI_MES_AN:N:2 UTI_MES_AL:N:2 UTI_MES_TO:N:3 MARCA_UTI:C:2 UTI_INT_IN:N:2 UTI_INT_AN:N:2 UTI_INT_AL:N:2 ' +
@@ -126,7 +125,6 @@ export interface PublishedAdmissions {
   readonly states: readonly string[]
 }
 
-/** A file whose content is generated while it is written. */
 export interface AdmissionFile {
   readonly name: string
   readonly chunks: Iterable<Buffer>
@@ -194,7 +192,6 @@ export function admissionRows(
   return { count: wanted + repeated, rows: { [Symbol.iterator]: rows } }
 }
 
-/** Caches CNPJs of hospitals. */
 const CNPJS = new Map<number, string>()
 function cnpjOf(hospital: number): string {
   const cached = CNPJS.get(hospital) ?? inventCnpj(hospital)

@@ -3,7 +3,6 @@ export interface DbfColumn {
   readonly name: string
   /** C: text; N: digits. */
   readonly type: 'C' | 'N'
-  /** Width in bytes. */
   readonly width: number
 }
 

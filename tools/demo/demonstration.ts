@@ -101,7 +101,6 @@ export const DEMONSTRATION_TEXT = `Dados inteiramente fictícios, gerados pela d
 Entirely invented data, made by the sus-data demonstration. No facility, person or number in it is real.
 `
 
-/** @returns the written files */
 export async function writeDemonstration(
   options: DemonstrationOptions,
 ): Promise<{ path: string; bytes: number }[]> {
@@ -433,7 +432,6 @@ async function writeTerritory(
   return [await writeNotes(folder, [path]), { path, bytes: (await digestFile(path)).bytes }]
 }
 
-/** Year of the newest estimate. */
 const AGES_YEAR = 2025
 
 async function writePopulationByAge(

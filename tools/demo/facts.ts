@@ -9,7 +9,6 @@ export interface FactContext {
   readonly all: readonly DemoMunicipality[]
   readonly catalogs: DemoCatalogs
   readonly chance: Chance
-  /** Months before the newest. */
   readonly age: number
   /** Rows of the month, including planted ones. */
   readonly rows: number
@@ -40,7 +39,6 @@ function* spread(
   }
 }
 
-/** Returns a quantity that changes in a few months. */
 function quantity(context: FactContext, slot: number, purpose: number, most: number, power: number): number {
   const { chance, age } = context
   const revised = chance(slot * 31 + age, purpose + 1) < MONTHLY_REVISIONS ? age + 1 : 0

@@ -52,14 +52,12 @@ const STRATEGIES = [
   ['works', 'ATENÇÃO PRIMÁRIA', 'ESTRUTURAÇÃO DA REDE DE SERVIÇOS', 11, false],
 ] as const
 
-/** Format of a published year. */
 interface PublishedYear {
   readonly year: number
   readonly file: string
   readonly blocks: Readonly<Record<'upkeep' | 'works', string>>
   readonly decimals: 'comma' | 'double'
   readonly date: (day: number, month: number) => string
-  /** Last month with transfers. */
   readonly last: number
 }
 const two = (value: number): string => String(value).padStart(2, '0')
@@ -186,7 +184,6 @@ function transferRows(published: PublishedYear, { all, ufs, chance }: FinancingC
   return rows
 }
 
-/** @returns one file per year */
 function transferFiles(context: FinancingContext): Files {
   return YEARS.map((published) => {
     const rows = transferRows(published, context)
@@ -521,7 +518,6 @@ function siopsFiles({ all, ufs, chance }: FinancingContext): Files {
   ]
 }
 
-/** @returns files by folder */
 export const financingFiles = (context: FinancingContext): Readonly<Record<string, Files>> => ({
   fns: transferFiles(context),
   siconfi: reportFiles(context),

@@ -42,7 +42,6 @@ export const MONTHS_WITH_GAPS: readonly PublishedMonth[] = [
   { period: 202605, files: { ST: ['AC', 'RR'], LT: ['AC', 'RR'], EQ: ['RR'], SR: ['AC', 'RR'] } },
 ]
 
-/** Columns that every group repeats, with published widths. */
 const FACILITY_COLUMNS = [
   ['CNES', 7],
   ['CODUFMUN', 6],
@@ -102,7 +101,6 @@ interface Sizes {
   readonly services: number
 }
 
-/** @returns files of a month by name, in the order of groups and states */
 export function stateFiles(
   period: number,
   files: Readonly<Partial<Record<Group, readonly string[]>>>,
@@ -147,7 +145,6 @@ export function stateFiles(
 
 interface OpenFacility {
   readonly uf: string
-  /** Cells that rows of every group repeat. */
   readonly cells: Cells
   /** Cells of its row in ST. */
   readonly registryCells: Cells

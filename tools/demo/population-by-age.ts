@@ -6,7 +6,6 @@ import { dbfHeader, recordBytes } from './dbf.ts'
 import type { DemoMunicipality } from './geography.ts'
 import type { Chance } from './random.ts'
 
-/** Name, type and width, as published. */
 const COLUMNS = [
   { name: 'COD_MUN', type: 'C', width: 7 },
   { name: 'ANO', type: 'C', width: 4 },

@@ -11,7 +11,6 @@ import { cnesOf, type FacilityPlan, isClosed } from './facilities.ts'
 import type { DemoMunicipality } from './geography.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
 
-/** Names, types and widths as published in 2023. */
 export const PRODUCTION_COLUMNS: readonly DbfColumn[] = (
   'PA_CODUNI:7 PA_GESTAO:6 PA_CONDIC:2 PA_UFMUN:6 PA_REGCT:4 PA_INCOUT:4 PA_INCURG:4 PA_TPUPS:2 PA_TIPPRE:2 PA_MN_IND:1 PA_CNPJCPF:14 ' +
   'PA_CNPJMNT:14 PA_CNPJ_CC:14 PA_MVM:6 PA_CMP:6 PA_PROC_ID:10 PA_TPFIN:2 PA_SUBFIN:4 PA_NIVCPL:1 PA_DOCORIG:1 PA_AUTORIZ:13 ' +
@@ -92,7 +91,6 @@ const PROCEDURES: readonly Procedure[] = [
 ]
 const SHARES = PROCEDURES.map(({ share }) => share)
 
-/** Codes with names, for the tables of SIGTAP. */
 export const PRODUCTION_CODES = {
   groups: [
     ['01', 'Ações de promoção e prevenção em saúde'],
@@ -172,7 +170,6 @@ export function productionFiles(
   })
 }
 
-/** @returns rows of a file part, in file order */
 function* rowsOf(
   from: number,
   to: number,
@@ -192,7 +189,6 @@ const monthBefore = (period: number, months: number): number => {
   return Math.floor(all / 12) * 100 + (all % 12) + 1
 }
 
-/** @param number index of the row in its state's month */
 export function productionRow(
   number: number,
   period: number,

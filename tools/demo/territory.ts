@@ -18,7 +18,6 @@ const REGIONS_OF_MACROREGION = 4
 
 type Table = readonly [name: string, rows: readonly (readonly string[])[]]
 
-/** @returns the tables of the archive, header first */
 export function territoryTables(all: readonly DemoMunicipality[], chance: Chance): Table[] {
   const regions: string[][] = []
   const macroregions: string[][] = []

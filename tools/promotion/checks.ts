@@ -222,7 +222,6 @@ async function driftOf(engine: Engine, after: ReleaseView, before: ReleaseView):
   })
 }
 
-/** @returns the report as lines for a terminal */
 export const reportLines = ({ release_id, against, met, checks }: PromotionReport): string[] => [
   `${release_id}`,
   against === null ? 'no release to compare with is in service' : `compared with ${against}`,

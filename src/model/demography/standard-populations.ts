@@ -8,7 +8,6 @@ import { AGE_GROUPS } from './code-lists.ts'
 export type StandardName = 'brazil_2010'
 
 export interface StandardPopulation {
-  /** Name in a sentence. */
   readonly title: { readonly pt: string; readonly en: string }
   /** People per age group, in the order of AGE_GROUPS. */
   readonly people: readonly number[]

@@ -1,9 +1,7 @@
 /** Closed lists of health financing: sources and the meaning of their numbers, stages, spheres. Values only. */
 
-/** Code → names in Portuguese and English. */
 type Names = Readonly<Record<string, readonly [pt: string, en: string]>>
 
-/** Explains the numbers of a source: what may be summed and what may not. */
 export interface SourceText {
   readonly label: readonly [pt: string, en: string]
   readonly means: readonly [pt: string, en: string]

@@ -25,7 +25,6 @@ export const REQUIRED_COLUMNS = [
   'VAL_SP',
 ] as const
 
-/** Columns of some layouts. */
 export const OPTIONAL_COLUMNS = [
   'CNES',
   'CAR_INT',

@@ -23,11 +23,9 @@ export interface TrinoCluster {
 }
 
 export interface ClusterOptions {
-  /** Settings and logs of the nodes. */
   readonly folder: string
   /** Folder that contains releases/. */
   readonly shared: string
-  /** Heap size of each node. */
   readonly memory: string
   /** One entry per worker: its cores for taskset, or null for all. */
   readonly workers: readonly (string | null)[]
