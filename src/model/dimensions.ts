@@ -10,6 +10,7 @@ export type { Dimension } from './types.ts'
 export type DimensionCode = keyof typeof DECLARED
 const declaredOf = (code: DimensionCode): DimensionDeclaration => DECLARED[code]
 const tierOf = (code: DimensionCode): 'core' | 'extended' => declaredOf(code).tier ?? 'core'
+/** In catalog order: the core dimensions of all areas, then the extended ones. */
 export const DIMENSION_CODES = (Object.keys(DECLARED) as DimensionCode[]).sort(
   (left, right) => Number(tierOf(left) !== 'core') - Number(tierOf(right) !== 'core'),
 )

@@ -20,6 +20,7 @@ export const CATALOG_VERSION = 'v1.2.0'
 
 export type MetricCode = keyof typeof METRICS
 export const metricOf = (code: MetricCode): Metric => METRICS[code]
+/** In catalog order: the core metrics of all areas, then the extended ones. */
 export const METRIC_CODES = (Object.keys(METRICS) as MetricCode[]).sort(
   (left, right) => Number(metricOf(left).tier !== 'core') - Number(metricOf(right).tier !== 'core'),
 )

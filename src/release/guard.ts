@@ -15,7 +15,7 @@ import { componentManifests, type ReleaseView } from './view.ts'
 
 const SCAN_INTERVAL_MS = 2000
 const MANIFEST = 'manifest.json'
-/** How many times a file is read again when it changes during the read. */
+/** Largest number of reads of a file that keeps changing during the read. */
 const READS_MAX = 3
 
 export interface DamagedFile {

@@ -1,8 +1,8 @@
 /**
  * `npm run answers`: records the responses of a running server, and compares those of another server with them.
  *
- * record --url URL --key KEY --limited KEY --out DIR sends about 600 requests chosen from the server's own data
- * compare --url URL --key KEY --limited KEY --with DIR sends the recorded requests; exit 1 when responses differ
+ *   record  --url URL --key KEY --limited KEY --out DIR     sends about 600 requests chosen from the server's own data
+ *   compare --url URL --key KEY --limited KEY --with DIR    sends the recorded requests; exit 1 when responses differ
  *
  * KEY must have all capabilities; the key of --limited only geo, facilities, equipment_inventory and analytics (catalog and
  * query). Both need a rate limit that is never reached (`keys create --rate 100000000`). Both servers must serve the same

@@ -1,11 +1,11 @@
 /**
  * `npm run bench`: measures the server against PostgreSQL, a bare Fastify app, raw DuckDB and another checkout.
  *
- * --quick small demonstration, short runs, one of each
- * --only NAME[,NAME] only these scenarios; their tables in this folder have the names
- * --against DIR another installed checkout of this repository, which some scenarios compare
- * --work DIR folder that keeps demonstrations between runs
- * --seconds N, --runs N, --minutes N and --share S (for soak: duration, and share of the capacity)
+ *   --quick             small demonstration, short runs, one of each
+ *   --only NAME[,NAME]  only these scenarios; their tables in this folder have the names
+ *   --against DIR       another installed checkout of this repository, which some scenarios compare
+ *   --work DIR          folder that keeps demonstrations between runs
+ *   --seconds N, --runs N, --minutes N and --share S (for soak: duration, and share of the capacity)
  *
  * All servers are started and ended here, on the loopback. Sides run in turn on one machine. The table holds medians; a JSON
  * file in DIR has every run. The bench stops when a rival returns other data than the server.

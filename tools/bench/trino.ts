@@ -2,8 +2,8 @@
  * Measures queries over many months of outpatient production on DuckDB in the process, and on a Trino cluster of one and of
  * two workers. Plans and files are equal, and fingerprints of the responses are compared. Prints the table of docs/trino.md.
  *
- * node --import tsx tools/bench/trino.ts make FOLDER [ROWS_A_MONTH] [MONTHS]
- * node --import tsx tools/bench/trino.ts compare FOLDER [--one-core-each]
+ *   node --import tsx tools/bench/trino.ts make FOLDER [ROWS_A_MONTH] [MONTHS]
+ *   node --import tsx tools/bench/trino.ts compare FOLDER [--one-core-each]
  *
  * `make` repeats the newest month of the small demonstration's production with other facilities (300,000) and other numbers.
  * Rows are sorted by key, as an import writes them. Pre-aggregates of production are left out, so that queries read facts.

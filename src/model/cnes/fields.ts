@@ -130,7 +130,7 @@ export const FIELDS = {
   has_hospital: flag('Hospital care outside SUS (the published flag means "not SUS").'),
   has_hospital_sus: flag('Hospital care for SUS.'),
   offers_any_sus: optionalFlag(
-    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is optionalFlag.',
+    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.',
   ),
   declarations: {
     type: 'declarations',

@@ -1,6 +1,6 @@
 /**
  * Bed types of intensive care by age. Source: the names of the bed types in DATASUS's domain table and in SIGTAP's
- * tb_tipo_leito. A type is included when its name says UTI (unidade de terapia intensiva), as do two types of the COVID
+ * tb_tipo_leito. A type is included when its name says UTI (unidade de terapia intensiva), also two types of the COVID
  * years. Intermediate care (64, 65, 92 to 95), isolation (66) and ventilatory support (96) are not intensive care. Adult and
  * paediatric type I (74, 77) are in months up to 2019, when Portaria SAES/MS 298/2019 made them intermediate care.
  */
