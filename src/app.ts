@@ -1,6 +1,6 @@
 /**
- * The application: Fastify listens, routes and reads bodies; every request passes one hook (admission) and one way out. No
- * environment, no listening: tests inject requests into what this returns. The life of a request is in http/request.ts.
+ * Builds the Fastify application: listening, routing and body reading. Every request passes one admission hook and one way out. It reads no
+ * environment and does not listen, so tests inject requests into it. `http/request/request.ts` describes the life of a request.
  */
 import { hash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -43,21 +43,20 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
   readonly metrics: Metrics
-  /** Serves /metrics on this app, to requests from this machine. */
+  /** Serve /metrics on this app, to requests from this machine only. */
   readonly servesMetrics: boolean
-  /** Origins whose pages may read answers. */
   readonly corsOrigins: readonly string[]
-  /** Names that POST /mcp is answered under; by default any. */
+  /** Host names accepted by POST /mcp; any by default. */
   readonly mcpHosts?: readonly string[] | null
-  /** Answers of one turn of the event loop are written together; by default they are. */
+  /** Write the answers of one event-loop turn together; true by default. */
   readonly writesTogether?: boolean
-  /** The key that the explorer's pages use on the server's side; none by default. */
+  /** API key that the explorer's pages use on the server; none by default. */
   readonly explorerKey?: string | null
   readonly logger: Logger | null
 }
 
 const NO_HEADERS = {}
-/** What /ready says then, so that balancers send their clients to other instances. */
+/** Answer of /ready during shutdown, so that load balancers move their clients to other instances. */
 const IS_ENDING = {
   detail: both('Esta instância está encerrando.', 'This instance is ending.'),
   headers: { 'Retry-After': '1' },
@@ -66,7 +65,7 @@ const BODY_LIMIT_BYTES = 1 << 20
 const IS_API = /^\/v1(\/|\?|$)/
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** The client's id of a request, where it can stand in a log. */
+/** @returns the client's request id if it is safe to log, otherwise a new one */
 function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): string {
   const id = headers['x-request-id']
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : randomUUID()
@@ -75,16 +74,16 @@ function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): st
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const explorerKey = parts.explorerKey ?? null
   const admission = { ...parts, linkSecret: linkSecretOf(parts.cursorSecret) }
-  /** Requests that came by a link: its token stands in no address that anything behind this sees. */
+  /** Requests made through a link. The token is removed from the URL, so later code never sees it. */
   const links = new WeakMap<IncomingMessage, LinkRequest>()
   let order: Order | null = null
   function refuseBytes(error: { readonly code?: string | undefined }, socket: Socket): void {
-    // Bytes that wait here are none that the client has not sent.
+    // A timeout does not apply while received bytes wait in our queue: the client has already sent them.
     if (error.code === REQUEST_TIMEOUT_CODE && order?.hasMore(socket) === true) return
     order?.fail(socket, () => answerSocketError(error, socket))
   }
   const app = Fastify({
-    // The line of a request is written below, where its answer has left.
+    // `observe` writes the access log once the answer has left.
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (listener) => {
@@ -96,7 +95,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           headersTimeout: HEADERS_TIMEOUT_MS,
           keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-          // Node's own refusal has no body; ours has.
+          // Node's rejection has no body; `checkHead` rejects the request with a problem document.
           requireHostHeader: false,
         },
         made.enter,
@@ -105,7 +104,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         made.connect(socket)
         endsGently(socket)
       })
-      // Node.js answers an unknown Expect header itself, without a body, unless there is a listener.
+      // Without a listener, Node.js answers an unknown Expect header itself, without a body.
       server.on('checkExpectation', (request, response) => {
         request.headers.expect = UNKNOWN_EXPECTATION
         server.emit('request', request, response)
@@ -116,7 +115,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       return server
     },
     clientErrorHandler: refuseBytes,
-    // While it closes, what still comes in on open connections is answered, and told to come back on others.
+    // Requests on open connections are still answered during shutdown, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
@@ -139,11 +138,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     isClosing = true
     if (order !== null) await drain(order, (socket) => refuseBytes({ code: REQUEST_TIMEOUT_CODE }, socket))
   })
-  /** Does an answer end its connection? */
+  /** @returns whether this answer is the last of its connection */
   const isLast = ({ req }: ServerResponse): boolean => isClosing && order?.hasMore(req.socket) !== true
   await openToOrigins(app, parts.corsOrigins)
 
-  /** What a request passes before its body is read. @param cost of the key's rate; null where no key is needed */
+  /** Checks a request before its body is read. @param cost requests charged to the key's rate; null when the route needs no key */
   const enter = (request: FastifyRequest, route: string | null, cost: number | null, done: Done): void => {
     const state = stateOf(request)
     state.route = route
@@ -161,7 +160,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, _reply, done) =>
     request.is404 ? enter(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
   )
-  // Only JSON bodies are read; anything else is 415. The text is parsed later, unless its answer is cached.
+  // Accept JSON bodies only; anything else is 415. The text is parsed later, and only when its answer is not cached.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     request.text = text
@@ -171,7 +170,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const parseJson = (text: string): unknown => {
     let parsed: unknown
     let problem: Error | null = null
-    // It calls back before it returns.
+    // The callback runs synchronously.
     fastifyParser({} as FastifyRequest, text, (error, value) => {
       problem = error
       parsed = value
@@ -181,14 +180,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
 
   const logAccess = parts.logger === null ? null : createAccessLog(parts.logger)
-  // Only CORS sets headers on what is answered; on what is refused, Fastify may.
+  // CORS is the only source of extra headers on successful answers. On errors, Fastify may add some.
   const hasOtherHeaders = parts.corsOrigins.length > 0
   const sendBytes = createSender({
     origins: parts.corsOrigins,
     writesTogether: parts.writesTogether ?? true,
     isLast,
   })
-  /** Counts and logs a request; what that throws costs a line of the log, never the answer or the process. */
+  /** Counts and logs a request. An exception here becomes a log line and never affects the answer. */
   const observe = (request: FastifyRequest, status: number): void => {
     try {
       countAndLog(request, status)
@@ -215,7 +214,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
   const send = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
     if (!reply.sent) reply.hijack()
-    // While it closes, what the client has sent behind this request is read first: then it is known which answer is the last.
+    // During shutdown, first read the requests pipelined behind this one, to know which answer is the last.
     if (isClosing) setImmediate(() => setImmediate(() => sendNow(request, reply, answer)))
     else sendNow(request, reply, answer)
   }
@@ -226,7 +225,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       giveUp(request, reply, answer.status, error)
     }
   }
-  /** What sending threw becomes a 500, or ends the connection where a part of the answer is out or the 500 cannot be sent either. */
+  /** Answers a failed send with 500. Destroys the connection if part of the answer has left or the 500 fails too. */
   const giveUp = (request: FastifyRequest, reply: FastifyReply, status: number, error: unknown): void => {
     if (!reply.raw.headersSent && status < 500) {
       fail(request, reply, error)
@@ -237,7 +236,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     observe(request, status)
   }
   const sendAnswer = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
-    // The framework ends every connection with its next answer, whatever the client has sent behind it.
+    // During shutdown Fastify sets `connection: close` on every answer, even when pipelined requests follow.
     if (isClosing) reply.raw.removeHeader('connection')
     const sending = {
       id: request.id,
@@ -256,7 +255,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
   function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
     const error = toAppError(thrown)
-    // Load is no fault: its refusals are counted, and the cause would be the same each time.
+    // Count overload instead of logging its cause: it is not a fault, and the cause is always the same.
     if (error.code === 'overloaded') {
       parts.metrics.countOverloaded(stateOf(request).route ?? 'none')
       parts.logger?.warn({ request_id: request.id, code: error.code }, 'refused')
@@ -276,7 +275,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     })
   }
   app.setErrorHandler((error, request, reply) => {
-    // The framework asks the method QUERY for a content type before it asks whether any route has it.
+    // Fastify checks the content type of QUERY requests before it checks whether the route exists.
     if ((error as { code?: string }).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') refusePath(request, reply)
     else fail(request, reply, error)
   })
@@ -309,7 +308,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const output: Output = { enter, send, fail }
   for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)
-  // No route of the API's document: its messages are those of a protocol of their own.
+  // MCP is not in the OpenAPI document, because its messages follow their own protocol.
   app.post(
     MCP_PATH,
     { onRequest: (request, _reply, done) => enter(request, MCP_PATH, 1, done) },
@@ -330,7 +329,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       )
     },
   )
-  /** Pages that are no part of the API: nothing of a release is in them. */
+  /** Mounts a page outside the API. It needs no key and contains no release data. */
   const mountPage = (
     path: string,
     make: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,
@@ -378,9 +377,9 @@ const content = (
   headers: Readonly<Record<string, string>> = {},
 ): ApiResponse => ({ status: 200, headers, body: { kind: 'content', type, content: bytes } })
 
-/** By path: pages do not change while the server runs. */
+/** Entity tags by path. Pages do not change while the server runs. */
 const PAGE_TAGS = new Map<string, string>()
-/** A page that clients keep and ask for again with its tag, which is its digest. */
+/** Answers with a page and its digest as entity tag, or with 304 when the client has that version. */
 function revalidated(
   path: string,
   requestHeaders: IncomingHttpHeaders,

@@ -1,8 +1,8 @@
 /**
- * The server: settings → keys → engine → store → app → listen. `serve` runs this; tests call it with port 0. `mcp` opens the same
- * without listening.
+ * Builds and starts the server: settings → keys → engine → store → app → listen. `serve` runs this, tests call it with port 0, and `mcp`
+ * opens the same service without listening.
  *
- * A promote (or SIGHUP) moves the store to the new release; SIGTERM and SIGINT end it once running answers are out.
+ * A promotion or SIGHUP switches the store to the new release. SIGTERM and SIGINT stop the server after running requests are answered.
  */
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -37,50 +37,47 @@ import { watchLog } from './trust/log-watch.ts'
 import { checkTrust } from './trust/release-notes.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
-/** Of SUS_CACHE_BYTES, one part in four is for sets of rows, the others for answers. */
+/** A quarter of SUS_CACHE_BYTES holds row sets; the rest holds answers. */
 const SETS_SHARE = 4
-/** A release that comes into service gets its resident tables this long after, or once aggregations ask for them. */
+/** Delay before the tables of a new current release are loaded into memory. */
 const WARM_AFTER_MS = 10_000
-/** So long after it listens a server begins to open releases that nobody has asked for yet, and so often it looks for new ones. */
+/** Delay before the server preloads other releases, and the interval between scans for new ones. */
 const AHEAD_AFTER_MS = 1000
 const AHEAD_EVERY_MS = 3000
-/** Connections that may wait to be accepted (the system may hold fewer): past it, clients try again after a second. */
+/** Pending connections before accept (the system may hold fewer). Beyond it, clients retry after a second. */
 const LISTEN_BACKLOG = 4096
-/** The log writes its lines every tenth of a second; it gets this long for the last one. */
+/** Time for the last log line before the process is killed. The log flushes every tenth of a second. */
 const LAST_LINE_MS = 500
-/** JavaScript memory of the report worker: rows pass through it in batches, so it does not grow with them. */
+/** JavaScript heap of the report worker. Rows pass through in batches, so it does not grow with the report. */
 export const REPORT_HEAP_MB = 512
 
 export interface RunningServer {
-  /** Where it listens, e.g. http://127.0.0.1:8080. */
+  /** For example http://127.0.0.1:8080. */
   readonly address: string
   readonly logger: Logger
   readonly metrics: Metrics
-  /** What `close` is waiting for; null before it is called and after it is done. */
+  /** Name of the step that `close` is waiting for; null before and after closing. */
   closing(): string | null
   close(): Promise<void>
 }
 
-/** All of a server but its listening: what other programs of this machine ask in-process. */
+/** A server that does not listen. Other programs on this machine call it in-process. */
 export interface Service {
   readonly app: FastifyInstance
   readonly logger: Logger
   readonly metrics: Metrics
   readonly releases: ReleaseStore
   /**
-   * Holds the release in service, and those that come after it, in memory for aggregations; opens other releases before they are
-   * asked for, and holds the newest of them, too.
+   * Loads the current release, and later ones, into memory for aggregations. Also preloads other releases and loads the newest of them into
+   * memory.
    */
   warm(): void
-  /** What `close` is waiting for; null before it is called and after it is done. */
+  /** Name of the step that `close` is waiting for; null before and after closing. */
   closing(): string | null
   close(): Promise<void>
 }
 
-/**
- * @param others instead of the file of keys, and of the log on standard output
- * @throws when DuckDB cannot start
- */
+/** @param overrides replacements for the keys file and for the log on standard output @throws when DuckDB cannot start */
 export async function openService(
   settings: Settings,
   others: { readonly keys?: KeyStore; readonly log?: DestinationStream } = {},
@@ -92,7 +89,7 @@ export async function openService(
     check.catch(() => undefined)
     checks.set(id, check)
   }
-  // It takes longest of all that a start waits for: the rest is done meanwhile.
+  // The check is the longest part of startup, so start it before everything else.
   let begun = await readPointer(settings.releasesDir)
   if (begun !== null) beginCheck(begun)
   const guard = createFileGuard({
@@ -126,8 +123,8 @@ export async function openService(
     onMended: (release_id, dataset) => logger.info({ release_id, dataset }, 'row file is there again'),
   })
   /**
-   * Loads what aggregations read of the release in service, in the background: until it is there, statements read the files.
-   * Not at once, because loading takes both cores for some seconds, and the first requests come now.
+   * Loads the tables of the current release in the background. Until they are loaded, statements read the files. The delay keeps both cores
+   * free for the first requests, because loading takes some seconds.
    */
   let warming: NodeJS.Timeout | undefined
   let isWarmedUp = false
@@ -142,7 +139,7 @@ export async function openService(
     if (closing !== null) return
     if (!isWarmedUp) {
       isWarmedUp = true
-      // A release without beds or population refuses the question; then the first clients are the warm-up.
+      // A release without beds or population rejects the warm-up query. The first clients then warm the process up.
       await warmUp(local, view).catch(() => undefined)
     }
     logger.info({ release_id: view.id }, 'release held in memory')
@@ -156,7 +153,7 @@ export async function openService(
     releasesDir: settings.releasesDir,
     guard,
     checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
-    // Beside the verification: what the check reports counts only once the digests are right.
+    // The check runs in parallel with verification. Its result counts only after the digests are verified.
     onOpening: (id) => {
       if (id === begun) begun = null
       else beginCheck(id)
@@ -178,7 +175,7 @@ export async function openService(
       if (isWarm) warm(view)
     },
   })
-  /** What is opened ahead is there when it is promoted, or pinned for the first time. */
+  /** Preloads releases, so that a promotion or a first pinned request does not wait. */
   let aheadTimer: NodeJS.Timeout | undefined
   let holdingAhead: NodeJS.Timeout | undefined
   let opening: Promise<void> = Promise.resolve()
@@ -190,7 +187,7 @@ export async function openService(
       logger.info({ release_id: view.id }, 'release opened ahead')
     clearTimeout(holdingAhead)
     holdingAhead = setTimeout(() => {
-      // It may have been closed since, for others that were requested.
+      // The store may have closed this release to open requested ones.
       if (releases.findOpen(newest.id) === newest) void hold(newest, releases.current())
     }, WARM_AFTER_MS).unref()
   }
@@ -207,7 +204,7 @@ export async function openService(
     worker: {
       releasesDir: settings.releasesDir,
       memory: settings.reportMemory,
-      // Half of the threads: a report is never what others wait for.
+      // Half of the threads, so that requests do not wait for reports.
       threads: Math.max(1, Math.floor(settings.duckdbThreads / 2)),
       timeoutMs: settings.reportTimeoutMs,
       signingKeyFile: settings.signingKeyFile,
@@ -253,7 +250,7 @@ export async function openService(
   })
   const app = await buildApp({
     engine,
-    // As many as would run or wait, were each a statement of its own.
+    // As many look-ups as statements may run or wait.
     lookups: createLookups(engine, { waitingMax: settings.queryConcurrency + settings.queryQueue }),
     releases,
     reports,
@@ -309,7 +306,7 @@ export async function openService(
   }
 }
 
-/** @returns once the server listens; @throws when the address is taken or DuckDB cannot start */
+/** @returns when the server listens @throws when the address is taken or DuckDB cannot start */
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const service = await openService(settings)
   const { app, logger, metrics, releases } = service
@@ -325,7 +322,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const address = await app.listen({ host: settings.host, port: settings.port, backlog: LISTEN_BACKLOG })
   logger.info({ address }, 'listening')
   logger.flush()
-  // Only now: the first requests do not wait for it.
+  // Preload after listening, so that the first requests do not wait.
   service.warm()
   const refresh = (): void => void releases.refresh()
   process.on('SIGHUP', refresh)
@@ -343,8 +340,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
 }
 
 /**
- * Waits for SIGTERM or SIGINT, then stops the server gracefully. It listens for them before it starts, because the first process
- * of a container ignores a signal without a listener. A server that has not stopped in time is killed, with a line in the log.
+ * Runs the server until SIGTERM or SIGINT, then stops it gracefully. Signals are handled before the start, because PID 1 of a container
+ * ignores a signal without a listener. A server that does not stop in time is killed, with a log line.
  */
 export async function serveUntilStopped(
   settings: Settings,
@@ -353,7 +350,7 @@ export async function serveUntilStopped(
   let server: RunningServer | null = null
   const stopped = new Promise<void>((resolve) => {
     const stop = (): void => {
-      // Unreferenced, and never cleared: a thread that never ends holds the process even after everything is closed.
+      // Never clear this timer: a thread that never ends keeps the process alive even after everything is closed.
       setTimeout(() => endNow(server, settings.stopTimeoutMs), settings.stopTimeoutMs).unref()
       resolve()
     }
@@ -368,7 +365,7 @@ export async function serveUntilStopped(
   await server.close()
 }
 
-/** Kills this process: exit() waits for threads, and one of them may be what never ends. @param server null while it starts */
+/** Kills this process, because exit() waits for threads and one of them may never end. @param server null during startup */
 function endNow(server: RunningServer | null, afterMs: number): void {
   const found = {
     after_ms: afterMs,

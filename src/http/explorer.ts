@@ -1,7 +1,8 @@
 /**
- * The explorer's pages: drawn by src/explorer over the answers of this very server, with the operator's key where there is one.
- * In: how to ask the API in-process. Out: pages and assets to mount. What a visitor's browser asks without a key of its own goes
- * under /explorer/api/ and gets the operator's key here, so that the key itself never leaves the server.
+ * Serves the explorer's pages, which src/explorer renders from this server's own API answers. In: a function that calls the API in-process.
+ * Out: pages and assets to mount.
+ *
+ * Browsers without a key call /explorer/api/, where the operator's key is added. The key itself never leaves the server.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
@@ -17,12 +18,12 @@ import type { ApiResponse } from './connection/send.ts'
 import { originOf } from './request/origin.ts'
 
 const API_PREFIX = '/explorer/api'
-/** Formats that the address of a question may ask for. */
+/** Download formats accepted in the URL of a query. */
 const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
-/** Paths of the pages, as Fastify writes them. */
+/** Paths in Fastify's syntax. */
 export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
 
-/** Nothing is loaded from elsewhere, framed, or run but the one script. */
+/** Content security policy: nothing may be loaded from elsewhere or framed, and only our script runs. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,7 +35,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A request of the API as the framework takes it in-process. */
+/** An in-process API request in the framework's form. */
 export type Inject = (request: {
   readonly method: 'GET' | 'POST'
   readonly url: string
@@ -43,13 +44,13 @@ export type Inject = (request: {
   readonly signal?: AbortSignal
 }) => Promise<{ readonly statusCode: number; readonly payload: string }>
 
-/** Requests that only read, of which the operator's key answers visitors; links and whatever else a key makes are not among them. */
+/** @returns whether the operator's key may answer this visitor: read-only requests only, so no links or other things a key can create */
 function isReading({ method, url = '' }: IncomingMessage): boolean {
   if (method === 'GET' || method === 'HEAD') return url.startsWith(`${API_PREFIX}/v1/`)
   return method === 'POST' && url.startsWith(`${API_PREFIX}/v1/analytics/`)
 }
 
-/** @returns the path without the explorer's prefix, having put the operator's key where the visitor has none */
+/** Adds the operator's key where the visitor sends none. @returns the path without the explorer's prefix */
 export function rewriteExplorerUrl(request: IncomingMessage, key: string | null): string {
   const url = request.url ?? '/'
   if (!isReading(request)) return url
@@ -58,7 +59,7 @@ export function rewriteExplorerUrl(request: IncomingMessage, key: string | null)
   return url.slice(API_PREFIX.length)
 }
 
-/** The API as a client sees it, asked in-process. @param authorization the header that requests are made with */
+/** An API client that calls this server in-process. @param authorization value of the Authorization header */
 export function apiOf(inject: Inject, authorization: string, language: string): Api {
   const call = async (request: Parameters<Inject>[0]): Promise<unknown> => {
     const { statusCode, payload } = await inject({
@@ -87,7 +88,7 @@ interface Asset {
   readonly bytes: Buffer
 }
 
-/** What the build made for the browser: names hold the digest of their bytes. None where nothing was built. */
+/** Reads the built browser files, whose names contain their digest. Empty when nothing was built. */
 function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<string, Asset> } {
   const files = new Map<string, Asset>()
   const names = { script: '', style: '' }
@@ -113,7 +114,10 @@ function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<str
   return { names, files }
 }
 
-/** @param key the operator's, null where there is none @returns what answers a page's or an asset's address; null: there is none */
+/**
+ * @param key operator's API key; null when there is none
+ * @returns a function that answers the URL of a page or asset, with null for unknown URLs
+ */
 export function createExplorer(
   inject: Inject,
   key: string | null,

@@ -1,22 +1,21 @@
 /**
- * How the server logs: JSON lines from pino, and what may stand in them.
+ * Configures logging: JSON lines from pino, without secrets.
  *
- * In: the level of the settings. Out: options for Fastify's or a plain pino logger. A request is its method, route pattern
- * and request_id, never its address: a query may hold what somebody searched for. Headers are never logged; should a key
- * still get into a message or a cause, every finished line is searched for keys and bearer tokens before it is written.
+ * A request is logged as method, route pattern and request_id, never its URL, because a query may contain a user's search text. Headers are
+ * never logged. Every finished line is also searched for keys and bearer tokens, in case one reaches a message or cause.
  */
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import type { LogLevel } from '../settings.ts'
 
-/** `sus_` and an id, however the rest goes on: whole keys, cut ones, mistyped ones. The id alone is no secret. */
+/** `sus_`, an id and any rest: complete, truncated or mistyped keys. The id alone is not secret. */
 const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
-/** The token of a link, however much of it there is. */
+/** A link's token, complete or truncated. */
 const LINK_IN_TEXT = /\b(susl_[0-9A-Za-z]{0,8})[0-9A-Za-z_-]*/g
-/** Looked for first: hardly any line holds one. */
+/** Checked first, because few lines contain a secret. */
 const MAY_HOLD_SECRET = /susl?_|bearer|basic/i
 const BEARER_IN_TEXT = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
 
-/** @returns the text without the secrets of keys and without bearer tokens */
+/** @returns the text with the secrets of keys and bearer tokens redacted */
 export const redactSecrets = (text: string): string =>
   MAY_HOLD_SECRET.test(text)
     ? text
@@ -27,7 +26,7 @@ export const redactSecrets = (text: string): string =>
 
 let lastMs = 0
 let lastTime = ''
-/** The time as pino writes it, made once a millisecond. */
+/** @returns the time in pino's format, cached for a millisecond */
 function isoTime(): string {
   const now = Date.now()
   if (now !== lastMs) {
@@ -37,7 +36,7 @@ function isoTime(): string {
   return lastTime
 }
 
-/** @returns options of a pino logger; Fastify takes them as `logger` */
+/** @returns options for pino; Fastify accepts them as `logger` */
 export function loggerOptions(level: LogLevel): LoggerOptions {
   return {
     level,
@@ -53,41 +52,40 @@ export function loggerOptions(level: LogLevel): LoggerOptions {
   }
 }
 
-/** @returns a logger for what happens outside requests; @param stream standard output by default */
+/** @returns a logger for events outside requests. @param stream standard output by default */
 export const createLogger = (level: LogLevel, stream?: DestinationStream): Logger =>
   pino(
     loggerOptions(level),
-    // Lines go out together, within a tenth of a second and when the process ends: a write each costs as much as a line.
+    // Buffer lines, and flush every tenth of a second and at exit: a write per line costs as much as the line.
     stream ?? pino.destination({ sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 100 }),
   )
 
-/** What the log says of a request that has been answered. */
+/** The access log's entry for an answered request. */
 export interface AccessLine {
   readonly id: string
-  /** W3C Trace Context, hexadecimal; absent where the client sent none. */
+  /** W3C Trace Context, hexadecimal; null when the client sent none. */
   readonly trace: { readonly trace_id: string; readonly parent_id: string } | null
   readonly method: string
-  /** The pattern, never the address: a query string may hold what a client should not have put there. */
+  /** The route pattern, never the URL: a query string may contain data that a client should not have sent. */
   readonly route: string | null
   readonly status: number
-  /** Id of the key. */
   readonly key: string | null
   readonly releaseId: string | null
   readonly rows: number | null
-  /** What added up facts, where there are two engines. */
+  /** Engine that ran the aggregation, when two are configured. */
   readonly engine?: string | null
   readonly ms: number
 }
 
 /**
- * @returns what writes the line of a request, at pino's level and to its stream. The line is put together here: every value is
- * an id or a pattern of ours, or has passed a check of its characters, so nothing needs escaping, and only the id, which may
- * be the client's choice, could hold a secret. Receipt: a tenth of the CPU of a record (wrk, 32 connections).
+ * @returns a function that writes an access line at pino's level and to its stream. The line is concatenated here: every value is one of
+ * our ids or patterns, or was checked for its characters, so nothing needs escaping. Only the request id, which the client may choose,
+ * could contain a secret. Measured: saves a tenth of the CPU of a record request (wrk, 32 connections).
  */
 export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
   const quote = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
-  /** Lines of one turn of the event loop go to the stream together. */
+  /** Lines of one event-loop turn, written together. */
   let lines = ''
   const write = (): void => {
     stream?.write(lines)
@@ -102,10 +100,9 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   }
 }
 
-/** W3C Trace Context. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 
-/** @returns the trace a request belongs to, as its traceparent header says */
+/** @returns the trace in a traceparent header */
 export function traceOf(traceparent: string | string[] | undefined): AccessLine['trace'] {
   if (traceparent === undefined) return null
   const [, trace_id, parent_id] = TRACEPARENT.exec(String(traceparent)) ?? []

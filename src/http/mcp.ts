@@ -1,7 +1,6 @@
 /**
- * POST /mcp: the Model Context Protocol over streamable HTTP, without sessions and without streams: a message in, its answer out.
- * What tools ask goes the way of every request, in-process and with the key of whoever called: its capabilities, rate and limits hold.
- * Not responsible for: the protocol and the tools (src/mcp).
+ * POST /mcp: Model Context Protocol over streamable HTTP, without sessions or streams. One message comes in, one answer goes out. Tools
+ * call the API in-process with the caller's key, so its capabilities, rate and limits apply. The protocol and the tools are in src/mcp.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, both } from '../errors.ts'
@@ -14,18 +13,16 @@ import { VERSION } from './route.ts'
 
 export const MCP_PATH = '/mcp'
 
-/** What the transport adds to a message. */
 export interface McpRequest {
   readonly headers: IncomingHttpHeaders
-  /** The message, parsed. */
   readonly message: unknown
   readonly inject: Inject
   readonly corsOrigins: readonly string[]
-  /** Names that the server is reached by; null: any, as long as no page of a browser asks. */
+  /** Accepted host names; null accepts any, unless a browser page calls. */
   readonly hosts: readonly string[] | null
 }
 
-/** @throws AppError for a foreign name, a page of another origin, or an older client's version that is none */
+/** @throws AppError for a foreign host name, a page of another origin, or an unsupported protocol version */
 export async function answerMcp({
   headers,
   message,
@@ -60,12 +57,13 @@ export async function answerMcp({
       }
 }
 
-/** Names of this machine, as a Host header writes them. */
+/** Names of this machine in a Host header. */
 const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * @param host that the server listens on @param allowed names that the operator allows
- * @returns names that POST /mcp is answered under; null for any, where the server is open to the network and no name is set
+ * @param host address that the server listens on
+ * @param allowed names that the operator allows
+ * @returns host names accepted by POST /mcp; null (any) when the server is open to the network and no name is set
  */
 export function mcpHosts(host: string, allowed: readonly string[]): readonly string[] | null {
   const isLoopback = /^(localhost|127\..*|::1)$/.test(host)
@@ -73,12 +71,13 @@ export function mcpHosts(host: string, allowed: readonly string[]): readonly str
   return [...LOOPBACK_NAMES, host, ...allowed]
 }
 
-/** @returns the name in a Host header or an address, without its port, in lower case */
+/** @returns host name without its port, in lower case */
 const nameOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, '')
 const IP_LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/
 
 /**
- * A page of a foreign name that leads to this machine (DNS rebinding) sends that name. Only a browser is led so, and it always sends one.
+ * Rejects DNS rebinding: a page under a foreign name that resolves to this machine. Only browsers can be misled this way, and they always
+ * send the name.
  * @throws AppError 'forbidden'
  */
 function checkHost(host: string | undefined, hosts: readonly string[] | null): void {
@@ -92,8 +91,8 @@ function checkHost(host: string | undefined, hosts: readonly string[] | null): v
 }
 
 /**
- * Takes pages of the origins that may read answers, and pages of the server itself under a name that is known to be its own: one of
- * `hosts`, this machine, or an address of the network, to which no name was led.
+ * Accepts pages of the allowed origins and pages of this server. The server's own name must be one of `hosts`, a name of this machine, or
+ * an IP address, which DNS rebinding cannot produce.
  * @throws AppError 'forbidden'
  */
 function checkOrigin(

@@ -1,8 +1,8 @@
 /**
- * What the service tells of itself, for Prometheus: requests, latencies by route, queries that run and wait, memory, the
- * release in service and how old its data are. In: what hooks observe. Out: the text of /metrics.
+ * Prometheus metrics: requests, latency by route, running and waiting queries, memory, the current release and the age of its data. In:
+ * observations from hooks. Out: the text of /metrics.
  *
- * Labels are route patterns, methods and status codes, never addresses or keys.
+ * Labels are route patterns, methods and status codes, never URLs or keys.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
@@ -15,15 +15,15 @@ export interface MetricsParts {
   readonly releases: ReleaseSource
   readonly cache: ResponseCache
   readonly rows: RowStore | null
-  /** Whether the store of shared rate limits answers; null or absent where there is none. */
+  /** Whether the store of shared rate limits answers; null or absent when there is none. */
   readonly isRateStoreUp?: (() => boolean) | null
 }
 
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
-  /** Counts what nobody caught. */
+  /** Counts an uncaught exception. */
   countUncaught(): void
-  /** Counts a request that a full queue refused. */
+  /** Counts a request rejected by a full queue. */
   countOverloaded(route: string): void
   render(): Promise<{ readonly type: string; readonly text: string }>
 }
@@ -64,9 +64,9 @@ export function createMetrics({
     labelNames: ['route'],
     registers,
   })
-  /** Method, route and status → what counts them: prom-client finds these by their labels anew each time. */
+  /** Metrics by method, route and status, because prom-client looks them up by label each time. */
   const counted = new Map<string, readonly [Counter.Internal, Histogram.Internal<string>]>()
-  /** @param read nothing where there is no value */
+  /** @param read returns undefined when there is no value */
   const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>): void => {
     new Gauge({
       name,
@@ -133,7 +133,7 @@ export function createMetrics({
   }
 }
 
-/** What is known of the engine on other machines. */
+/** Adds the metrics of Trino. */
 function observeTrino(
   distributed: Distributed,
   releases: ReleaseSource,
@@ -189,6 +189,6 @@ function observeTrino(
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
 
-/** A request of this machine that no proxy passed on. */
+/** @returns whether the request comes from this machine and not through a proxy */
 export const isLocal = (ip: string, headers: IncomingHttpHeaders): boolean =>
   LOOPBACK.test(ip) && headers['x-forwarded-for'] === undefined && headers.forwarded === undefined

@@ -1,8 +1,8 @@
 /**
- * An endpoint as data. Adding one is adding a row to routes/<tag>.ts; handlers.ts answers the kinds, openapi.ts describes them.
+ * Types of routes: an endpoint is data. To add one, add a row to routes/<tag>.ts; handlers.ts answers it by kind and openapi/ describes it.
  *
- * Kinds: list (keyset page), all (a small table whole), record (one row by its key), scoped (one facility's rows and
- * totals), provenance (one record's values back to their files), custom (a handler of its own). Paths are written as in the specification, with {parameters}.
+ * Kinds: list (keyset page), all (a complete small table), record (one row by key), scoped (rows and totals of one facility), provenance
+ * (values of one record traced to files), custom (has a handler). Paths use the specification's {parameters}.
  */
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
@@ -18,34 +18,34 @@ import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
 import type { LogProblem } from '../trust/log-watch.ts'
 
-/** Of the program, in every answer. */
+/** Program version, in every answer. */
 export const VERSION = '0.1.0'
 
 interface RouteBase {
   readonly path: string
-  /** Name of the operation in the API document, by which generated clients call it: a verb and what it is of. */
+  /** OpenAPI operation id, used as the function name in generated clients: a verb and its object. */
   readonly operation: string
   readonly summary: string
-  /** What a key needs; 'any': every valid key; null: no key. */
+  /** Required capability; 'any' accepts every valid key, null needs no key. */
   readonly capability: Capability | 'any' | null
-  /** Name of the response schema in the specification. */
+  /** Response schema in the specification. */
   readonly response: string
 }
 
 export interface ListRoute extends RouteBase {
   readonly kind: 'list'
   readonly dataset: Dataset
-  /** Names the dataset declares as filters. */
+  /** Filter names that the dataset declares. */
   readonly filters: readonly string[]
   readonly limit: { readonly default: number; readonly max: number }
   readonly defaults?: Readonly<Record<string, string>>
-  /** Of facilities: it takes bbox and near, and these are its limits as GeoJSON. */
+  /** Row limits as GeoJSON. Set for facilities only, which also enables bbox and near. */
   readonly features?: { readonly default: number; readonly max: number }
-  /** What rows may carry of others: `include=facility`, for keys that may read facilities. */
+  /** Allows `include=facility` for keys that may read facilities. */
   readonly includes?: 'facility'
-  /** What `meta` says of the list beside its rows; follows from its parameters alone. */
+  /** Extra members of `meta`, computed from the parameters alone. */
   readonly about?: (params: Readonly<Record<string, string>>) => Readonly<Record<string, JsonValue>>
-  /** Path parameter that restricts the list: {parameter} → filter. A value the filter does not take is 404. */
+  /** Path parameter that acts as a filter. A value that the filter rejects is 404. */
   readonly pathFilter?: { readonly parameter: string; readonly filter: string }
 }
 
@@ -55,12 +55,12 @@ export interface AllRoute extends RouteBase {
   readonly filters?: readonly string[]
 }
 
-/** Path parameter, which is a key column too → digits of its code. */
+/** Key column (also the path parameter) → number of digits in its code. */
 type KeyDigits = Readonly<Partial<Record<FieldName, number>>>
 
 export interface RecordRoute extends RouteBase {
   readonly kind: 'record'
-  /** The record says whether its coordinates are where its municipality is (coordinates.ts). */
+  /** The record has `coordinates_suspect` (coordinates.ts). */
   readonly marksCoordinates?: true
   readonly dataset: Dataset
   readonly key: KeyDigits
@@ -69,90 +69,86 @@ export interface RecordRoute extends RouteBase {
 export interface ScopedRoute extends RouteBase {
   readonly kind: 'scoped'
   readonly dataset: Dataset
-  /** Name of a total → field summed, or 'rows'. */
+  /** Total name → summed field, or 'rows' for a count. */
   readonly totals: Readonly<Record<string, FieldName | 'rows'>>
 }
 
-/** Every attribute of one record back to file, row and column. */
+/** Traces every attribute of one record to file, row and column. */
 export interface ProvenanceRoute extends RouteBase {
   readonly kind: 'provenance'
   readonly dataset: Dataset
   readonly key: KeyDigits
 }
 
-/** Files outside of releases that are missing or damaged now. */
+/** Files outside releases that are missing or damaged now. */
 export interface FileProblems {
-  /** Sentence about the file of keys, or null. */
+  /** Problem with the keys file, or null. */
   readonly keys: () => string | null
-  /** Files of the log, and proofs beside releases. */
+  /** Problems with files of the log and with proofs stored beside releases. */
   readonly log: () => readonly LogProblem[]
 }
 
-/** What a handler of a custom route receives. */
+/** Input of a custom route's handler. */
 export interface HandlerRequest {
-  /** Headers of a conditional or partial request. */
   readonly conditions: {
     readonly ifNoneMatch: string | undefined
     readonly ifRange: string | undefined
     readonly range: string | undefined
   }
-  /** Scheme and host that the client reached the server by. */
+  /** Scheme and host in the client's URL. */
   readonly origin: string
-  /** The client wants the headers only. */
   readonly isHead: boolean
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: unknown
   readonly key: Key | null
   readonly language: 'pt' | 'en'
-  /** Aborted when the client leaves. */
   readonly signal: AbortSignal
-  /** The content type of the list the client likes best; the first when it does not care, or likes none. */
+  /** @returns the client's preferred content type among `types`; the first one if it has no preference or accepts none */
   readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
   readonly lookups: Lookups
   readonly reports: ReportPool
-  /** Row files of open releases; null: the engine answers everything. */
+  /** Row files of open releases; null sends every request to the engine. */
   readonly rows: RowStore | null
-  /** The keys whose signatures are known here. */
+  /** Keys whose signatures this server trusts. */
   readonly trust: Trust
   readonly fileProblems?: FileProblems
-  /** Signs what only this server, and those beside it, are to believe: cursors, links. */
+  /** Secret that signs cursors and links for this server and its sibling instances. */
   readonly cursorSecret: Buffer
   readonly releases: ReleaseSource
-  /** The release the request is answered from; null for routes that need none. */
+  /** The release that answers; null for routes that need none. */
   readonly view: ReleaseView | null
 }
 
 interface EnvelopeParts {
   readonly pagination?: JsonValue
   readonly meta?: Readonly<Record<string, JsonValue>>
-  /** For the log. */
   readonly rows?: number
 }
 
-/** Data to be put into the JSON envelope. */
+/** Data for the JSON envelope. */
 export interface DataResult extends EnvelopeParts {
   readonly data: JsonValue
-  /** Levels of totals of an analytics answer. */
+  /** Totals per level, for analytics answers. */
   readonly totals?: JsonValue
 }
 
-/** The same where the data are JSON already. */
+/** Data that are already JSON. */
 export interface JsonResult extends EnvelopeParts {
-  /** Bytes in pieces where they are many; then levels of totals may follow the data. */
+  /** JSON text, or chunks of bytes when it is long. Totals may follow the data in the chunks. */
   readonly json: ByteString | readonly Buffer[]
 }
 
-/** A body that is no envelope: bytes as they are. */
+/** A body without the envelope: bytes are sent unchanged. */
 export interface FileResult {
   readonly content: Readable | string | Buffer
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
-  /** 200 unless it is a part (206) or nothing new (304). */
+  /** Default 200; 206 for a byte range, 304 for an unchanged file. */
   readonly status?: number
   readonly rows?: number
-  /** What added up facts for it, where there are two engines and another process asked. */
+  /** The engine that ran the aggregation, when two are configured and another process ran it. */
   readonly engine?: EngineName
 }
 
@@ -161,24 +157,24 @@ export type Result = DataResult | JsonResult | FileResult
 export interface CustomRoute extends RouteBase {
   readonly kind: 'custom'
   readonly method: 'GET' | 'POST'
-  /** Requests of the key's rate it counts for; 1 without it. */
+  /** Requests charged to the key's rate; 1 by default. */
   readonly cost?: number
-  /** It counts for more where its answer has many rows. */
+  /** Charge more for answers with many rows. */
   readonly costsByRows?: boolean
-  /** Whose release id the answer carries: an area, the analytics release, or none. */
+  /** Area whose release id the answer carries, 'analytics' for the joined release, or null. */
   readonly release: Area | 'analytics' | null
   readonly query?: Readonly<Record<string, z.ZodType<string | undefined>>>
-  /** What the parameters of the path may be, for the API document; the handler answers 404 for anything else. */
+  /** Path parameters for the API document. The handler answers 404 for any other value. */
   readonly pathSchemas?: Readonly<Record<string, z.ZodType<string>>>
-  /** The envelope follows from release, parameters, body, language and capabilities alone: it may be cached. */
+  /** The answer may be cached: it depends only on release, parameters, body, language and capabilities. */
   readonly isCacheable?: boolean
-  /** Schema of the request's body, for the API document. */
+  /** Body schema for the API document. */
   readonly body?: z.ZodType
-  /** Bytes are sent as they are, never compressed: parts of them can be asked for. */
+  /** Never compress the answer, because clients may request byte ranges of it. */
   readonly isRaw?: boolean
-  /** Content types of the answer beside the JSON envelope. */
+  /** Content types besides the JSON envelope. */
   readonly produces?: readonly string[]
-  /** The pin of a request body, read before anything else of it. */
+  /** Reads the pinned release from the body before the body is validated. */
   readonly bodyPin?: (body: unknown, query: Readonly<Record<string, string>>) => string | null
   readonly handle: (request: HandlerRequest) => Promise<Result> | Result
 }
@@ -186,16 +182,15 @@ export interface CustomRoute extends RouteBase {
 export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute
 
 export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custom' ? route.method : 'GET')
-/** Requests of the key's rate a route counts for. */
 export const costOf = (route: Route): number => (route.kind === 'custom' ? (route.cost ?? 1) : 1)
-/** Rows of an answer that count for one request: as many as a page of a list has at most. */
+/** Rows that cost one request: the largest page of a list. */
 export const ROWS_A_REQUEST = 250
-/** @returns what an answer counts for beyond the cost of its route */
+/** @returns requests charged for the rows of an answer, beyond the cost of its route */
 export function costOfRows(route: Route, rows: number | null): number {
   if (route.kind !== 'custom' || route.costsByRows !== true || rows === null) return 0
   return Math.max(0, Math.ceil(rows / ROWS_A_REQUEST) - costOf(route))
 }
-/** Whose release a route is answered from. */
+/** @returns the area whose release answers the route */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
 const RELEASE_HEADERS = {
@@ -206,15 +201,15 @@ const RELEASE_HEADERS = {
   financing: 'x-data-release-id',
   analytics: 'x-analytics-release-id',
 } as const
-/** Name of the header that says which release answered; '' where none does. */
+/** @returns name of the header with the release id; '' when the route has none */
 export function releaseHeaderOf(route: Route): string {
   const area = releaseAreaOf(route)
   if (area === null) return ''
   return RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
 }
-/** What the envelope says of the release. */
+/** @returns the release's part of `meta` */
 export const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
   view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
-/** A path as Fastify writes it; {path} is the rest of it, slashes and all. */
+/** Converts a path to Fastify's syntax. {path} matches the rest of the URL, including slashes. */
 export const fastifyPath = (path: string): string =>
   path.replace('{path}', '*').replaceAll(/\{(\w+)\}/g, ':$1')

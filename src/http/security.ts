@@ -1,15 +1,15 @@
 /**
- * Headers that keep a browser from doing more with an answer than reading it, and who else's pages may ask.
+ * Sets security headers and CORS.
  *
- * Closed by default: an answer is data, so nothing in it may be loaded, framed or run; other origins are refused unless the
- * operator names them. /docs widens the policy for its own page.
+ * The default is closed: answers are data, so browsers may not load, frame or run anything in them. Other origins are rejected unless the
+ * operator lists them. /docs widens the policy for its page.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
 
-/** Headers of answers that pages of other origins may read. */
+/** Response headers that pages of other origins may read. */
 const EXPOSED = [
   'etag',
   'link',
@@ -28,7 +28,7 @@ const EXPOSED = [
 ]
 const DAY_SECONDS = 86_400
 
-/** What helmet would set on every answer: computed once, because none of it depends on the request. */
+/** @returns helmet's headers, computed once because they do not depend on the request */
 export function securityHeaders(origins: readonly string[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   const collect = {
@@ -43,7 +43,7 @@ export function securityHeaders(origins: readonly string[]): Readonly<Record<str
       directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
     },
     crossOriginResourcePolicy: { policy: origins.length === 0 ? 'same-origin' : 'cross-origin' },
-    // Of browsers that are gone, or of documents only.
+    // Disable headers for obsolete browsers and for documents.
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
@@ -54,7 +54,7 @@ export function securityHeaders(origins: readonly string[]): Readonly<Record<str
   return headers
 }
 
-/** @param origins that may read answers from their pages; '*' is any, none is the default */
+/** @param origins origins whose pages may read answers; '*' allows any, empty disables CORS */
 export async function openToOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   await app.register(cors, {

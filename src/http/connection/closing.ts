@@ -1,30 +1,30 @@
 /**
- * How connections end, so that no client loses an answer: a connection is closed for writing first, and for reading once the
- * client has closed it, too, or after a second. To close it whole while bytes of the client are on their way would make the
- * system reset it, and a reset takes from the client the answers that it has not read yet (RFC 9112, 9.6).
+ * Closes connections so that no client loses an answer. The server closes its writing side first. It closes the reading side when the
+ * client closes, or after a second. A full close while client bytes are in flight would make the system send a reset, which discards
+ * answers that the client has not read (RFC 9112, 9.6).
  *
- * A server that is told to end goes on listening and answering until nothing has come for a second: every answer that is the
- * last of its connection says so, and clients and balancers have gone elsewhere when the listening socket closes.
+ * A server that shuts down keeps listening and answering until no request arrives for a second. Each connection's last answer announces the
+ * close, so clients and load balancers have moved on when the listening socket closes.
  */
 import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection, Order } from './connection-queue.ts'
 import { REQUEST_TIMEOUT_MS } from './socket-errors.ts'
 
-/** A client has this long to read what was written and to close its side. */
+/** Time for a client to read the last answer and close its side. */
 const LINGER_MS = 1000
-/** Without a request for this long, the server closes what is left. */
+/** Time without requests after which the shutdown closes idle connections. */
 export const QUIET_MS = 1000
-/** After this long it does so in any case; requests that run are still answered. */
+/** Longest wait for that quiet time. Running requests are still answered. */
 export const DRAIN_MS = 5000
 const LOOK_MS = 20
-/** Interval at which connections that are still open after the drain are looked at. */
+/** Interval between checks of connections that are still open after the drain. */
 const SWEEP_MS = 100
 
-/** Ends a connection once everything written to it has left. */
+/** Half-closes a connection after everything written to it is sent, and destroys it when the client does not close in time. */
 export function endGently(socket: Socket): void {
   if (socket.destroyed) return
-  // What still comes is read and means nothing.
+  // Discard further input: the connection is already half closed.
   for (const listener of socket.listeners('data')) socket.off('data', listener as () => void)
   socket.on('data', () => undefined)
   socket.end()
@@ -33,7 +33,7 @@ export function endGently(socket: Socket): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** From here on whoever ends the connection after its last answer (Node.js, mostly) ends it gently. */
+/** Makes any later end of the connection (mostly by Node.js) a half close. */
 export function endsGently(socket: Socket): void {
   socket.destroySoon = () => endGently(socket)
 }
@@ -42,8 +42,8 @@ const isBusy = ({ current, waiting, unread }: Connection): boolean =>
   current !== null || waiting.length > 0 || unread !== null
 
 /**
- * Waits until clients have gone elsewhere, then ends the connections that are idle.
- * @param refuseSlow ends a connection whose request has not arrived in time
+ * Waits until clients have moved on, then closes idle connections.
+ * @param refuseSlow closes a connection whose request has not arrived in time
  */
 export async function drain(order: Order, refuseSlow: (socket: Socket) => void): Promise<void> {
   const began = performance.now()
@@ -67,7 +67,7 @@ export async function drain(order: Order, refuseSlow: (socket: Socket) => void):
   sweep(order, began, refuseSlow)
 }
 
-/** Ends what the drain left open. Node.js stops its own checks of slow requests as soon as its server closes. */
+/** Closes connections that the drain left open. Node.js stops checking for slow requests once its server closes. */
 function sweep(order: Order, began: number, refuseSlow: (socket: Socket) => void): void {
   const timer = setInterval(() => {
     const open = [...order.connections()]

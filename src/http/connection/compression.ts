@@ -1,25 +1,25 @@
 /**
- * gzip for answers: whether a client takes it, and the bytes. Only gzip is offered: every client that takes brotli takes it too.
+ * Compresses answers with gzip, for clients that accept it. No other coding is offered: every client that accepts brotli accepts gzip too.
  */
 import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
 import type { ByteString } from '../../rows/row-store.ts'
 
-/** Bytes from which an answer is compressed for clients that take it so. */
+/** Smallest compressed answer, in bytes. */
 export const COMPRESSED_FROM = 1024
-/** From here on compression takes milliseconds, so a thread of Node.js does it and other requests go on meanwhile. */
+/** Size in bytes from which compression takes milliseconds and runs on a Node.js worker thread. */
 const APART_FROM = 131_072
-/** Level 3 takes twice the time of level 2 for JSON like ours, and makes it 2 % smaller. */
+/** Level 3 takes twice the time of level 2 on our JSON and saves 2 %. */
 const OPTIONS = { level: 2 }
 const gzipApart = promisify(gzip)
 
-/** @returns the gzip stream of a body; a promise where it is long */
+/** @returns the gzip form of a body; a promise for long bodies */
 export function compress(body: ByteString | Buffer): Buffer | Promise<Buffer> {
   const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
   return bytes.length < APART_FROM ? gzipSync(bytes, OPTIONS) : gzipApart(bytes, OPTIONS)
 }
 
-/** Does a client take gzip (RFC 9110, 12.5.3)? @param header its Accept-Encoding */
+/** @returns whether the client accepts gzip (RFC 9110, 12.5.3). @param header value of Accept-Encoding */
 export function takesGzip(header: string | string[] | undefined): boolean {
   if (typeof header !== 'string' || header === '') return false
   let any = false
@@ -34,9 +34,9 @@ export function takesGzip(header: string | string[] | undefined): boolean {
   return any
 }
 
-/** Contents that gzip makes smaller. */
+/** Content types that gzip makes smaller. */
 const COMPRESSIBLE = /^text\/|[/+](json|javascript)\b/
 export const isCompressible = (contentType: string): boolean => COMPRESSIBLE.test(contentType)
 
-/** A strong tag names bytes, and compressed bytes are others. */
+/** A strong entity tag identifies bytes, so compressed bytes need another tag. */
 export const gzipTag = (tag: string): string => tag.replace(/"$/, '-gzip"')

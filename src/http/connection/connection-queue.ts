@@ -1,71 +1,70 @@
 /**
- * Requests of one connection enter the application one at a time, in the order in which they came, and those of all connections
- * share each turn of the event loop.
+ * Queues requests: those of one connection start one at a time and in order, and all connections share each event-loop turn.
  *
- * A client may send many requests without reading an answer (pipelining). The next request of a connection is not looked at
- * until the answer before it has been handed to the operating system, so a connection holds one answer, however much is sent
- * over it. While few requests wait, Node.js reads connections itself, which is fastest. Past `WAITING_MAX` of them, over all
- * connections, bytes are kept as they came and given to the parser one request at a time: a request that waits then costs
- * its bytes, not the objects that a parsed one is. A turn of the event loop begins requests for `TURN_MS` only; the others
- * wait for the next turns, first requests before further ones, health checks not at all. Where answers that nobody reads
- * exceed `UNREAD_MAX`, clients that pipeline are answered no further until some of those are taken.
- * Not responsible for: anything a request means; how connections end (closing.ts).
+ * Clients may pipeline requests. The next request of a connection starts only after the previous answer was handed to the operating system,
+ * so a connection holds a single answer in memory.
+ *
+ * While few requests wait, Node.js reads connections itself, which is fastest. Once `WAITING_MAX` requests wait over all connections, raw
+ * bytes are kept and parsed one request at a time. A waiting request then costs its bytes instead of parsed objects.
+ *
+ * A turn starts requests for `TURN_MS`; the others wait for later turns. First requests go before pipelined ones, and health checks never
+ * wait. While unread answers exceed `UNREAD_MAX`, pipelining clients wait until some are read. What a request means is decided elsewhere;
+ * closing.ts closes connections.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Parsed requests of all connections that may wait before bytes are kept instead: about 2 MB. */
+/** Parsed requests that may wait over all connections before raw bytes are kept instead; about 2 MB. */
 const WAITING_MAX = 500
-/** Requests are begun for this long in one turn of the event loop, so that what else has come is seen soon. */
+/** Time per event-loop turn for starting requests, so that other events are handled soon. */
 const TURN_MS = 4
-/** So many requests of a turn are begun without a look at the clock. */
+/** Requests started per turn before the clock is checked. */
 const TURN_REQUESTS = 8
-/** Bytes of answers to clients that pipeline and do not read. */
+/** Largest total, in bytes, of answers that pipelining clients have not read. */
 const UNREAD_MAX = 8 * 2 ** 20
-/** Bytes that are given to the parser at once where no request ends among them: of a body, mostly. */
+/** Bytes passed to the parser at a time when they contain no end of headers, as in bodies. */
 const SLICE_BYTES = 1024
 const HEAD_END = '\r\n\r\n'
 
 export interface Connection {
   readonly socket: Socket
-  /** The request that is being answered. */
+  /** The request being answered. */
   current: readonly [request: IncomingMessage, response: ServerResponse] | null
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
-  /** Gives bytes to the parser of Node.js; null while Node.js reads the connection itself. */
+  /** Passes bytes to Node's parser; null while Node.js reads the connection itself. */
   feed: ((bytes: Buffer) => void) | null
-  /** Bytes that are not given to it yet. */
+  /** Received bytes that are not parsed yet. */
   unread: Buffer | null
-  /** Stands in one of the queues. */
   isQueued: boolean
-  /** Answers bytes that are no request, and ends the connection, once all requests before them are answered. */
+  /** Answers malformed input and closes the connection, after all earlier requests are answered. */
   answerMalformed: (() => void) | null
 }
 
 export interface Order {
-  /** For 'request'. */
+  /** Handles 'request'. */
   readonly enter: Listener
-  /** For 'connection', behind the listener of Node.js. */
+  /** Handles 'connection', after Node's listener. */
   readonly connect: (socket: Socket) => void
-  /** For 'clientError': what answers it waits for the answers before it. */
+  /** Handles 'clientError'. Its answer waits for earlier answers of the connection. */
   readonly fail: (socket: Socket, answer: () => void) => void
-  /** Are requests there that came over a connection behind the one being answered? */
+  /** @returns whether requests wait behind the one being answered */
   readonly hasMore: (socket: Socket) => boolean
-  /** Requests begun so far. */
+  /** @returns number of requests started so far */
   readonly begun: () => number
   readonly connections: () => Iterable<Connection>
 }
 
 const isUrgent = ({ url }: IncomingMessage): boolean => url === '/health' || url === '/ready'
 
-/** @param listener answers one request */
+/** @param listener handles one request */
 export function createOrder(listener: Listener): Order {
   const connections = new Map<Socket, Connection>()
-  /** Connections with a first request, and with a further one. */
+  /** Connections that wait with a first request, and with a pipelined one. */
   const first: Connection[] = []
   const further: Connection[] = []
-  /** Requests in `waiting` of all connections. */
+  /** Parsed requests that wait, over all connections. */
   let waiting = 0
   let isScheduled = false
   let turnBegan = 0
@@ -74,7 +73,7 @@ export function createOrder(listener: Listener): Order {
 
   const begin = (connection: Connection, pair: readonly [IncomingMessage, ServerResponse]): void => {
     const [request, response] = pair
-    // The rest of it is no HTTP: it cannot be answered but by that.
+    // The remaining input is not valid HTTP. Answer with the parse error.
     if (connection.answerMalformed !== null && !request.complete) {
       finish(connection)
       return
@@ -82,11 +81,11 @@ export function createOrder(listener: Listener): Order {
     connection.current = pair
     begun += 1
     total += 1
-    // 'close' comes once for every response, whether it was sent whole or its client left.
+    // 'close' fires once per response, whether it was sent or its client left.
     response.on('close', onClose)
     listener(request, response)
   }
-  // One function for all responses: this is on the way of every request.
+  // Share one listener among all responses, because every request passes here.
   function onClose(this: ServerResponse): void {
     const connection = connections.get(this.req.socket)
     if (connection === undefined || connection.current?.[1] !== this) return
@@ -110,7 +109,7 @@ export function createOrder(listener: Listener): Order {
     if (!isScheduled) setImmediate(work)
     isScheduled = true
   }
-  /** Is there time left in this turn? */
+  /** @returns whether the turn has time to start another request */
   const hasTime = (): boolean => {
     schedule()
     if (begun < TURN_REQUESTS) {
@@ -125,7 +124,7 @@ export function createOrder(listener: Listener): Order {
       if (current !== null && (unread !== null || waiting.length > 0)) bytes += socket.writableLength
     return bytes < UNREAD_MAX
   }
-  /** Begins what waits, as far as the turn has time. */
+  /** Starts waiting requests until the turn's time is used. */
   const work = (): void => {
     isScheduled = false
     begun = 0
@@ -137,12 +136,12 @@ export function createOrder(listener: Listener): Order {
     goThrough(first)
     const goesFurther = isUnreadLow()
     if (goesFurther) goThrough(further)
-    // Where too much is unread, the next answer that is taken schedules this again.
+    // When too many answers are unread, the next one that is read schedules another turn.
     if (first.length > 0 || (further.length > 0 && goesFurther)) schedule()
   }
   const goOn = (connection: Connection): void => {
     connection.isQueued = false
-    // Behind an answer that ends the connection nothing can be answered.
+    // Nothing can be sent after an answer that closed the connection.
     if (!connection.socket.writable) {
       forget(connection)
       return
@@ -152,31 +151,31 @@ export function createOrder(listener: Listener): Order {
     else {
       waiting -= 1
       begin(connection, next)
-      // Of its body, perhaps.
+      // The unparsed bytes may be the request's body.
       if (connection.unread !== null) deliver(connection)
     }
   }
-  /** Nobody waits for the answers of a connection that has ended, or that is no HTTP any more. */
+  /** Drops the waiting input of a connection that has ended or is no longer valid HTTP. */
   const forget = (connection: Connection): void => {
     waiting -= connection.waiting.length
     connection.waiting.length = 0
     connection.unread = null
   }
 
-  /** From here on the connection's bytes come to us. */
+  /** Receives the connection's bytes here instead of in Node's parser. */
   const takeOver = (connection: Connection): void => {
     const { socket } = connection
     const feed = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
     if (connection.feed !== null || feed === undefined) return
     connection.feed = feed
     socket.off('data', feed)
-    // A listener of one's own ends Node's own reading.
+    // Adding a `data` listener stops Node from reading the socket itself.
     socket.on('data', (bytes: Buffer) => {
       connection.unread = connection.unread === null ? bytes : Buffer.concat([connection.unread, bytes])
       deliver(connection)
     })
   }
-  /** Gives the parser bytes up to the next whole request, or all of them where a body is being read. */
+  /** Passes bytes to the parser up to the end of the next request's headers, or in slices while a body is read. */
   const deliver = (connection: Connection): void => {
     const { socket, feed } = connection
     while (feed !== null && connection.unread !== null && !socket.destroyed) {
@@ -227,13 +226,13 @@ export function createOrder(listener: Listener): Order {
       if (isFirst) enqueue(first, connection)
       if (waiting !== WAITING_MAX) return
       for (const other of connections.values()) if (other !== connection) takeOver(other)
-      // Its own parser is at work right now.
+      // This connection's parser is running right now.
       setImmediate(() => takeOver(connection))
     },
     fail(socket, answer) {
       const connection = connections.get(socket)
       const current = connection?.current
-      // Of the request that is being answered, where its body is what is wrong.
+      // The error concerns the body of the request being answered.
       const isOfCurrent = current != null && !current[0].complete && !current[1].headersSent
       if (connection === undefined || isOfCurrent || (!current && connection.waiting.length === 0))
         return answer()

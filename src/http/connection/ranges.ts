@@ -1,11 +1,10 @@
-/** Which bytes of a content a request asks for (RFC 9110, 14): one part; who asks for several at once gets the whole. Pure. */
+/** Chooses the byte range of a request (RFC 9110, 14). A request for several ranges gets the complete content. Pure. */
 import parseRange from 'range-parser'
 import { AppError, both } from '../../errors.ts'
 
 export interface Range {
   readonly status: 200 | 206
   readonly start: number
-  /** The last byte, as HTTP counts. */
   readonly end: number
   readonly headers: Readonly<Record<string, string>>
 }
@@ -23,7 +22,7 @@ function byteRangeOf(range: string, bytes: number): string | undefined {
 }
 
 /**
- * @param tag of the content; a part of another version of it is of no use, so then it is the whole
+ * @param tag entity tag of the content. A range of another version is useless, so the complete content is sent then.
  * @throws AppError 'range_not_satisfiable'
  */
 export function chooseRange(

@@ -1,7 +1,6 @@
 /**
- * The one way out: a response value → bytes on the connection, with the headers every answer carries. Compression happens
- * here, and nowhere else. In: Node's response, what the stages found out about the request, the response value. Out:
- * a promise where the body is a stream, nothing where the bytes are known. Not responsible for: what is answered.
+ * Sends every response: turns a response value into bytes and adds the common headers. All compression happens here. In: Node's response,
+ * the request's state, the response value. Out: a promise when the body is a stream or compressed on another thread, otherwise nothing.
  */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -16,47 +15,47 @@ import { COMPRESSED_FROM, compress, gzipTag, isCompressible, takesGzip } from '.
 import { STALL_MS } from './socket-errors.ts'
 import { writeTogether } from './write-together.ts'
 
-/** What goes back to the client, besides the headers every answer carries. */
+/** A response without the common headers. */
 export interface ApiResponse {
   readonly status: number
   readonly body: Body
-  /** A route's own headers: they win over those every answer carries. */
+  /** Headers of the route; they override the common ones. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export type Body =
-  /** 304: the client has the body. */
+  /** No body, as for 304. */
   | { readonly kind: 'none' }
   | {
       readonly kind: 'envelope'
       readonly envelope: Envelope
-      /** Its gzip stream, where the envelope is cached. */
+      /** gzip form, when the envelope is cached. */
       readonly gzip?: () => Buffer | Promise<Buffer>
     }
   | {
       readonly kind: 'content'
       readonly type: string
       readonly content: Readable | string | Buffer
-      /** Never compressed: parts of it can be asked for. */
+      /** Never compress, because clients may request byte ranges. */
       readonly isRaw?: boolean
     }
 
-/** The request, as far as sending depends on it. */
+/** Parts of the request that sending depends on. */
 export interface Sending {
   readonly id: string
   readonly method: string
   readonly acceptEncoding: string | string[] | undefined
   readonly state: RequestState
-  /** Headers that others have set: those of CORS, and of the framework where it closes a connection. */
+  /** Headers set elsewhere: by CORS, and by Fastify when it closes a connection. */
   readonly others: Readonly<Record<string, unknown>>
 }
 
 export interface SenderOptions {
   /** Origins whose pages may read answers. */
   readonly origins: readonly string[]
-  /** Answers of one turn of the event loop are written together. */
+  /** Write the answers of one event-loop turn together. */
   readonly writesTogether: boolean
-  /** Does this answer end its connection? */
+  /** @returns whether this answer is the last of its connection */
   readonly isLast: (response: ServerResponse) => boolean
 }
 
@@ -65,19 +64,19 @@ export type Send = (response: ServerResponse, sending: Sending, answer: ApiRespo
 const JSON_TYPE = 'application/json; charset=utf-8'
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const WINDOW_SECONDS = 60
-/** What is less than this fits into the buffers of a socket: it is out of our hands at once. */
+/** Bodies below this many bytes fit into socket buffers, so they leave at once. */
 const STALL_BYTES = 65_536
-/** What is more than this is written at once: its client is awake for longer than a turn in any case. */
+/** Answers of this many bytes or more are written at once: their client stays awake longer than a turn anyway. */
 const TOGETHER_BYTES = 16_384
 
 export function createSender({ origins, writesTogether, isLast }: SenderOptions): Send {
-  /** @param length bytes of the body */
+  /** @param length body size in bytes */
   const soon = (length: number, write: () => void): void =>
     writesTogether && length < TOGETHER_BYTES ? writeTogether(write) : write()
   const always = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
-  /** Name, value, name, value…, as Node.js takes them. */
+  /** @returns headers in Node's flat form: name, value, name, value… */
   const listHeaders = (
     response: ServerResponse,
     { id, state, others }: Sending,
@@ -102,7 +101,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     for (const name in headers)
       if (name !== 'etag' && name !== 'cache-control') list.push(name, headers[name] as string)
     for (const name in others) if (name !== 'vary') list.push(name, String(others[name]))
-    // Of an answer that has not changed the client keeps the headers it has.
+    // After a 304 the client keeps the remaining headers that it has.
     if (status === 304) return list
     return 'content-security-policy' in headers
       ? list.concat(always.slice(0, policyAt), always.slice(policyAt + 2))
@@ -155,7 +154,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
   }
 }
 
-/** A header that Node.js does not write ends this connection, not the server: nobody waits for what `soon` runs. */
+/** Closes only this connection when Node.js rejects a header. Nothing would catch the exception of a delayed write. */
 function writeOrEnd(response: ServerResponse, write: () => void): void {
   try {
     write()
@@ -164,14 +163,14 @@ function writeOrEnd(response: ServerResponse, write: () => void): void {
   }
 }
 
-/** @returns the bytes of a body that is no stream */
+/** @returns the uncompressed bytes of a body that is not a stream */
 function plainOf(body: Exclude<Body, { kind: 'none' }>): ByteString | Buffer {
   if (body.kind === 'envelope') return body.envelope.body
   const { content } = body
   return typeof content === 'string' ? toByteString(content) : (content as Buffer)
 }
 
-/** @throws what the stream throws before its first bytes, with nothing sent */
+/** @throws errors of the stream before its first bytes; nothing has been sent then */
 async function sendStream(
   response: ServerResponse,
   stream: Readable,
@@ -189,18 +188,18 @@ async function sendStream(
   else await pipeline(stream, response)
 }
 
-/** How often it is looked whether a client takes anything. */
+/** Checks per stall period for whether the client has read anything. */
 const LOOKS_A_STALL = 60
 
 /**
- * A client that takes nothing for a while holds memory: its connection ends. Node's own time-out of a socket ends it after twice the time,
- * because it compares what waits with what waited when it was written.
- * @param length bytes of the answer; null: unknown
+ * Closes the connection of a client that reads nothing for a while, because it holds memory. Node's socket timeout would take twice as
+ * long: it compares pending bytes with those at the time of the write.
+ * @param length body size in bytes; null when unknown
  */
 export function closeWhenStalled(response: ServerResponse, length: number | null, stallMs = STALL_MS): void {
   const { socket } = response
   if (socket === null || (length !== null && length < STALL_BYTES)) return
-  // What has been handed to the system is not among the bytes that wait; only the handle knows how much of a write has been.
+  // `writableLength` excludes writes handed to the system. Only the handle knows how much of them is still pending.
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } }
   const countWaiting = (): number => socket.writableLength + (handle?.writeQueueSize ?? 0)
   let before = { written: 0, waiting: 0 }

@@ -1,8 +1,8 @@
 /**
- * What goes wrong before a request is one: bytes that are no HTTP, headers too large, a client that sends too slowly.
+ * Answers errors that occur before a request exists: invalid HTTP, headers too large, a client that sends too slowly.
  *
- * Node reports these at the socket, past every hook, so the answer is written by hand: the same problem document as
- * everywhere, and the connection ends. Absent on purpose: any word of what was sent.
+ * Node reports these at the socket, past every hook. The answer is therefore written by hand, as the usual problem document, and the
+ * connection closes. It never quotes the input.
  */
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -10,24 +10,24 @@ import type { Socket } from 'node:net'
 import { AppError, both, type ErrorCode } from '../../errors.ts'
 import { describeProblem } from '../request/problem.ts'
 
-/** A request must be in within this, its head and all of it. Node swaps the two where the first is longer. */
+/** Time limits for receiving the headers and the complete request. Node swaps the two if the first is longer. */
 export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
-/** A connection without a request stays open longer than the proxies in front of it keep theirs: a minute, mostly. */
+/** Idle time of a connection, longer than that of proxies in front, which is usually a minute. */
 export const KEEP_ALIVE_MS = 72_000
-/** How often Node looks for connections past those. */
+/** Interval of Node's checks for connections past these limits. */
 export const CONNECTIONS_CHECK_MS = 5_000
-/** An answer of which the client takes nothing for this long is given up. */
+/** Time without any bytes read by the client after which its answer is abandoned. */
 export const STALL_MS = 60_000
 
-/** Code of the error that Node.js reports for a request that has not arrived in time. */
+/** Node's error code for a request that did not arrive in time. */
 export const REQUEST_TIMEOUT_CODE = 'ERR_HTTP_REQUEST_TIMEOUT'
 const CODES: Readonly<Record<string, ErrorCode>> = {
   [REQUEST_TIMEOUT_CODE]: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** For Fastify's `clientErrorHandler`. */
+/** Handles Fastify's `clientErrorHandler`. */
 export function answerSocketError(error: { readonly code?: string | undefined }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable) {
@@ -42,16 +42,16 @@ export function answerSocketError(error: { readonly code?: string | undefined },
   endWithProblem(socket, new AppError(code, detail === undefined ? {} : { detail }))
 }
 
-/** Answers CONNECT: Node.js closes the connection without an answer unless somebody listens for it. */
+/** Answers CONNECT. Without a listener, Node.js closes the connection without an answer. */
 export function refuseTunnel(socket: Socket): void {
-  // Node.js takes its listeners from the socket of a tunnel, so a reset by the client would be an uncaught error.
+  // Node.js removes its listeners from a tunnel's socket, so a client's reset would be an uncaught error.
   socket.on('error', () => socket.destroy())
   const detail = both('Este servidor não abre túneis (CONNECT).', 'This server opens no tunnels (CONNECT).')
   if (socket.writable) endWithProblem(socket, new AppError('not_implemented', { detail }))
   else socket.destroy()
 }
 
-/** Writes the problem as the last answer of a connection. */
+/** Writes a problem document and closes the connection. */
 function endWithProblem(socket: Socket, error: AppError): void {
   const id = randomUUID()
   const { status, body } = describeProblem(error, id, 'pt')

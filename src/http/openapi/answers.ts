@@ -1,6 +1,6 @@
 /**
- * What the custom routes answer: schemas of `data`, of what stands beside it, and of what they add to `meta`, by the name of the
- * response. Values only. A custom route that is new is described here; every other kind follows from its dataset.
+ * Answer schemas of the custom routes, by response name: `data`, its sibling members, and additions to `meta`. Describe each new custom
+ * route here. Schemas of other kinds follow from their datasets.
  */
 import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
@@ -28,7 +28,7 @@ const DIMENSIONS = dictionary(ref('DimensionMember'), 'The member of each groupe
 const PROBLEMS = (description: string): Json =>
   list(object({ release_id: text('A release that does not verify.'), reason: text('Why.') }), description)
 
-/** Schemas that only these answers name. */
+/** Schemas used only by these answers. */
 export const OF_ANSWERS: Readonly<Record<string, Json>> = {
   Release: object(
     {
@@ -175,14 +175,14 @@ export const OF_ANSWERS: Readonly<Record<string, Json>> = {
   }),
 }
 
-/** Rows of each level of totals, which stand beside the data where they are asked for. */
+/** Rows of each level of totals, next to the data when requested. */
 const totalsOf = (row: string): Json =>
   list(
     object({ group_by: list(ref('DimensionCode')), data: list(ref(row)) }),
     'Rows of each level of totals, every value computed again at its level.',
   )
 
-/** Files that are JSON. */
+/** JSON files. */
 export const DOCUMENTS: Readonly<Record<string, Json>> = {
   AnalyticsReport: object(
     { data: list(ref('AnalyticsRow')), 'totals?': totalsOf('AnalyticsRow'), manifest: ref('ReportManifest') },
@@ -194,11 +194,10 @@ export interface Answer {
   readonly data: Json
   readonly totals?: Json
   readonly pagination?: string
-  /** Name of the schema of `meta`; Meta without it, ReleaseMeta where a release answers. */
+  /** Schema name of `meta`; by default ReleaseMeta for answers of a release, otherwise Meta. */
   readonly meta?: string
 }
 
-/** Response name → its parts. */
 export const ANSWERS: Readonly<Record<string, Answer>> = {
   HealthResponse: { data: object({ status: { const: 'ok' } }) },
   ReadyResponse: {

@@ -1,6 +1,5 @@
 /**
- * The schemas that several answers share, by the names that they have in the API document. Values only. What one route answers in
- * `data` is openapi-answers.ts, records are openapi-records.ts.
+ * Schemas shared by several answers, by their names in the API document. Answers of single routes are in answers.ts, records in records.ts.
  */
 import { ERRORS } from '../../errors.ts'
 import {
@@ -25,18 +24,18 @@ const PERIODS_TEXT: Json = {
   description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
 }
 const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
-/** In every answer. */
+/** Members of every `meta`. */
 const OF_ANSWER = {
   version: text('Version of the program.'),
 }
-/** In every answer of one release. */
+/** Members of `meta` for answers of one release. */
 const OF_RELEASE = {
   ...OF_ANSWER,
   release_id: text('Release the answer comes from.'),
   synthetic: flag('true: invented data of the demonstration.'),
   'reference_period?': PERIODS_TEXT,
 }
-/** In every answer about a query. */
+/** Members of `meta` for answers about a query. */
 const OF_QUERY = {
   ...OF_RELEASE,
   catalog_version: text('Version of the catalog of metrics.'),
@@ -56,7 +55,7 @@ const COMPARED_SIDE = object({
   components: ref('ReleaseComponents'),
   reference_period: PERIODS_TEXT,
 })
-/** Positions of GeoJSON, of any depth that a geometry has. */
+/** GeoJSON positions, nested to a geometry's depth. */
 const POSITIONS = (depth: number): Json => (depth === 0 ? { type: 'number' } : list(POSITIONS(depth - 1)))
 const GEOMETRY: Json = {
   oneOf: [

@@ -1,6 +1,6 @@
 /**
- * /docs: the API document as a page to read and to try, from this server alone. In: nothing. Out: routes of the page, its
- * script and style. swagger-ui renders /openapi.json; nothing is loaded from anywhere else, and the policy says so.
+ * Serves /docs: swagger-ui renders /openapi.json, so that users can read and try the API. Out: the page, its script and its style. The
+ * policy allows nothing from other servers.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  // swagger-ui styles its elements in place.
+  // swagger-ui uses inline styles.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -53,12 +53,11 @@ const ASSETS: Readonly<Record<string, string>> = {
 export interface DocsPage {
   readonly path: string
   readonly type: string
-  /** Its Content-Security-Policy. */
   readonly policy: string
   readonly read: () => string | Buffer
 }
 
-/** @returns the page and what it loads */
+/** @returns the page and its assets */
 export function docsPages(): DocsPage[] {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   const page = (path: string, type: string, read: DocsPage['read']): DocsPage => ({

@@ -1,7 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the tables that validate and answer: routes, filters, fields, metrics, errors.
- *
- * In: nothing but the tables. Out: a JSON value, the same for the same code, kept as a golden file by the tests.
+ * Builds the OpenAPI 3.1 document from the tables that validate and answer: routes, filters, fields, metrics, errors. The result depends
+ * only on the code, and tests compare it with a golden file.
  */
 import { ERRORS, type ErrorCode } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
@@ -14,13 +13,12 @@ import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './js
 import { pathParameters, queryParameters } from './parameters.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
 
-/** Answers that are files, not envelopes. */
+/** Responses that are files without the envelope. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
-/** Operations whose answers can be asked for in parts. */
+/** Operations that accept byte ranges. */
 const IN_PARTS: ReadonlySet<string> = new Set(['getReleaseFile', 'queryAnalyticsByLink'])
 
-/** @param routes the table of routes */
 export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const schemas: Record<string, Json> = {
@@ -109,7 +107,7 @@ function bodyOf(route: Route): Json {
 
 const BINARY: Json = { type: 'string', format: 'binary' }
 const TEXT: Json = { type: 'string' }
-/** Forms of an answer beside the envelope, by content type. */
+/** Schemas of the other formats of an answer, by content type. */
 const FORMS: Readonly<Record<string, Json>> = {
   [CSV_NAME]: TEXT,
   [GEOJSON_NAME]: ref('FacilityCollection'),
@@ -118,7 +116,7 @@ const FORMS: Readonly<Record<string, Json>> = {
   'application/sql': TEXT,
   'text/plain': TEXT,
 }
-/** Where an operation answers with something else in a form. */
+/** Operations with a different schema for a content type. */
 const OWN_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   getOutlines: { [GEOJSON_NAME]: ref('OutlineCollection') },
   getReleaseDataPackage: { 'application/json': ref('DataPackage') },
@@ -128,7 +126,7 @@ const OWN_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   exportAnalyticsByLink: { 'application/json': ref('AnalyticsReport') },
 }
 
-/** The envelope, and the content types a route answers with beside it (a file has no envelope). */
+/** @returns the content types of an answer; files have no envelope */
 function answerContent(route: Route): Json {
   const files = route.kind === 'custom' ? (route.produces ?? []) : typesOf(route).slice(1)
   const names = files.map((type) => type.split(';')[0] ?? type)
@@ -142,7 +140,7 @@ function answerContent(route: Route): Json {
   }
 }
 
-/** Where the answer of a list leads to. */
+/** @returns links from a list's answer to further operations */
 function linksOf({ operation: name }: Route): Json {
   if (name !== 'listReleases') return {}
   const parameters = { release_id: '$response.body#/data/0/release_id' }
@@ -152,7 +150,7 @@ function linksOf({ operation: name }: Route): Json {
   }
 }
 
-/** What a request with Range gets, in the content types beside the envelope. */
+/** @returns the responses to requests with Range or If-None-Match */
 const partResponses = (route: Route): Json => ({
   '206': {
     description: 'The part that Range asks for.',
@@ -163,7 +161,7 @@ const partResponses = (route: Route): Json => ({
   '304': { description: 'The client has this answer already: If-None-Match names its ETag.' },
 })
 
-/** The areas of the specification, and ours beside them. */
+/** The specification's areas, and our additions. */
 const TAGS: Readonly<Record<Capability, string>> = {
   'geo.read': 'Geography',
   'facilities.read': 'Facilities',
@@ -219,7 +217,7 @@ function errorResponses(route: Route): Record<string, Json> {
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
   if (IN_PARTS.has(route.operation)) codes.push('range_not_satisfiable')
-  // An address may be longer than the server takes.
+  // The URL may exceed the server's limit.
   if (methodOf(route) === 'GET') codes.push('headers_too_large')
   const responses: Record<string, Json> = {}
   for (const code of codes) {

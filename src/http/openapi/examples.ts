@@ -1,11 +1,10 @@
 /**
- * Examples of the API document: of parameters by name, of bodies by operation. Every one of them is answered with 200 by the
- * demonstration of `npm start` and of the tests, which send them. What only a running server knows has none: cursors, and ids of
- * releases. Values only.
+ * Examples for the API document: parameters by name, bodies by operation. The demonstration of `npm start` answers each with 200, and the
+ * tests send them all. Cursors and release ids have no example, because only a running server knows them.
  */
 import type { Json } from './json.ts'
 
-/** A hospital of the demonstration with beds, equipment and services. */
+/** A hospital in the demonstration data with beds, equipment and services. */
 const FACILITY = '2648359'
 
 export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -78,7 +77,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   q: '{"metrics":["bed_capacity_existing"],"group_by":["state"]}',
 }
 
-/** Where the same name takes something else. */
+/** Operations where a parameter of the same name needs another example. */
 export const OPERATION_EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   getState: { ibge_code: 'RR' },
   getMunicipality: { ibge_code: '1400100' },

@@ -1,4 +1,4 @@
-/** Short forms in which the parts of the API document are written. Pure. */
+/** Shorthand constructors for JSON schemas. Pure. */
 import { componentRef, type Json } from '../../query/text-schemas.ts'
 
 export { COMPONENTS, documentOf, type Json } from '../../query/text-schemas.ts'
@@ -13,7 +13,7 @@ export const oneOf = (values: readonly string[], description: string): Json => (
   description,
 })
 export const ref = componentRef
-/** The same, or null. */
+/** @returns the schema with null allowed */
 export function orNull(schema: Json): Json {
   const { type, enum: values, ...rest } = schema
   if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] }
@@ -28,7 +28,7 @@ export const list = (items: Json, description?: string): Json => ({
   items,
   ...(description === undefined ? {} : { description }),
 })
-/** An object of these members and no others; a name that ends in ? may be absent. */
+/** An object with exactly these members; a name that ends in ? is optional. */
 export const object = (properties: Readonly<Record<string, Json>>, description?: string): Json => ({
   type: 'object',
   ...(description === undefined ? {} : { description }),
@@ -38,7 +38,7 @@ export const object = (properties: Readonly<Record<string, Json>>, description?:
     Object.entries(properties).map(([name, schema]) => [name.replace(/\?$/, ''), schema]),
   ),
 })
-/** The same, where others may be added to it. */
+/** An object with these members and possibly others. */
 export const openObject = (properties: Readonly<Record<string, Json>>, description?: string): Json => ({
   ...object(properties, description),
   additionalProperties: true,

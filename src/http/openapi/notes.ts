@@ -1,4 +1,4 @@
-/** The schema of a note, from the declarations of all notes. Values only. */
+/** Builds the schema of a note from the declarations of all notes. */
 import { type Kind, NOTE_CODES, NOTES } from '../../model/notes.ts'
 import { flag, type Json, list, object, oneOf, text } from './json.ts'
 
@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<Exclude<Kind, readonly string[]>, Json>> = {
 const schemaOf = (kind: Kind): Json =>
   typeof kind === 'string' ? KINDS[kind] : { type: 'string', enum: kind }
 
-/** Parameters of all notes: one name has one kind wherever it stands. */
+/** Parameters of all notes. A name has the same kind in every note. */
 const PARAMS: Readonly<Record<string, Json>> = Object.fromEntries(
   Object.values(NOTES).flatMap(({ params }) =>
     Object.entries<Kind>(params).map(([name, kind]) => [`${name}?`, schemaOf(kind)]),

@@ -1,4 +1,4 @@
-/** The parameters of a route as the API document has them, made from the schemas that check them. Pure. */
+/** Describes a route's parameters for the API document, from the schemas that validate them. Pure. */
 import { z } from 'zod'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { STATES } from '../../model/territory/states.ts'
@@ -8,7 +8,7 @@ import type { Route } from '../route.ts'
 import { OPERATION_EXAMPLES, PARAMETER_EXAMPLES } from './examples.ts'
 import { documentOf, type Json, list, ref } from './json.ts'
 
-/** Parameters whose meaning is not a field's. */
+/** Descriptions of parameters that are not fields. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   limit: 'Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.',
   sort: 'Fields to order by, with - before descending ones; the key of the records decides what they leave open.',
@@ -46,7 +46,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   format: 'Format of the answer.',
 }
 
-/** Codes of a key in a path, by their digits. States are named by their abbreviation, too, and municipalities by 6 digits. */
+/** @returns the schema of a key column in a path. States may also be abbreviations, municipalities 6 digits. */
 function keySchema(column: string, digits: number): z.ZodType<string> {
   if (column !== 'ibge_code') return z.string().regex(new RegExp(`^\\d{${digits}}$`))
   return digits === 2
@@ -54,7 +54,7 @@ function keySchema(column: string, digits: number): z.ZodType<string> {
     : z.string().regex(/^\d{6,7}$/)
 }
 
-/** What a parameter of the path may be; anything else is 404. */
+/** @returns the schema of a path parameter; the server answers 404 for any other value */
 function pathSchema(route: Route, name: string): z.ZodType {
   if (route.kind === 'custom') return route.pathSchemas?.[name] ?? z.string().min(1)
   if (route.kind === 'record' || route.kind === 'provenance')
@@ -73,7 +73,7 @@ const describeParameter = (name: string): string => {
   return described ?? fieldOf(name as FieldName).description
 }
 
-/** @returns the example, as one value where the parameter takes one */
+/** @returns the example, reduced to one value unless the parameter accepts a list */
 function exampleOf(route: Route, name: string, { type, items }: Json): Json {
   if (name === 'sort') return { example: (items as { enum: string[] }).enum.slice(0, 1) }
   const own = OPERATION_EXAMPLES[route.operation]?.[name] ?? PARAMETER_EXAMPLES[name]
@@ -94,7 +94,7 @@ export const pathParameters = (route: Route): Json[] =>
     }
   })
 
-/** What JSON in an address is of. */
+/** @returns the schema of JSON in a query parameter */
 function contentOf(route: Route, name: string): Json {
   if (name === 'filters') return { contentSchema: list(ref('AnalyticsFilter')) }
   if (name !== 'q') return {}
@@ -111,7 +111,7 @@ export function queryParameters(route: Route): Json[] {
       in: 'query',
       required: !checked.safeParse(undefined).success,
       description: describeParameter(name),
-      // Several codes stand in one parameter: RR,AC.
+      // Several codes are joined by commas: RR,AC.
       ...(known.type === 'array' ? { style: 'form', explode: false } : {}),
       schema,
       ...exampleOf(route, name, known),

@@ -1,4 +1,4 @@
-/** The schemas of records, of the rows of lists, and of what is added to them, made from the fields of the datasets. Pure. */
+/** Builds the schemas of records, list rows and their additions from the fields of the datasets. Pure. */
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../../model/cnes/lineage.ts'
 import { DATASETS, type Dataset, type DatasetName } from '../../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../../model/fields.ts'
@@ -8,7 +8,7 @@ import { BESIDE, FACILITY_FIELDS } from '../records/include-facility.ts'
 import type { Route, ScopedRoute } from '../route.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './json.ts'
 
-/** What a record of each dataset that routes answer with is called in the API document. */
+/** Schema names of records, by dataset. */
 const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   states: 'State',
   municipalities: 'Municipality',
@@ -30,7 +30,7 @@ const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   outpatient_production: 'OutpatientProduction',
   health_financing: 'HealthFinancing',
 }
-/** @throws TypeError for a dataset that is not named yet */
+/** @throws TypeError for a dataset without a schema name */
 export function recordName({ name }: Dataset): string {
   const found = RECORD_NAMES[name as DatasetName]
   if (found === undefined) throw new TypeError(`openapi-records.ts has no name for records of ${name}`)
@@ -53,7 +53,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   percentage: { type: 'number' },
 }
 
-/** Where a field was published: its columns in the national base and in the files by state. */
+/** @returns a field's published columns, in the national base and in the files by state */
 function publishedColumns(dataset: string, field: string): string[] {
   const lineage: Readonly<Record<Family, readonly Lineage[]>> | undefined =
     dataset === 'facilities' ? FACILITY_LINEAGE : FACT_LINEAGE[dataset as FactName]
@@ -67,7 +67,7 @@ function publishedColumns(dataset: string, field: string): string[] {
   ]
 }
 
-/** Lists that the importer closes; of others a file may hold a code that nobody knows. */
+/** Fields whose codes the importer restricts to a closed list. Files may contain unknown codes in other fields. */
 const CLOSED: ReadonlySet<string> = new Set([
   'uf',
   'population_type',
@@ -77,7 +77,7 @@ const CLOSED: ReadonlySet<string> = new Set([
   'age_group',
   'source',
 ])
-/** The codes of a field, where it takes some of a closed list alone: as the filter of the same name has them. */
+/** @returns the codes of a closed field, as in the filter of the same name */
 function codesOf(dataset: Dataset, name: FieldName): Json {
   const filter =
     dataset.filters?.[name] ??
@@ -170,7 +170,7 @@ function extend(record: Json, added: Readonly<Record<string, Json>>): Json {
   }
 }
 
-/** @returns every record that the routes answer with, by its name */
+/** @returns schemas of all records in answers, by name */
 export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
   const schemas: Record<string, Json> = { ...ADDED }
   const lists = routes.filter((route) => route.kind === 'list' || route.kind === 'all')
@@ -196,11 +196,11 @@ export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
 const isDetailed = (route: Route): boolean =>
   route.kind === 'record' && (route.dataset.detail !== undefined || route.marksCoordinates === true)
 
-/** @returns what a route shows of one record */
+/** @returns reference to the schema of a route's record */
 export const recordRef = (route: Exclude<Route, { kind: 'custom' }>): Json =>
   ref(`${recordName(route.dataset)}${isDetailed(route) ? 'Detail' : ''}`)
 
-/** All records of a facility, and their totals. */
+/** @returns schema of a facility's records and their totals */
 export const scopedSchema = (route: ScopedRoute): Json =>
   object({
     facility: ref('FacilityContext'),

@@ -1,7 +1,7 @@
 /**
- * Are a facility's coordinates where its municipality is? In: coordinates and municipality of a record, the outlines of the
- * release. Out: `coordinates_suspect`: true outside of the box around the municipality's outline, 0.2 degrees to each side;
- * null where that cannot be said: without coordinates, without an outline of the municipality, in a release without outlines.
+ * Checks whether a facility's coordinates lie in its municipality. In: a record's coordinates and municipality, and the release's outlines.
+ * Out: `coordinates_suspect`, true outside the municipality's bounding box plus 0.2 degrees on each side. It is null without coordinates or
+ * without an outline of the municipality.
  */
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
 import { both } from '../../model/declare.ts'
@@ -10,26 +10,26 @@ import type { ReleaseView } from '../../release/view.ts'
 import type { ByteString } from '../../rows/row-store.ts'
 import { sql, table } from '../../sql.ts'
 
-/** Box of each municipality, a little larger than its outline; null: the release has no outlines. */
+/** Enlarged bounding box by municipality code; null when the release has no outlines. */
 export type Boxes = ReadonlyMap<number, Box> | null
 
 const OUTLINES = 'municipality_outlines'
-/** Degrees around an outline: coordinates are published with errors of some kilometres. */
+/** Margin in degrees. Published coordinates are off by some kilometres. */
 const AROUND = 0.2
-/** How the mark is made, in the words of provenance. */
+/** The rule as provenance states it. */
 export const SUSPECT_RULE = both(
   'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
   'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
 )
 const BOXES = new WeakMap<ReleaseView, Boxes>()
 
-/** @returns the boxes of a release; undefined where they have to be asked for first */
+/** @returns the boxes of a release; undefined when they are not loaded yet */
 export function knownBoxes(view: ReleaseView): Boxes | undefined {
   const datasets: Readonly<Record<string, unknown>> = view.components.demography?.datasets ?? {}
   return datasets[OUTLINES] === undefined ? null : BOXES.get(view)
 }
 
-/** Reads them where they are not known yet: a server does when it opens a release, so that no request waits for it. */
+/** Loads the boxes once per release. The server does this when it opens a release, so that no request waits for it. */
 export async function askBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
   const known = knownBoxes(view)
   if (known !== undefined) return known
@@ -64,7 +64,7 @@ export function isSuspect(
   return !isInBox(box, latitude, longitude)
 }
 
-/** @returns what follows a member's name in a JSON object: no text of it holds the name in quotes that are not escaped */
+/** @returns the numeric member, found by text search: quotes inside JSON strings are escaped, so they cannot match */
 export function numberIn(json: ByteString, name: string): number | null {
   const at = json.indexOf(`"${name}":`)
   const value =
@@ -72,7 +72,7 @@ export function numberIn(json: ByteString, name: string): number | null {
   return Number.isNaN(value) ? null : value
 }
 
-/** The JSON of a facility's record with its mark as the last member. */
+/** Appends `coordinates_suspect` to a facility's JSON. */
 export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   const [municipality, latitude, longitude] = ['municipality_ibge_code', 'latitude', 'longitude'].map(
     (name) => numberIn(json, name),
@@ -80,7 +80,7 @@ export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   return `${json.slice(0, -1)},"coordinates_suspect":${isSuspect(boxes, municipality, latitude, longitude)}}`
 }
 
-/** The same of a record as the engine gives it. */
+/** Adds `coordinates_suspect` to a facility's row from the engine. */
 export const markRow = (row: Row, boxes: Boxes): Row => ({
   ...row,
   coordinates_suspect: isSuspect(boxes, row.municipality_ibge_code, row.latitude, row.longitude),

@@ -1,6 +1,6 @@
 /**
- * A route and a valid request → a result: data or JSON, pagination, meta. One function for each kind of route; row files
- * answer where they can, the engine answers everything. Not responsible for: keys, pins, caching, the envelope.
+ * Answers valid requests with results (data or JSON, pagination, meta), one function per kind of route. Row files answer when they can; the
+ * engine answers everything else. Keys, pins, caching and the envelope are handled in http/request.
  */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
@@ -50,12 +50,11 @@ import {
   type RowRequest,
 } from './lists.ts'
 
-/** What any route needs; `query` holds the parameters of path and query. */
+/** Input of every route; `query` contains path and query parameters. */
 export interface RunRequest extends HandlerRequest {
   readonly cursor: Cursor | null
-  /** As it came, for links. */
+  /** Raw URL, for pagination links. */
   readonly url: string
-  /** The form a list is wanted in. */
   readonly format: ListFormat
 }
 
@@ -63,7 +62,7 @@ interface KindRequest extends EngineRequest {
   readonly lookups: Lookups
 }
 
-/** The answer of a list or a record from row files; null where they do not hold it, or the route is of another kind. */
+/** @returns the answer of a list or record from row files; null when they lack it or the route is of another kind */
 export function fromRowFiles(route: Route, request: RowRequest): JsonResult | null {
   if (request.rows === null) return null
   if (route.kind === 'record') return recordFromRows(route, request)
@@ -72,7 +71,7 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
   return listFromRows(route, request)
 }
 
-/** Runs a route. @throws AppError */
+/** @throws AppError */
 export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
   if (route.kind === 'custom') return route.handle(request)
   const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
@@ -148,17 +147,17 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   return { json: marked, meta: periodMeta(period), rows: 1 }
 }
 
-/** The codes of 7 digits that one of 6, as DATASUS writes municipalities, may stand for: one of them is there, or none. */
+/** @returns the ten possible 7-digit codes of a 6-digit DATASUS municipality code; at most one exists */
 export const widenCode = (text: string): string[] =>
   Array.from({ length: 10 }, (_, digit) => `${text}${digit}`)
 
-/** Keys that a path may name, where it leaves out the check digit of a municipality; one key otherwise. */
+/** @returns ten candidate keys for a municipality code without its check digit, otherwise one key */
 const keysOf = (route: RecordRoute, params: Params): readonly Record<string, string | number>[] =>
   route.key.ibge_code === 7 && /^\d{6}$/.test(params.ibge_code ?? '')
     ? widenCode(params.ibge_code ?? '').map((ibge_code) => keyOf(route, { ...params, ibge_code }))
     : [keyOf(route, params)]
 
-/** Columns of a record's key, as the dataset holds them. @throws AppError 'not_found' for what cannot be one */
+/** @returns key columns with the dataset's types. @throws AppError 'not_found' for an impossible key */
 function keyOf(
   { key: form }: RecordRoute | ProvenanceRoute,
   params: Params,
@@ -173,11 +172,11 @@ function keyOf(
   return key
 }
 
-/** The facility that a path names, as a list: of a dataset of the registry. */
+/** @returns the facility in the path as a list; empty unless the dataset belongs to the registry */
 const facilityIn = ({ dataset }: RecordRoute | ProvenanceRoute, { cnes_code }: Params): readonly string[] =>
   cnes_code === undefined || tableOf(dataset.name as DatasetName) === null ? [] : [cnes_code]
 
-/** @returns states whose newest month an answer is of: a facility's own, else those of the release */
+/** @returns states that determine the newest month: the facility's state, otherwise those of the release */
 async function statesOfAnswer(
   codes: readonly string[],
   { view, rows, lookups, signal }: KindRequest,
@@ -195,14 +194,14 @@ async function statesOfAnswer(
   return statesOfList({}, found, view)
 }
 
-/** A state may be named by its letters: BA and ba are 29. */
+/** Accepts a state's abbreviation in any case: BA and ba become 29. */
 const stateCodeOf = (text: string): string =>
   String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
 
 async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
   const { engine, lookups, view, params, signal } = request
   const boxes = route.marksCoordinates === true ? await askBoxes(view, engine, signal) : null
-  // The row files may have waited for the boxes alone.
+  // The row files may have lacked only the boxes, which are loaded now.
   const written = recordFromRows(route, request)
   if (written !== null) return written
   const dataset = route.dataset.name as DatasetName
@@ -220,7 +219,7 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
   return { data, meta: periodMeta(period), rows: 1 }
 }
 
-/** One facility's records of a dataset and their totals; 404 when the registry does not know the facility. */
+/** Answers with one facility's records and their totals; 404 when the registry does not contain the facility. */
 async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<DataResult> {
   const { lookups, view, rows: store, params, signal } = request
   const dataset = route.dataset.name as DatasetName
@@ -235,7 +234,8 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
     store?.find(view, name, of)?.recordsOf(cnes) ??
     (await lookups.find(view, name, { cnes_code: cnes }, of, signal))
   let [facility] = await ofFacility('facilities', facilityPeriod)
-  // Of a table that was never collected in its state, the month is another state's, which may not know the facility.
+  // If a table was never collected in the facility's state, its month comes from another state. The registry of that month may lack the
+  // facility.
   if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newest)
     [facility] = await ofFacility('facilities', newest)
   if (facility === undefined) throw notFound()
@@ -245,7 +245,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
     registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'null_totals')
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
-    // A stock is not summed over months: several periods have no total. What was not collected has none, either.
+    // Stocks are not summed over months, so several periods have no total. Uncollected data have none either.
     if (period === 'all' || notes.length > 0) totals[name] = null
     else
       totals[name] = field === 'rows' ? rows.length : rows.reduce((sum, row) => sum + Number(row[field]), 0)
@@ -261,7 +261,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
   }
 }
 
-/** Answers for any record of the period, of closed facilities too. */
+/** Answers for any record of the period, including closed facilities. */
 async function answerProvenance(route: ProvenanceRoute, request: KindRequest): Promise<DataResult> {
   const { engine, view, params, signal } = request
   const dataset = route.dataset.name as TracedDataset

@@ -1,6 +1,6 @@
 /**
- * The facility beside each row of its beds, equipment or services: type, address, telephone, coordinates, as they are in the
- * month of the row. In: rows as JSON. Out: the same rows with a member `facility`; null where that month knows no such facility.
+ * Answers include=facility on rows of beds, equipment or services. It adds a member `facility` with type, address, telephone and
+ * coordinates in the row's month. The member is null when that month lacks the facility.
  */
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
 import type { FieldName } from '../../model/fields.ts'
@@ -10,7 +10,7 @@ import { ident, join, sql, table } from '../../sql.ts'
 import { toByteString } from '../request/envelope.ts'
 import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
 
-/** What a facility is named by before all its records of a table. */
+/** Fields that identify a facility above its records. */
 export const FACILITY_FIELDS = [
   'cnes_code',
   'legal_name',
@@ -20,7 +20,6 @@ export const FACILITY_FIELDS = [
   'municipality_ibge_code',
   'municipality_name',
 ] as const satisfies readonly FieldName[]
-/** What stands beside a row. */
 export const BESIDE = [
   'facility_type_code',
   'facility_type_name',
@@ -30,7 +29,7 @@ export const BESIDE = [
   'longitude',
 ] as const satisfies readonly FieldName[]
 
-/** Facility of a row: its month, and its code. */
+/** Month and code of a row's facility. */
 interface Wanted {
   readonly period: number
   readonly code: string
@@ -39,9 +38,9 @@ export type Facilities = ReadonlyMap<string, JsonValue>
 
 const textOf = ({ period, code }: Wanted): string => `${period} ${code}`
 
-/** @returns the member that a row says a facility by */
+/** @returns the facility that a row belongs to */
 const wantedBy = ({ json }: RowItem): Wanted => {
-  // Both fields are ASCII and stand near the beginning of the row.
+  // Both fields are ASCII and near the start of the row, so a text search is enough and fast.
   const textIn = (field: string): string => {
     const at = json.indexOf(`"${field}":"`) + field.length + 4
     return json.substring(at, json.indexOf('"', at))
@@ -68,7 +67,7 @@ const shown = (facility: Row, boxes: Boxes): JsonValue => ({
   ),
 })
 
-/** @returns the facilities of some rows; null where the row files do not hold them */
+/** @returns the facilities of the rows; null when the row files lack any */
 export function facilitiesFromRows(
   items: readonly RowItem[],
   view: ReleaseView,
@@ -88,7 +87,7 @@ export function facilitiesFromRows(
   return found
 }
 
-/** As facilitiesFromRows, from the engine. */
+/** Like facilitiesFromRows, from the engine. */
 export async function facilitiesFromEngine(
   items: readonly RowItem[],
   view: ReleaseView,
@@ -117,7 +116,7 @@ export async function facilitiesFromEngine(
   return found
 }
 
-/** @returns rows with their facility as their last member */
+/** @returns rows with the facility as the last member */
 export const withFacilities = (items: readonly RowItem[], facilities: Facilities): RowItem[] =>
   items.map((item) => {
     const facility = facilities.get(textOf(wantedBy(item))) ?? null

@@ -1,7 +1,6 @@
 /**
- * What of a list or of a facility's records was collected: the states a list is about, the month it is of where none is asked
- * for, and what to say where something of it was not collected. In: a dataset, filters, a release. Pure, but for the state of
- * a facility. Totals over what was not collected are null (contract 12); analytics has the same rules in query/coverage.ts.
+ * Coverage of lists and of a facility's records. In: dataset, filters, release. Out: the states of a list, its default month, and notes
+ * about uncollected data. Totals over uncollected data are null (contract 12). Analytics has the same rules in query/analytics/coverage.ts.
  */
 import type { Row } from '../../engine/types.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
@@ -41,7 +40,7 @@ type Filters = Readonly<Record<string, string>>
 const UF_OF_CODE = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
 const GAPS = new WeakMap<ReleaseView, Map<readonly Table[], boolean>>()
 
-/** @returns is there anything of a table's release that was not collected? Asked with every request; a view never changes. */
+/** @returns whether any data of the table are uncollected. Cached, because every request calls this and a view never changes. */
 export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): boolean {
   const tables = tablesBeside(table)
   const known = GAPS.get(view) ?? new Map<readonly Table[], boolean>()
@@ -50,14 +49,14 @@ export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): bo
   return found
 }
 
-/** @returns the dataset as a table that is collected by state and month; null: it is none */
+/** @returns the dataset as a table collected by state and month; null for other datasets */
 export const tableOf = (dataset: DatasetName): Table | null =>
   [...TABLES, ...ADDED_UP_TABLES].find((table) => table === dataset) ?? null
 
 /**
- * @param filters with places as the states or municipalities they have
- * @param ofFacilities states of the facilities that a filter names; null: it names none, or none that is known
- * @returns states that a list is about; without a filter on places, those the release is of
+ * @param filters filters with territories resolved to states or municipalities
+ * @param facilityStates states of the facilities in a filter; null without such a filter or when a state is unknown
+ * @returns the states of a list; without a territory filter, those of the release
  */
 export function statesOfList(
   filters: Filters,
@@ -74,7 +73,7 @@ export function statesOfList(
     return ofFacilities ?? scopeOf([], null, view, table === null ? TABLES : tablesBeside(table)).states
   if (ofFacilities === null) return places
   const ofBoth = new Set([...places].filter((uf) => ofFacilities.has(uf)))
-  // Of facilities that lie elsewhere, the places have what was collected there: nothing, or nobody looked.
+  // Facilities outside the filtered territories use the coverage of those territories.
   return ofBoth.size === 0 ? places : ofBoth
 }
 
@@ -86,7 +85,7 @@ function statesOfFilter(name: string, text: string): States | null {
     name === 'health_region_code' ||
     name === 'health_macroregion_code'
   if (!isPlace) return null
-  // A major region was resolved to its states, the other places to their municipalities.
+  // Major regions are resolved to states, other territories to municipalities.
   return new Set(
     placesIn(text).flatMap((code) =>
       ALL_STATES.has(code) ? code : (UF_OF_CODE.get(code.slice(0, 2)) ?? []),
@@ -95,8 +94,8 @@ function statesOfFilter(name: string, text: string): States | null {
 }
 
 /**
- * The month of an answer that asks for none: the newest collected of its states; of a table that was never collected there,
- * the newest in which another was; else the newest of the release.
+ * @returns the default month: the newest collected in the states; for a table never collected there, the newest of a related table;
+ * otherwise the newest of the release
  */
 export function latestPeriodOf(view: ReleaseView, table: Table, states: States): number | null {
   if (!isIncomplete(view, table)) return latestPeriod(view, table)
@@ -109,7 +108,7 @@ export function latestPeriodOf(view: ReleaseView, table: Table, states: States):
   )
 }
 
-/** What a list needs to have been collected: its table, the dimensions that its filters name, and what they ask of other tables. */
+/** @returns the data a list depends on: its table, the dimensions in its filters, and tables that flags refer to */
 function needsOfList(table: Table, filters: Filters): readonly Need[] {
   const asked = Object.keys(filters)
   const ofCodes = needsOfFilters(
@@ -118,13 +117,13 @@ function needsOfList(table: Table, filters: Filters): readonly Need[] {
   )
   if (table !== 'facilities') return [table, ...ofCodes]
   const ofFlags = asked.flatMap((name) => NEEDS_OF_FLAG[name] ?? [])
-  // A facility that has beds is known from them; one that has none, from the registry alone.
+  // Facilities with beds are known from the table of beds alone; facilities without beds, from the registry alone.
   const isByFlags =
     ofFlags.length > 0 && asked.every((name) => !(name in NEEDS_OF_FLAG) || filters[name] === 'true')
   return [...new Set<Need>([...(isByFlags ? [] : [table]), ...ofFlags, ...ofCodes])]
 }
 
-/** The dimension whose codes a filter of a list takes; none for filters of other kinds. */
+/** @returns the coded dimension that a filter selects; empty for other kinds of filters */
 function codeFilterOf(table: Table, name: string, text: string): CodeFilter[] {
   const filter = datasetOf(table).filters?.[name]
   if (filter === undefined || !['equals', 'prefix', 'declaration'].includes(filter.kind)) return []
@@ -148,7 +147,7 @@ const monthsOfList = (
 ): readonly number[] =>
   period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
 
-/** @returns what to say of published files without rows: totals count them as 0 */
+/** @returns notes about published files without rows; totals count these as 0 */
 export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope): Note[] =>
   isIncomplete(view, table)
     ? emptyNotes(
@@ -163,7 +162,7 @@ export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope):
       )
     : []
 
-/** @param effect what is therefore missing from the answer @returns a note for each thing that was not collected */
+/** @param effect what the gap removes from the answer @returns one note per gap in the collected data */
 export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effect: NoteEffect): Note[] {
   if (!isIncomplete(view, table)) return []
   const { states, filters } = scope
@@ -177,17 +176,17 @@ export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effec
   return missing.map((gap) => describeGap(gap, effect))
 }
 
-/** Codes of facilities that are looked up for their states; with more of them, a list is about all states. */
+/** Most facilities whose states are looked up. Lists with more codes count as lists of all states. */
 const FACILITIES_MAX = 20
 
-/** @returns facilities whose states a list needs to know; none where no filter names any, or everything was collected */
+/** @returns facilities whose states a list depends on; empty without a facility filter or in a complete release */
 export function facilitiesAsked(view: ReleaseView, table: Table | null, filters: Filters): readonly string[] {
   if (table === null || filters.cnes_code === undefined || !isIncomplete(view, table)) return []
   const codes = codesIn(filters.cnes_code)
   return codes.length > FACILITIES_MAX || codes.includes(NO_FACILITY) ? [] : codes
 }
 
-/** @param found rows of each facility over all months, newest last @returns their states; null where one is unknown */
+/** @param found rows of each facility over all months, newest last @returns their states; null when one is unknown */
 export function statesOfFacilities(found: readonly (readonly Row[])[]): States | null {
   const states = found.map((rows) => rows.at(-1)?.uf)
   return states.length === 0 || states.some((uf) => typeof uf !== 'string')
@@ -195,7 +194,7 @@ export function statesOfFacilities(found: readonly (readonly Row[])[]): States |
     : new Set(states as string[])
 }
 
-/** @returns the same from row files; undefined where they do not hold it, or where other files than the registry may name a facility */
+/** @returns the states from row files; undefined when they lack a facility that production files may name */
 export function statesFromRows(
   codes: readonly string[],
   view: ReleaseView,
@@ -211,7 +210,7 @@ export function statesFromRows(
     : statesOfFacilities(found as (readonly Row[])[])
 }
 
-/** @returns what to say of a list whose release holds nothing of its area */
+/** @returns notes of a list whose area is missing from the release */
 export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>
   datasetOf(dataset).listsAllPeriods === true && view.components[datasetOf(dataset).area] === null
     ? [{ code: 'dataset_not_imported', dataset }]

@@ -1,6 +1,6 @@
 /**
- * The other forms of a list: CSV and GeoJSON, written page by page as the client takes them, so that a list of any length
- * needs the memory of a page. Behind them is the walk of the cursors, on one release from its first row to its last.
+ * Writes lists as CSV and GeoJSON, page by page as the client reads, so memory does not grow with the list. The pages follow the list's
+ * cursors on a single release.
  */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -27,12 +27,12 @@ import {
   paginationOf,
 } from './lists.ts'
 
-/** Rows of a page of the walk: enough for a statement to be worth it, and few enough that others need not wait for them. */
+/** Rows per page: large enough to justify a statement, small enough not to delay other requests. */
 const PAGE_ROWS = 1000
-/** Without row files each page is a statement that looks at the whole list. */
+/** Rows per page without row files, because each page is then a statement over the complete list. */
 const ENGINE_PAGE_ROWS = 10_000
 
-/** The pages of a list from its cursor on, at most `limit` rows of it. */
+/** Yields the pages of a list from its cursor, with at most `limit` rows in total. */
 async function* walk(list: AskedList, limit: number, request: EngineRequest): AsyncGenerator<RowPage> {
   const most = request.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
   let { after, counts } = list
@@ -45,13 +45,13 @@ async function* walk(list: AskedList, limit: number, request: EngineRequest): As
     if (page.next === null) return
     left -= page.count
     after = page.next
-    // All members of the list are counted once.
+    // Count the list only once.
     counts = false
     await nextTurn()
   }
 }
 
-/** What a column of the CSV is called, and how its cell is found in a row. */
+/** A column of the CSV. */
 interface ListColumn {
   readonly name: string
   readonly type: 'text' | 'integer'
@@ -109,13 +109,13 @@ function columnsOf({
 const textOf = (value: JsonValue): Cell =>
   value === null ? null : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
-/** The list as CSV: all of it, or one page where the request has a limit, which then says where the next one is. */
+/** Answers with the list as CSV: complete, or one page with a link to the next when the request has a limit. */
 export async function answerCsv(route: ListRoute, url: string, request: EngineRequest): Promise<FileResult> {
   const list = await askList(route, request)
   const columns = columnsOf(list)
   const { limit } = request.params
   const pages = walk(list, limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), request)
-  // What goes wrong with the first page is still an error of the request.
+  // Read the first page before answering, so that its errors are still reported as errors.
   const first = await pages.next()
   const page: RowPage | null = first.done === true ? null : first.value
   const linesOf = (items: readonly RowItem[]): string =>
@@ -146,7 +146,7 @@ export async function answerCsv(route: ListRoute, url: string, request: EngineRe
   }
 }
 
-/** A small table whole as CSV. */
+/** Answers with a complete small table as CSV. */
 export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
   const columns = columnsOf({
     question: { dataset, filters: {}, period: null },
@@ -167,7 +167,7 @@ export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
   }
 }
 
-/** The address of a request with another cursor. */
+/** @returns the URL with another cursor */
 function nextUrl(url: string, cursor: string): string {
   const [path = '', query = ''] = url.split('?')
   const params = new URLSearchParams(query)
@@ -175,7 +175,7 @@ function nextUrl(url: string, cursor: string): string {
   return `${path}?${params}`
 }
 
-/** A page of facilities as a FeatureCollection (RFC 7946), with pagination and meta as members of its own. */
+/** Answers with a page of facilities as a FeatureCollection (RFC 7946), with `pagination` and `meta` as foreign members. */
 export async function answerGeoJson(route: ListRoute, request: EngineRequest): Promise<FileResult> {
   const list = await askList(route, request)
   const boxes = await askBoxes(request.view, request.engine, request.signal)
@@ -189,7 +189,7 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     let begin = '{"type":"FeatureCollection","features":['
     for (;;) {
       const text = last.items.map((item) => featureOf(item, boxes)).join(',\n')
-      // Byte strings: the bytes are as they are sent.
+      // Byte strings are encoded as latin1.
       yield Buffer.from(text === '' ? begin : begin + text, 'latin1')
       begin = ',\n'
       const more = await pages.next()
@@ -211,7 +211,7 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
   }
 }
 
-/** A facility as a feature: without coordinates its geometry is null. */
+/** @returns a facility as a feature; its geometry is null without coordinates */
 function featureOf({ json, point }: RowItem, boxes: Boxes): string {
   const at = json.indexOf('"cnes_code":"') + 13
   const id = json.substring(at, json.indexOf('"', at))

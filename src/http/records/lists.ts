@@ -1,6 +1,6 @@
 /**
- * Lists: a route and valid parameters → pages. Row files answer where they can, the engine answers everything, both the same.
- * Out: pages of rows, and the JSON answer of one page; the other forms of a list are list-formats.ts.
+ * Answers lists: a route and valid parameters become pages of rows and the JSON answer of one page. Row files answer when they can, the
+ * engine otherwise, with equal results. Other formats are in list-formats.ts.
  */
 import { findStates } from '../../analytics/facility-states.ts'
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
@@ -44,24 +44,23 @@ import {
 } from './list-coverage.ts'
 import { askPlaces, resolvePlaces } from './place-filters.ts'
 
-/** What the row files of a release need to answer a list or a record. */
+/** What a list or record needs from row files. */
 export interface RowRequest {
   readonly params: Params
   readonly view: ReleaseView
-  /** Where a list goes on. */
   readonly cursor: Cursor | null
   readonly cursorSecret: Buffer
   readonly rows: RowStore | null
-  /** The language of the request, which notes are written in. */
+  /** Language of notes. */
   readonly language: Language
 }
-/** What the engine needs besides. */
+/** Additional input of the engine. */
 export interface EngineRequest extends RowRequest {
   readonly engine: Engine
   readonly signal: AbortSignal
 }
 
-/** A list that is asked for, as a value. */
+/** A resolved list request. */
 export interface AskedList {
   readonly dataset: DatasetName
   readonly question: ListQuestion
@@ -69,32 +68,32 @@ export interface AskedList {
   readonly sort: readonly SortTerm[]
   readonly place: Place | null
   readonly order: readonly string[]
-  /** What binds its cursors to it. */
+  /** Digest that ties cursors to this list. */
   readonly digest: string
   readonly after: readonly (string | number)[] | null
   readonly counts: boolean
-  /** Rows carry their facility. */
+  /** Include the facility in each row. */
   readonly includesFacility: boolean
-  /** What of it was not collected; its total is null then. */
+  /** Notes about uncollected data; they make the total null. */
   readonly notes: readonly Note[]
-  /** What else is to be said of its rows; totals stand. */
+  /** Other notes; the total remains valid. */
   readonly remarks: readonly Note[]
-  /** Rows of a page; of a page of JSON, unless another form of the list says otherwise. */
+  /** Rows per page, for JSON unless another format overrides it. */
   readonly limit: number
-  /** Rows are wanted one by one: something is to be added to each of them. */
+  /** Return rows one by one, because members are added to each. */
   readonly isApart: boolean
-  /** What is said of the whole list beside its rows. */
+  /** Extra members of `meta`. */
   readonly about: Readonly<Record<string, JsonValue>>
 }
 
-/** A release without the area (or without the dataset) has no rows of it. */
+/** @returns whether the release contains the dataset */
 export const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
 
 export const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
   period === null ? {} : { reference_period: period === 'all' ? 'all' : formatPeriod(period) }
 
-/** @returns what an answer says of its month, and of what was not collected */
+/** @returns the reference period and the notes of an answer's `meta` */
 export const metaOf = (
   period: PeriodChoice,
   notes: readonly Note[],
@@ -102,10 +101,7 @@ export const metaOf = (
 ): Record<string, JsonValue> =>
   notes.length === 0 ? periodMeta(period) : { ...periodMeta(period), notes: writeNotes(notes, language) }
 
-/**
- * @param states whose newest month is meant where none is asked for
- * @throws AppError 'invalid_request' naming the periods there are
- */
+/** @param states states that determine the default month @throws AppError 'invalid_request' with the available periods */
 export function choosePeriod(
   view: ReleaseView,
   dataset: DatasetName,
@@ -136,7 +132,7 @@ export function choosePeriod(
   })
 }
 
-/** @returns the filter that the path of a list sets, if it does; @throws AppError 'not_found' for what the filter does not take */
+/** @returns the filter set by the list's path, if any. @throws AppError 'not_found' for a value that the filter rejects */
 export function pathFilterOf({ pathFilter, dataset }: ListRoute, params: Params): Record<string, string> {
   if (pathFilter === undefined) return {}
   const filter = dataset.filters?.[pathFilter.filter]
@@ -146,7 +142,7 @@ export function pathFilterOf({ pathFilter, dataset }: ListRoute, params: Params)
   return { [pathFilter.filter]: read.data }
 }
 
-/** Filters of the route with their defaults: active facilities only, unless the request says otherwise. */
+/** @returns the route's filters with defaults, such as active facilities only */
 function filtersOf(route: ListRoute, params: Params): Record<string, string> {
   const filters: Record<string, string> = {}
   for (const name in route.defaults) filters[name] = route.defaults[name] as string
@@ -155,9 +151,9 @@ function filtersOf(route: ListRoute, params: Params): Record<string, string> {
 }
 
 /**
- * @param filters with the municipalities of places that were asked for
- * @param ofFacilities states of the facilities that were asked for
- * @throws AppError 'invalid_request', 'invalid_cursor' for one of other parameters
+ * @param filters filters with territories resolved to municipalities
+ * @param facilityStates states of the facilities in the filter
+ * @throws AppError 'invalid_request'; 'invalid_cursor' when the cursor belongs to other parameters
  */
 function readList(
   route: ListRoute,
@@ -167,7 +163,7 @@ function readList(
 ): AskedList {
   const dataset = route.dataset.name as DatasetName
   const registry = tableOf(dataset)
-  // Where everything was collected, nothing depends on the states.
+  // In a complete release the period and the notes do not depend on states.
   const states = isIncomplete(view, registry ?? undefined)
     ? statesOfList(registry === null ? {} : filters, ofFacilities, view, registry)
     : ALL_STATES
@@ -177,7 +173,7 @@ function readList(
   const question: ListQuestion = { dataset: route.dataset, filters, period, sort, place }
   const order = orderOf(question)
   const includesFacility = params.include === 'facility'
-  // What a plain list is bound to is what it always was: its cursors stay good.
+  // Keep the digest of plain lists stable, so that existing cursors stay valid.
   const asked = filtersOf(route, params)
   asked.reference_period = String(period)
   if (place !== null) asked.place = JSON.stringify(place)
@@ -229,7 +225,7 @@ export const cursorAt = (
   after: readonly (string | number)[],
 ): string => encodeCursor({ release: view.id, query: digest, after }, cursorSecret)
 
-/** The list that is asked for, whoever has to say which municipalities its places have. @throws as listFromRows */
+/** Resolves a list request, with the engine when row files do not suffice. @throws same errors as listFromRows */
 export async function askList(route: ListRoute, request: EngineRequest): Promise<AskedList> {
   const { view, rows, engine, signal, params } = request
   const filters = await askPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
@@ -243,7 +239,7 @@ export async function askList(route: ListRoute, request: EngineRequest): Promise
   )
 }
 
-/** @throws AppError 'invalid_request', 'invalid_cursor' @returns null where the row files do not hold the page */
+/** @returns null when the row files lack the page. @throws AppError 'invalid_request', 'invalid_cursor' */
 export function listFromRows(route: ListRoute, request: RowRequest): JsonResult | null {
   const { params, view, rows } = request
   if (!holds(view, route.dataset.name as DatasetName)) return null
@@ -257,7 +253,7 @@ export function listFromRows(route: ListRoute, request: RowRequest): JsonResult 
   return page === null ? null : describePage(page, list, request)
 }
 
-/** @throws AppError 'invalid_request', 'invalid_cursor', those of the engine */
+/** @throws AppError 'invalid_request', 'invalid_cursor', errors of the engine */
 export async function answerList(route: ListRoute, request: EngineRequest): Promise<JsonResult> {
   const list = await askList(route, request)
   return describePage(await findPage(list, request), list, request)
@@ -287,7 +283,7 @@ export const paginationOf = (
   ...(counts ? { total: notes.length > 0 ? null : total } : {}),
 })
 
-/** @returns a page with all that is to be said of its rows, from row files or from the engine */
+/** @returns a page with distances and facilities added, from row files or the engine */
 export async function findPage(list: AskedList, request: EngineRequest): Promise<RowPage> {
   const found = pageFromRows(list, request)
   if (found !== null) return found
@@ -330,7 +326,7 @@ async function pageFromEngine(list: AskedList, { engine, view, signal }: EngineR
   return pageOf(found.slice(0, limit), found.length > limit, total, list, null, order)
 }
 
-/** Distances are not the engine's to compute: it gives the rows that may be near, and those of the page. */
+/** Finds the nearest rows. The engine returns candidate rows and the rows of the page; distances are computed here. */
 async function pageNear(
   list: AskedList,
   near: Near,
@@ -345,7 +341,7 @@ async function pageNear(
     const distance = chord(Number(row.latitude), Number(row.longitude))
     return distance <= reach ? [{ key: order.map((column) => keyValue(row, column)), distance }] : []
   })
-  // Rows come in the order of their keys, and sorting keeps it where distances are equal.
+  // Rows arrive in key order, and the stable sort keeps that order for equal distances.
   if (list.sort.length === 0) found.sort((left, right) => left.distance - right.distance)
   const last = JSON.stringify(after)
   const start = after === null ? 0 : found.findIndex(({ key }) => JSON.stringify(key) === last) + 1

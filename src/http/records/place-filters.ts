@@ -1,8 +1,8 @@
 /**
- * Filters of a list by a place that its rows lie in: a major region, a health region, a health macro-region. In: the filters
- * of a request. Out: the same filters, each place as the states or municipalities it has in the release that answers.
+ * Resolves territory filters: major region, health region and health macro-region become the states or municipalities they contain in this
+ * release.
  *
- * Rows carry the municipality alone, so that rows of every period lie in the health regions of the release's one edition.
+ * Rows contain only the municipality, so rows of every period use the release's single edition of health regions.
  */
 import type { Engine, Row } from '../../engine/types.ts'
 import { DATASETS, type Dataset } from '../../model/datasets.ts'
@@ -16,28 +16,28 @@ import type { RowStore } from '../../rows/row-store.ts'
 
 type Filters = Readonly<Record<string, string>>
 
-/** More than there are. */
+/** Above the number of municipalities. */
 const MUNICIPALITIES_MAX = 6000
-/** Lists of codes that are remembered of a release. */
+/** Cached code lists per release. */
 const KNOWN_MAX = 1000
-/** Parameters that name a place of the territorial source, whatever the dataset does with them. */
+/** Parameters that need the territorial source, on every dataset. */
 const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
   health_region_code: 'health_region',
   health_macroregion_code: 'health_macroregion',
 }
 
-/** Lists of the places themselves. */
+/** Datasets of the territories themselves. */
 const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
   health_regions: 'health_region',
   health_macroregions: 'health_macroregion',
 }
 
-/** Municipalities of the places that were asked for, by release: a walk asks for the same place with every page. */
+/** Municipality codes by release and filter. Each page of a walk has the same filter. */
 const KNOWN = new WeakMap<ReleaseView, Map<string, string>>()
 
 /**
- * @returns the filters with states and municipalities in place of places; null where only the engine knows them
- * @throws AppError 'dimension_not_loaded' where the release has no such places
+ * @returns filters with territories resolved; null when only the engine can resolve them
+ * @throws AppError 'dimension_not_loaded' when the release lacks these territories
  */
 export function resolvePlaces(
   dataset: Dataset,
@@ -67,7 +67,7 @@ export function resolvePlaces(
   return resolved
 }
 
-/** The same, with a statement for each place that is not known yet. */
+/** Like resolvePlaces, with a statement for each territory that is not cached. */
 export async function askPlaces(
   dataset: Dataset,
   filters: Filters,

@@ -1,16 +1,16 @@
 /**
- * The access class of a request: its language and what its key may see. Requests of one class get equal answers to equal
- * requests, so it is part of every cache key and tag. Pure, but for classes that are remembered.
+ * The access class of a request: its language and its key's capabilities. Equal requests of one class get equal answers, so the class is
+ * part of every cache key and tag. Pure, except for cached classes.
  */
 import type { Key } from '../../keys/keys.ts'
 import { type Language, languageOf } from './problem.ts'
 
 export interface AccessClass {
-  /** No two classes have the same. */
+  /** Unique to the class. */
   readonly number: number
   readonly name: string
   readonly language: Language
-  /** Release id → first half of its tags; filled by etag.ts. */
+  /** Release id → first half of its tags, filled by etag.ts. */
   readonly tags: Map<string, string>
 }
 
@@ -30,11 +30,10 @@ function makeClass(language: Language, capabilities: string): AccessClass {
   return found
 }
 
-/** Keys are the same objects until their file changes, so classes are found by them. */
+/** Classes by key. Key objects stay the same until their file changes. */
 const CLASSES_OF_KEYS = new WeakMap<Key, Record<Language, AccessClass>>()
 const NO_KEY: Record<Language, AccessClass> = { pt: makeClass('pt', ''), en: makeClass('en', '') }
 
-/** @param acceptLanguage the header */
 export function accessClassOf(key: Key | null, acceptLanguage: string | undefined): AccessClass {
   const language = languageOf(acceptLanguage)
   if (key === null) return NO_KEY[language]

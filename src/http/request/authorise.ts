@@ -1,7 +1,6 @@
 /**
- * Who is asking, and may they? In: a request's headers. Out: the key and the rate's decision in the request's state, or the
- * refusal. The order of refusals is the same on every route: 400 for what is no HTTP/1.1 request, 401, 429; then 403,
- * where the route needs a capability that the key lacks.
+ * Authenticates a request and charges its key's rate. In: request headers. Out: the key and the rate decision in the request's state, or an
+ * error. Every route reports errors in the same order: 400 for invalid HTTP/1.1, 401, 429, then 403 for a missing capability.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { AppError, both } from '../../errors.ts'
@@ -12,14 +11,17 @@ import type { Capability } from '../../model/capabilities.ts'
 import type { Route } from '../route.ts'
 import type { RequestState } from './state.ts'
 
-/** What Node.js must not answer itself, in the header's place: no client can send this value. */
+/** Replaces an unknown Expect header, so that Node.js does not answer it. No client can send this value. */
 export const UNKNOWN_EXPECTATION = '\n'
 
 const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
 const secretOf = (authorization: string | undefined): string | null =>
   BEARER.exec(authorization ?? '')?.[1] ?? null
 
-/** Node.js keeps the first of two; what stands before it may have chosen by the second. @param list name, value, name, value… */
+/**
+ * Detects a repeated Host header. Node.js uses the first, while a proxy in front may have routed by the second. @param list name, value,
+ * name, value…
+ */
 function hasTwoHosts(list: readonly string[]): boolean {
   let hosts = 0
   for (let at = 0; at < list.length; at += 2) {
@@ -29,7 +31,7 @@ function hasTwoHosts(list: readonly string[]): boolean {
   return hosts > 1
 }
 
-/** @throws AppError for a body that is compressed: none is read */
+/** @throws AppError for a compressed body */
 export function checkCoding({ 'content-encoding': coding }: IncomingHttpHeaders): void {
   if (coding !== undefined && !/^\s*(identity)?\s*$/i.test(coding))
     throw new AppError('unsupported_media_type', {
@@ -41,7 +43,7 @@ export function checkCoding({ 'content-encoding': coding }: IncomingHttpHeaders)
     })
 }
 
-/** Node.js removes chunked and leaves any other coding in the body. @throws AppError for such a coding (RFC 9112, 6.1) */
+/** Rejects transfer codings other than chunked, which Node.js would leave in the body. @throws AppError (RFC 9112, 6.1) */
 function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeaders): void {
   if (coding !== undefined && !/^\s*chunked\s*$/i.test(coding))
     throw new AppError('not_implemented', {
@@ -52,7 +54,7 @@ function checkTransferCoding({ 'transfer-encoding': coding }: IncomingHttpHeader
     })
 }
 
-/** @throws AppError for a head that HTTP/1.1 does not allow, or that asks for what we do not know */
+/** @throws AppError for headers that are invalid in HTTP/1.1 or request something unsupported */
 export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1')
     throw new AppError('invalid_request', {
@@ -66,19 +68,18 @@ export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage)
   checkTransferCoding(headers)
 }
 
-/** What decides on admission. */
+/** What admission depends on. */
 export interface Admission {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
-  /** Signs links. */
   readonly linkSecret: Buffer
 }
 
 /**
- * Recognises the key and takes what the request costs from its rate.
- * The key shown over a connection is compared with the one shown before, which is cheaper than its hash.
- * @param link what the request came by, where it was a link: its own right to read counts, whatever key is shown beside it
- * @returns a promise only where rates are shared with other instances
+ * Authenticates the key and charges the request to its rate. A connection's previous key is compared first, because that is cheaper than
+ * hashing.
+ * @param link link that the request used. Its own permission counts; a key sent beside it is ignored.
+ * @returns a promise only when rates are shared with other instances
  * @throws AppError 'unauthorized', 'rate_limited'
  */
 export function admit(
@@ -111,7 +112,7 @@ export function admit(
   return taken instanceof Promise ? taken.then(decide) : decide(taken)
 }
 
-/** Takes from a key's rate what an answer costs beyond what its request has; an empty bucket stays empty. */
+/** Charges an answer's additional cost to the key's rate; an empty bucket stays empty. */
 export function charge(
   state: RequestState,
   cost: number,
@@ -126,12 +127,12 @@ export function charge(
   return charged instanceof Promise ? charged.then(note) : note(charged)
 }
 
-/** @throws AppError 'forbidden' naming the first capability that the key lacks */
+/** @throws AppError 'forbidden' with the first capability that the key lacks */
 export function requireAll(capabilities: readonly Capability[], key: Key | null): void {
   for (const capability of capabilities) requireCapability({ capability }, key)
 }
 
-/** @throws AppError 'forbidden' naming the capability that lacks */
+/** @throws AppError 'forbidden' with the capability that the key lacks */
 export function requireCapability({ capability }: Pick<Route, 'capability'>, key: Key | null): void {
   if (capability === null || capability === 'any' || key?.capabilities.includes(capability) === true) return
   throw new AppError('forbidden', {

@@ -1,16 +1,16 @@
 /**
- * Keys of the response cache. The request key is the request as it came: found without reading the request. The canonical
- * key is what the request means: the same for requests that differ in writing only. Both hold all an answer depends on.
+ * Computes the keys of the response cache. The request key is the raw request, found without parsing it. The canonical key is equal for
+ * requests that differ only in notation. Both contain everything that the answer depends on.
  */
 import type { ReleaseView } from '../../release/view.ts'
 import { methodOf, type Route } from '../route.ts'
 import type { AccessClass } from './access-class.ts'
 import type { Params } from './parameters.ts'
 
-/** Longer requests hardly come twice. */
+/** Longest cached request, in characters. Longer ones rarely repeat. */
 const REQUEST_KEY_MAX = 4000
 
-/** A request as it came, as far as its answer depends on it. */
+/** Parts of a raw request that its answer depends on. */
 export interface RawRequest {
   readonly method: string
   readonly url: string
@@ -18,7 +18,7 @@ export interface RawRequest {
   readonly text: string
 }
 
-/** @returns null for a request too long to be worth remembering */
+/** @returns null for a request too long to cache */
 export function requestKeyOf(
   { method, url, accept, text }: RawRequest,
   access: AccessClass,
@@ -30,7 +30,7 @@ export function requestKeyOf(
 
 const VIEWS = new WeakMap<ReleaseView, number>()
 let viewsSeen = 0
-/** Of two open releases, never the same. */
+/** @returns a number unique to this open release */
 function numberOf(view: ReleaseView): number {
   let number = VIEWS.get(view)
   if (number === undefined) {
@@ -41,7 +41,7 @@ function numberOf(view: ReleaseView): number {
   return number
 }
 
-/** @param more what the answer depends on besides the parameters: access class, body */
+/** @param extra other inputs of the answer: access class, body */
 export function canonicalKeyOf(
   route: Route,
   params: Params,

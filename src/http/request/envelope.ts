@@ -1,33 +1,32 @@
 /**
- * A result → the bytes of the JSON envelope, `{"data": …, "totals"?: …, "pagination"?: …, "meta": {"version", …}}`: equal answers are equal
- * bytes, because the request's id stands in the header `x-request-id` alone. Not responsible for: which fields an answer has.
+ * Builds the bytes of the JSON envelope, `{"data": …, "totals"?: …, "pagination"?: …, "meta": {"version", …}}`. Equal answers have equal
+ * bytes, because the request id is only in the header `x-request-id`. The fields of an answer are decided elsewhere.
  *
- * Texts here are byte strings: UTF-8 bytes as a JavaScript string whose code units are bytes. Such strings are put together
- * and written to a socket with one copy.
+ * Texts here are byte strings: each code unit of the JavaScript string is one byte of UTF-8. They are concatenated and written to a socket
+ * with a single copy.
  */
 import type { JsonValue } from '../../engine/types.ts'
 import type { ByteString } from '../../rows/row-store.ts'
 import { type DataResult, type JsonResult, VERSION } from '../route.ts'
 
 export interface Envelope {
-  /** Cached ones are bytes already. */
+  /** Cached bodies are Buffers. */
   readonly body: ByteString | Buffer
-  /** For the log. */
   readonly rows: number | null
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that UTF-8 writes as they are
 const ASCII = /^[\x00-\x7f]*$/
 
-/** @returns the UTF-8 bytes of a text */
+/** @returns the text as a byte string */
 export const toByteString = (text: string): ByteString =>
   ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
 
 const BEGIN = Buffer.from('{"data":')
-/** From here on bytes are held outside of V8's heap; a shorter text goes out quicker in one piece with its head. */
+/** Length from which a body is kept outside V8's heap. A shorter text is sent faster in one piece with its headers. */
 export const BYTES_FROM = 4096
 
-/** @returns the envelope of a result; @param meta what it says besides the version */
+/** @param meta members of `meta` besides the version */
 export function makeEnvelope(
   result: DataResult | JsonResult,
   meta: Readonly<Record<string, JsonValue>>,

@@ -1,13 +1,13 @@
 /**
- * Validators of an answer: its ETag and Cache-Control. A release never changes, so its id, the address, the language and what
- * the key may see make the tag before the answer is known. Pure, but for tags that are remembered.
+ * Computes ETag and Cache-Control. A release never changes, so release id, URL, language and capabilities determine the tag before the
+ * answer is computed. Pure, except for cached tags.
  */
 import { hash } from 'node:crypto'
 import { VERSION } from '../route.ts'
 import type { AccessClass } from './access-class.ts'
 import type { RequestState } from './state.ts'
 
-/** Compressed bytes are other bytes, so their tag has a suffix. */
+/** Tags of compressed bodies have this suffix, because their bytes differ. */
 const ENCODED_TAG = /-(br|gzip|deflate)"$/
 const TAGS_MAX = 100
 
@@ -21,7 +21,7 @@ function tagBase({ name, tags }: AccessClass, releaseId: string): string {
   return tag
 }
 
-/** FNV-1a: tags are compared for one address, so this only keeps those of others from looking alike. */
+/** FNV-1a. Tags are compared for the same URL only, so a weak checksum suffices to tell URLs apart. */
 function checksum(text: string): string {
   let sum = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
@@ -29,9 +29,9 @@ function checksum(text: string): string {
 }
 
 /**
- * Sets ETag and Cache-Control of an answer from a release.
- * @param isPinned the request names the release itself: the answer may be cached for ever
- * @returns whether the client has the answer already (304)
+ * Sets ETag and Cache-Control for an answer from a release.
+ * @param isPinned the request names the release, so the answer may be cached forever
+ * @returns whether the client already has the answer (304)
  */
 export function setValidators(
   url: string,
@@ -42,14 +42,14 @@ export function setValidators(
 ): boolean {
   state.tag = `"${tagBase(access, state.releaseId ?? '')}-${checksum(url)}"`
   state.cacheControl = isPinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
-  // Whether there is anything at all, as * asks, is known with the answer only.
+  // `*` matches any existing answer, which is unknown until the answer is computed.
   return !isAny(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
 }
 
-/** Does If-None-Match ask for any answer that is there? */
+/** @returns whether If-None-Match is `*` */
 export const isAny = (header: string | undefined): boolean => header?.trim() === '*'
 
-/** Does If-None-Match name a tag? Tags of compressed bodies count as those of the body. */
+/** @returns whether If-None-Match contains the tag, ignoring the suffix of compressed bodies */
 export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header !== undefined &&
   (header === tag ||

@@ -1,13 +1,12 @@
 /**
- * Which of its formats a route answers with. In: the route, the header Accept. Out: the format, or the refusal (406) that
- * names those there are: what is asked for is never answered silently with something else.
+ * Chooses the format of an answer. In: the route and the Accept header. Out: the format, or 406 with the available formats: a different
+ * format is never sent silently.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import accepts from 'accepts'
 import { AppError, both } from '../../errors.ts'
 import type { Route } from '../route.ts'
 
-/** The forms a list has. */
 export type ListFormat = 'json' | 'csv' | 'geojson'
 
 export const JSON_NAME = 'application/json'
@@ -15,7 +14,7 @@ export const CSV_NAME = 'text/csv'
 export const GEOJSON_NAME = 'application/geo+json'
 const FORMATS: Readonly<Record<string, ListFormat>> = { [CSV_NAME]: 'csv', [GEOJSON_NAME]: 'geojson' }
 
-/** @returns content types of a route's answer, the one for clients that do not care first; none where it decides by itself */
+/** @returns content types of a route's answer, the default first; empty when the handler chooses */
 export function typesOf(route: Route): readonly string[] {
   if (route.kind === 'custom') return route.isCacheable === true ? [JSON_NAME, ...(route.produces ?? [])] : []
   if (route.kind === 'all') return [JSON_NAME, CSV_NAME]
@@ -23,7 +22,7 @@ export function typesOf(route: Route): readonly string[] {
   return [JSON_NAME, CSV_NAME, ...(route.features === undefined ? [] : [GEOJSON_NAME])]
 }
 
-/** The type of a list the client likes best; the first when it does not care, null when it takes none. */
+/** @returns the client's preferred type; the first without a preference, null when none is acceptable */
 export function preferredType(headers: IncomingHttpHeaders, types: readonly string[]): string | null {
   const { accept } = headers
   if (accept === undefined || accept === '' || accept === '*/*' || accept === types[0])
@@ -45,10 +44,10 @@ export function formatOf(route: Route, headers: IncomingHttpHeaders): ListFormat
   })
 }
 
-/** Requests of the key's rate that a list in a format counts for. A CSV is the whole list, unless it has a limit. */
+/** Requests charged to the key's rate for each format of a list. A CSV without a limit is the complete list. */
 export const LIST_COSTS: Readonly<Record<ListFormat, number>> = { json: 1, csv: 20, geojson: 5 }
 
-/** @param cost of the route @param query as it came @returns what a request counts for */
+/** @param cost charge of the route @param query raw query @returns requests charged to the key's rate */
 export function requestCost(route: Route, cost: number, headers: IncomingHttpHeaders, query: object): number {
   const { accept } = headers
   if (route.kind !== 'list' || accept === undefined || accept === '*/*' || accept === JSON_NAME) return cost

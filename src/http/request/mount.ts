@@ -1,6 +1,6 @@
 /**
- * Routes of the table → Fastify: its request becomes an ApiRequest, and the response value of request.ts goes out by
- * send.ts. Fastify routes, reads bodies, and does nothing else with an answer. Not responsible for: what is answered.
+ * Mounts the routes on Fastify: converts each request to an ApiRequest and passes the response to send.ts. Fastify only routes and reads
+ * bodies. The content of answers is decided elsewhere.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../../model/datasets.ts'
@@ -20,26 +20,26 @@ import { type Params, queryReader } from './parameters.ts'
 import { type ApiParts, type ApiRequest, respond } from './request.ts'
 import { stateOf } from './state.ts'
 
-/** A route, with what is worked out once. */
+/** A route with everything that is computed once. */
 export interface MountedRoute {
   readonly route: Route
   readonly isGet: boolean
   readonly readQuery: (query: object) => Params
-  /** As readQuery, for GeoJSON, which has a limit of its own. */
+  /** Like readQuery, with the limit of GeoJSON. */
   readonly readFeatures: (query: object) => Params
   readonly area: Area | 'analytics' | null
   readonly releaseHeader: string
-  /** Equal requests have equal answers, which may be cached. */
+  /** Equal requests have equal answers, so answers may be cached. */
   readonly isCacheable: boolean
   readonly isRaw: boolean
 }
 
 export type Done = (error?: Error) => void
 
-/** What stands around the life of a request: admission before its body is read, and the way out. */
+/** Entry and exit of a request: admission before the body is read, and sending. */
 export interface Output {
   enter(request: FastifyRequest, route: string, cost: number | null, done: Done): void
-  /** Writes a response value, or an error as the problem it is. */
+  /** Sends a response; `fail` sends an error as a problem document. */
   send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
@@ -102,23 +102,23 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply): ApiRequest {
     query: request.query as object,
     text: request.text,
     state: stateOf(request),
-    // A function, not an accessor: V8 keeps the accessor of an object literal, and with it the request, with the shape of the
-    // object until the next full collection, so that every request would be moved to the old generation.
+    // Use a function, not a getter. V8 keeps a getter of an object literal, and with it the request, alive with the object's shape until
+    // the next full collection. Every request would then move to the old generation.
     makeSignal: () => abortSignalOf(reply),
   }
 }
 
-/** Parameters of the path by our names: Fastify calls the rest of a path `*`. */
+/** Renames Fastify's `*` parameter to `path`. */
 function pathParameters(params: Params): Params {
   if (!('*' in params)) return params
   const { '*': path = '', ...named } = params
   return { ...named, path }
 }
 
-/** Aborted when the client leaves before its answer. */
+/** @returns a signal that aborts when the client leaves before its answer is sent */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  // The response's own event: listeners on the socket would pile up over a connection that stays open.
+  // Listen on the response: listeners on a persistent connection's socket would accumulate.
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort()
   })

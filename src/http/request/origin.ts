@@ -1,7 +1,7 @@
-/** Where the client reached the server: scheme and host of the addresses that an answer names. */
+/** Reads scheme and host of the client's URL, for absolute links in answers. */
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What the client calls this server; a proxy in front says by which protocol. '' where that is no address. */
+/** @returns the origin that the client used, or '' if it is invalid. A proxy in front reports the protocol. */
 export function originOf(headers: IncomingHttpHeaders): string {
   const protocol = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
   const origin = `${protocol}://${headers.host ?? ''}`

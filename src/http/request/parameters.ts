@@ -1,6 +1,6 @@
 /**
- * Parameters of the address. In: what a route declares, a query as it came. Out: its values, checked against zod schemas;
- * whatever is not declared is refused by name.
+ * Checks query parameters. In: a route's declarations and the raw query. Out: values validated by zod schemas. Undeclared parameters are
+ * rejected by name.
  */
 import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
@@ -12,14 +12,14 @@ import { booleanText, documentOf, integerText } from '../../query/text-schemas.t
 import type { ListRoute, Route } from '../route.ts'
 import type { ListFormat } from './formats.ts'
 
-/** Texts of path and query, already valid for the route. */
+/** Path and query parameters as strings, already validated for the route. */
 export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
 const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
 const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
 
-/** @returns every query parameter of a route, with its schema */
+/** @returns the schema of every query parameter of a route */
 export function querySchemas(
   route: Route,
   format: ListFormat = 'json',
@@ -55,7 +55,7 @@ export function querySchemas(
   return schemas
 }
 
-/** @returns the function that checks a route's query; it throws AppError 'invalid_request' naming each parameter */
+/** @returns a function that validates a query; it throws AppError 'invalid_request' listing each invalid parameter */
 export function queryReader(route: Route, format: ListFormat = 'json'): (query: object) => Params {
   const schemas = querySchemas(route, format)
   const schema = z.strictObject(schemas)
@@ -76,7 +76,7 @@ export function queryReader(route: Route, format: ListFormat = 'json'): (query: 
 const isList = (schema: z.ZodType | undefined): boolean =>
   schema !== undefined && documentOf(schema).type === 'array'
 
-/** Many programs write a list as uf=RR&uf=AC, which means uf=RR,AC. @param lists parameters that take one */
+/** Joins repeated parameters: uf=RR&uf=AC means uf=RR,AC, and many programs write lists so. @param lists parameters that accept a list */
 function joinRepeated(query: object, lists: readonly string[]): object {
   const given = query as Readonly<Record<string, unknown>>
   const repeated = lists.filter((name) => Array.isArray(given[name]))
@@ -88,10 +88,9 @@ const RADIUS_ALONE = {
   message: both('só vale junto com near', 'goes with near only'),
 } as const
 
-/** Of a query without parameters. */
 export const NO_PARAMS: Params = {}
 
-/** Is a list restricted or ordered by anything but the key it begins at, or is anything added to its rows? */
+/** @returns whether a list is filtered, sorted, or has members added to its rows */
 export const isFiltered = (route: ListRoute, params: Params): boolean =>
   route.filters.some((name) => params[name] !== undefined) ||
   OTHERS.some((name) => params[name] !== undefined)

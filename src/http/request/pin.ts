@@ -1,13 +1,13 @@
 /**
- * Which release answers? In: the pin of a request, the cursor it continues. Out: the pinned release; else the one a cursor
- * is bound to; else the promoted one. A release that is open already is found without waiting.
+ * Chooses the release that answers. In: the request's pin and its cursor. Out: the pinned release, otherwise the cursor's, otherwise the
+ * promoted one. A release that is already open is returned without a promise.
  */
 import type { ReleaseSource } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'
 import type { ReleaseView } from '../../release/view.ts'
 
-/** Of a pinned release. */
+/** Detail of the error for an unavailable pinned release. */
 export const RELEASE_GONE = both(
   'A versão de dados pedida não está aqui. GET /v1/releases lista as que estão.',
   'The release asked for is not here. GET /v1/releases lists those that are.',

@@ -1,6 +1,4 @@
-/**
- * The one error shape: RFC 9457 problem+json. In: anything thrown. Out: status, headers and body; nothing of the cause.
- */
+/** Describes every error as RFC 9457 problem+json. In: any exception. Out: status, headers and body, without the cause. */
 import accepts from 'accepts'
 import type { FastifyError } from 'fastify'
 import { AppError, type AppErrorOptions, both, ERRORS, type ErrorCode, type Language } from '../../errors.ts'
@@ -17,7 +15,7 @@ const ofBody = (pt: string, en: string): AppErrorOptions => ({
   errors: [{ pointer: '', message: both(pt, en) }],
 })
 
-/** What the framework throws, in our codes and words. */
+/** Framework error codes → our codes and messages. */
 const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: AppErrorOptions]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
@@ -45,7 +43,7 @@ export function toAppError(error: unknown): AppError {
   const code = (error as FastifyError | undefined)?.code ?? ''
   const known = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined
   if (known !== undefined) return new AppError(known[0], { ...known[1], cause: error })
-  // A text that is no JSON, or that names __proto__.
+  // The body is invalid JSON or contains __proto__.
   if (error instanceof SyntaxError)
     return new AppError('invalid_request', {
       ...ofBody('deve ser JSON válido', 'must be valid JSON'),
@@ -77,13 +75,13 @@ export function describeProblem(error: AppError, requestId: string, language: La
   }
 }
 
-/** Of headers seen before: few are in use, and reading one costs more than finding it. */
+/** Languages by Accept-Language header. Few distinct headers are in use, and parsing costs more than a look-up. */
 const LANGUAGES = new Map<string, Language>()
 const LANGUAGES_MAX = 100
-/** With their usual regions, so that a header that names one is as exact as one that names none. */
+/** Include the usual regions, so that a header with a region matches as exactly as one without. */
 const VARIANTS = ['pt-BR', 'pt', 'pt-PT', 'en', 'en-US', 'en-GB']
 
-/** The language that `Accept-Language` prefers of the two; Portuguese where it prefers neither. */
+/** @returns the preferred language of the two; Portuguese without a preference */
 export function languageOf(header: string | undefined): Language {
   if (header === undefined) return 'pt'
   let language = LANGUAGES.get(header)

@@ -1,6 +1,6 @@
 /**
- * The engine of one request: its statements are run for the request's key, and what added up facts for the answer is noted in the
- * request's state, where there are two engines.
+ * Wraps the engine for one request: statements run on behalf of the request's key. With two engines, the one that ran the aggregation is
+ * recorded in the request's state.
  */
 import type { Engine, RunOptions } from '../../engine/types.ts'
 import type { RequestState } from './state.ts'
@@ -14,7 +14,7 @@ export function engineOfRequest(engine: Engine, state: RequestState): Engine {
           ...options,
           owner,
           onEngine: (name) => {
-            // Of several statements, one that went elsewhere says more.
+            // If any statement ran on Trino, report Trino.
             if (state.engine !== 'trino') state.engine = name
           },
         }

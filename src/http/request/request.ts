@@ -1,11 +1,11 @@
 /**
- * The life of a request, from its parts to a response value:
+ * The life of a request, as functions from values to values:
  *
- *   admit (authorise.ts)  →  the route's capability  →  a cached response under the request's own bytes
- *   →  parameters  →  release (pin.ts)  →  304  →  row files  →  cached response, or run (handlers.ts)  →  envelope
+ * admit (authorise.ts)  →  the route's capability  →  cached response by request key
+ * →  parameters  →  release (pin.ts)  →  304  →  row files  →  cached response, or run (handlers.ts)  →  envelope
  *
- * Each stage takes values and gives values; none of them knows the framework. `mount.ts` turns the framework's request into
- * an ApiRequest, and `send.ts` writes the response value. What needs no waiting is answered without a promise.
+ * No stage depends on the framework: mount.ts converts its request to an ApiRequest, and send.ts writes the response. Answers that need no
+ * waiting are returned without a promise.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Engine, ReleaseSource } from '../../engine/types.ts'
@@ -41,52 +41,50 @@ import { engineOfRequest } from './request-engine.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
 import type { RequestState } from './state.ts'
 
-/** A request of a route, admitted, as a value. */
+/** An admitted request of a route. */
 export interface ApiRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Parameters of the path, by the names of the route's path. */
+  /** Path parameters by the names in the route's path. */
   readonly path: Params
-  /** Parameters of the query, as they came. */
+  /** Raw query parameters. */
   readonly query: object
-  /** A JSON body as it came; null where there is none. */
+  /** Raw JSON body; null when there is none. */
   readonly text: string | null
   readonly state: RequestState
-  /** Makes what is aborted when the client leaves before its answer; what is answered at once needs none. */
+  /** Makes a signal that aborts when the client leaves. A function, because immediate answers need no signal. */
   readonly makeSignal: () => AbortSignal
 }
 
-/** What the stages work with. */
 export interface ApiParts {
   readonly engine: Engine
-  /** Records by key, where no row file holds them. */
+  /** Finds records by key when no row file contains them. */
   readonly lookups: Lookups
   readonly releases: ReleaseSource
   readonly reports: ReportPool
-  /** Row files of open releases; null: the engine answers everything. */
+  /** Row files of open releases; null sends every request to the engine. */
   readonly rows: RowStore | null
   readonly cache: ResponseCache
-  /** The keys whose signatures are known here. */
+  /** Keys whose signatures this server trusts. */
   readonly trust: Trust
-  /** What is wrong with files that are not a release's; absent: nobody looks. */
+  /** Problems with files outside releases; absent when they are not monitored. */
   readonly fileProblems?: FileProblems
   readonly cursorSecret: Buffer
-  /** @throws what the framework throws for a text that is no JSON */
+  /** @throws the framework's error for invalid JSON */
   readonly parseJson: (text: string) => unknown
 }
 
-/** What later stages know of a request. */
+/** What earlier stages pass to later ones. */
 interface Context {
   readonly mounted: MountedRoute
   readonly request: ApiRequest
   readonly parts: ApiParts
   readonly access: AccessClass
   readonly gzipWanted: boolean
-  /** Null where the request is not one to be remembered. */
+  /** Null when the request is not cached. */
   readonly requestKey: string | null
   readonly params: Params
-  /** The form a list is wanted in. */
   readonly format: ListFormat
   readonly body: unknown
   readonly pin: string | null
@@ -95,7 +93,7 @@ interface Context {
 
 const NOT_MODIFIED: ApiResponse = { status: 304, body: { kind: 'none' } }
 
-/** @throws AppError: 403, then 400 of the address, then 409, then 400 of what a body asks, then 404 */
+/** @throws AppError in this order: 403, 400 for the URL, 409, 400 for the body, 404 */
 export function respond(
   mounted: MountedRoute,
   request: ApiRequest,
@@ -120,7 +118,7 @@ function answerRequest(
   const access = accessClassOf(state.key, headers['accept-language'])
   const current = mounted.area === null ? null : parts.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])
-  // A record is read as fast as it is found in the cache, unless it is to be compressed.
+  // Finding a record takes no longer than a cache look-up, so cache records only for gzip.
   const isCached = mounted.isCacheable && (gzipWanted || route.kind !== 'record')
   const requestKey =
     current === null || !isCached
@@ -161,7 +159,7 @@ function answerRequest(
     })
   const format = formatOf(route, headers)
   const query = (format === 'geojson' ? mounted.readFeatures : mounted.readQuery)(request.query)
-  // A facility's address is of the registry of facilities, whatever it stands beside.
+  // `include=facility` returns registry data, so it needs that capability on every route.
   if (query.include === 'facility') requireCapability({ capability: 'facilities.read' }, state.key)
   const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
@@ -187,7 +185,7 @@ function answerRequest(
     : fromRelease(context, view)
 }
 
-/** The stages behind the choice of a release. */
+/** The stages after the release is chosen. */
 function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
   const { mounted, request, parts, access, requestKey, params, format, pin } = context
   const { route, area } = mounted
@@ -195,7 +193,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   const isPinned = pin !== null
   const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
   nameRelease(mounted, state, releaseId)
-  // Each form of a list is other bytes, so it has another tag.
+  // Each format of a list has different bytes, so it needs its own tag.
   const resource = format === 'json' ? addressOf(mounted, request) : `${format} ${request.url}`
   if (mounted.isGet && setValidators(resource, headers['if-none-match'], access, state, isPinned))
     return NOT_MODIFIED
@@ -210,7 +208,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     gzip: null,
   })
 
-  // Written out: spreading an object of many members costs more than all the rest of a record.
+  // List members one by one: spreading a large object costs more than the rest of a record request.
   const { rows, cursorSecret } = parts
   const { cursor } = context
   const { language } = access
@@ -219,8 +217,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     const response = responseOf(fromRows)
     if (route.kind !== 'list' && !context.gzipWanted) return fromCache(parts, state, response)
     const key = canonicalKeyOf(route, params, view, [language])
-    // Rows that stand together are read quickly, and who walks a list asks for each page once: such a page is cached when it is asked
-    // for again.
+    // Adjacent rows are read quickly, and clients walk through each page once. Cache an unfiltered page only when it is requested again.
     const isSearched = route.kind === 'list' && isFiltered(route, params)
     const isWorthCaching = context.gzipWanted || isSearched || parts.cache.knows(requestKey)
     remember(key)
@@ -243,7 +240,6 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     .then(answer)
 }
 
-/** Runs a route whose answer is not cached. */
 async function run(context: Context, view: ReleaseView | null): Promise<ApiResponse> {
   const { request, mounted } = context
   const result = await runWith(context, view)
@@ -263,7 +259,7 @@ const contentOf = (
 ): ApiResponse => ({
   status,
   headers,
-  // A part is of the bytes as they are.
+  // A byte range refers to the uncompressed bytes.
   body: { kind: 'content', type: contentType, content, isRaw: isRaw || status === 206 },
 })
 
@@ -312,20 +308,20 @@ function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, relea
   state.releaseHeader = releaseHeader
 }
 
-/** What a tag is of: the address, and the content type where the client chooses one. */
+/** @returns what the entity tag covers: the URL, plus the content type if the client chose one */
 function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest): string {
   if (route.kind !== 'custom' || route.produces === undefined) return url
   const type = preferredType(headers, [JSON_NAME, ...route.produces])
   return type === JSON_NAME ? url : `${url}\n${type}`
 }
 
-/** Is the answer the JSON envelope, not another format of the route? */
+/** @returns whether the answer is the JSON envelope and not another format */
 const wantsEnvelope = ({ route }: MountedRoute, headers: IncomingHttpHeaders): boolean =>
   route.kind !== 'custom' ||
   route.produces === undefined ||
   preferredType(headers, [JSON_NAME, ...route.produces]) === JSON_NAME
 
-/** No body of any route is deeper than a handful of levels; past that, walking it costs stack. */
+/** Maximum nesting of a request body. Valid bodies have only a few levels; walking deeper ones would use stack. */
 const BODY_DEPTH = 16
 const isShallow = (value: unknown, depth: number): boolean =>
   typeof value !== 'object' ||

@@ -1,9 +1,8 @@
 /**
- * Cached responses, for as long as there is room: a release never changes, so equal requests on it have equal answers.
+ * Caches responses in memory. A release never changes, so equal requests on it have equal answers.
  *
- * In: keys (cache-key.ts) and envelopes. Out: an envelope, with its compressed form once somebody has wanted it. Equal
- * requests at the same time are answered once. Keys, rates, capabilities and pins are checked before this is reached; errors
- * are never cached.
+ * In: keys (cache-key.ts) and envelopes. Out: an envelope, with its gzip form once requested. Concurrent equal requests are computed once.
+ * Callers check keys, rates, capabilities and pins first. Errors are never cached.
  */
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../../errors.ts'
@@ -15,50 +14,44 @@ import { BYTES_FROM, type Envelope } from './envelope.ts'
 export interface CachedResponse {
   readonly envelope: Envelope
   readonly view: ReleaseView
-  /** Of the header that names the release. */
   readonly releaseId: string
-  /** Its gzip stream, made when it is first wanted. */
+  /** gzip form, computed on first use. */
   gzip: Buffer | Promise<Buffer> | null
 }
 
-/** What a request key leads to. */
 interface Recalled {
   readonly canonicalKey: string
-  /** The request names the release itself. */
+  /** The request pins the release. */
   readonly isPinned: boolean
 }
 
 export interface ResponseCache {
-  /** The response of a request that came before in the same bytes. */
+  /** @returns the cached response of an identical earlier request */
   recall(requestKey: string): { readonly response: CachedResponse; readonly isPinned: boolean } | null
-  /** Is the request key remembered, whether its response is cached or not? */
+  /** @returns whether the request key is stored, even if its response was evicted */
   knows(requestKey: string | null): boolean
-  /** Remembers what a request key leads to. */
   remember(requestKey: string, recalled: Recalled): void
   find(canonicalKey: string): CachedResponse | null
-  /** @returns the response as it is cached from now on */
+  /** @returns the stored copy of the response */
   put(canonicalKey: string, response: CachedResponse): CachedResponse
-  /** @param make called once for all that wait for the same response */
+  /** @param make called once for concurrent requests with the same key */
   get(canonicalKey: string, make: () => Promise<CachedResponse>): Promise<CachedResponse>
-  /** @returns the response's gzip stream, which from now on is cached with it; a promise where it is long and new */
+  /** @returns the gzip form, which is cached with the response; a promise for long bodies not compressed yet */
   gzipOf(response: CachedResponse): Buffer | Promise<Buffer>
-  /** Bytes held now, at most those it was made with. */
+  /** Current size in bytes, at most the configured maximum. */
   bytes(): number
 }
 
-/**
- * Of the cache, one part in eight is for request keys: those of short answers, on a release that the address names, take a tenth
- * of what the answers do.
- */
+/** An eighth of the cache is for request keys. For short answers on a pinned release, keys take a tenth of the answers' size. */
 const REQUEST_KEYS_SHARE = 8
 
 const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
   envelope.body.length + (gzip instanceof Buffer ? gzip.length : 0) + key.length + 600
 
 /**
- * Objects of its own for what is cached. V8 watches where objects that live long were made, and makes all later ones of the same
- * place in the old generation: without copies, the envelope of every answer, cached or not, is there as soon as many are cached,
- * keeps its text until the next full collection, and a page takes twice the processor time.
+ * Copies a response for the cache. V8 tracks where long-lived objects are allocated and then places all later objects from there in the old
+ * generation. Without copies, every envelope, cached or not, would keep its text until the next full collection, and a page would take
+ * twice the processor time.
  */
 const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
@@ -66,8 +59,8 @@ const copyOf = (response: CachedResponse): CachedResponse => ({
 })
 
 /**
- * What is cached of a text: V8 holds one that was put together as a tree of its parts and goes through all of them whenever it is sent,
- * and of long ones that were replaced it leaves hundreds of megabytes to its next collection.
+ * Flattens a text for the cache. V8 keeps a concatenated string as a tree and walks it on every send. Long replaced trees leave hundreds of
+ * megabytes until the next collection.
  */
 function inOnePiece(text: ByteString | Buffer): ByteString | Buffer {
   if (typeof text !== 'string') return text
@@ -77,7 +70,7 @@ function inOnePiece(text: ByteString | Buffer): ByteString | Buffer {
   return bytes
 }
 
-/** @param maxBytes 0 caches nothing; equal requests at the same time are still answered once */
+/** @param maxBytes 0 disables caching; concurrent equal requests are still computed once */
 export function createResponseCache(maxBytes: number): ResponseCache {
   const keyBytes = Math.floor(maxBytes / REQUEST_KEYS_SHARE)
   const responseBytes = maxBytes - keyBytes
@@ -105,7 +98,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     responses.set(key, own)
     return own
   }
-  /** Holds the compressed form of a response; the cache reckons its size anew. */
+  /** Stores the gzip form with the response and updates its size in the cache. */
   const hold = (response: CachedResponse, gzip: Buffer | null): void => {
     response.gzip = gzip
     const key = keys.get(response)
@@ -133,7 +126,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
         try {
           return await other
         } catch (error) {
-          // The client that came first has left, and its query with it: this client has not.
+          // The first client has left and its query was aborted. Compute the answer for this client.
           if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
         }
       const own = make().then((response) => put(key, response))

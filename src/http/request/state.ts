@@ -1,34 +1,34 @@
-/** What the stages of a request have found out about it: written by them, read by headers, log and metrics. */
+/** Per-request state that the stages write and that headers, log and metrics read. */
 import type { FastifyRequest } from 'fastify'
 import type { EngineName } from '../../engine/types.ts'
 import type { Key } from '../../keys/keys.ts'
 import type { RateDecision } from '../../keys/rate-limit.ts'
 
 export interface RequestState {
-  /** Path of the route as Fastify writes it; null where none matched. */
+  /** Route path in Fastify's syntax; null when no route matched. */
   route: string | null
-  /** Milliseconds of performance.now(). */
+  /** Milliseconds, from performance.now(). */
   readonly startedAt: number
   key: Key | null
   rate: RateDecision | null
-  /** The release that answers, and the name of the header that says so. */
+  /** Release that answers, and the response header that carries its id. */
   releaseId: string | null
   releaseHeader: string
-  /** ETag and Cache-Control; null where the answer has none (yet). */
+  /** ETag and Cache-Control; null when not set. */
   tag: string | null
   cacheControl: string | null
-  /** The request came by a link, whose answers are never kept without asking: its right to read ends. */
+  /** The request used a link. Clients must revalidate such answers, because the link expires. */
   isLinked: boolean
   rows: number | null
-  /** What added up facts for the answer, where there are two engines; null where nothing did. */
+  /** Engine that ran the aggregation, when two are configured; otherwise null. */
   engine: EngineName | null
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Made by the first stage; decorated in app.ts. */
+    /** Created by the first stage; declared in app.ts. */
     state: RequestState | null
-    /** A JSON body as it came; null where there is none. */
+    /** Raw JSON body; null when there is none. */
     text: string | null
   }
 }

@@ -1,4 +1,7 @@
-/** Hospital admissions and outpatient production of SUS by month (capability analytics.query.read, as the specification has none of its own for them). */
+/**
+ * Hospital admissions and outpatient production of SUS by month. They need analytics.query.read, because the specification has no
+ * capability for them.
+ */
 import { DATASETS } from '../../model/datasets.ts'
 import type { Route } from '../route.ts'
 

@@ -43,7 +43,7 @@ function partsOf({ engine, view, key, language, signal }: HandlerRequest): Answe
   return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
 }
 
-/** Filters in a query parameter: the JSON array a query's body has. */
+/** Parses the `filters` parameter, the same JSON array as in a query's body. */
 function readFilters(text: string | undefined): ReturnType<typeof parseFilters> {
   if (text === undefined) return []
   let value: unknown
@@ -65,7 +65,7 @@ function readFilters(text: string | undefined): ReturnType<typeof parseFilters> 
   return parseFilters(value, 'filters')
 }
 
-/** A text field of a body that is not checked yet. */
+/** Reads a string field of a body that is not validated yet. */
 function readText(body: unknown, name: string): string | null {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : null
   return typeof value === 'string' && value.length <= 200 ? value : null
@@ -140,13 +140,13 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
 const CSV = 'text/csv'
 const ARROW = REPORT_FORMATS.arrow.contentType
 const JSON_STAT = REPORT_FORMATS['json-stat'].contentType
-/** Forms of a query's answer beside JSON. */
+/** Content types of a query's answer besides JSON. */
 const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
 /**
- * The page of a query as a table: the same rows, made a batch at a time so that other requests are answered between. Its length is
- * known, and parts of it can be asked for: programs that read tables by their address want that.
+ * Answers with a query's page as a table, built in batches so that other requests are answered in between. Its length is known and it
+ * accepts byte ranges, as programs that read tables by URL expect.
  */
 async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
   const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request), (part) => part)
@@ -162,7 +162,7 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
     for (const cells of batches()) yield cells.map((row) => csvLine(row, columns)).join('')
   }
   async function* arrow(): AsyncGenerator<Uint8Array> {
-    // Loaded when somebody asks for it, not when the server starts.
+    // Load the encoder on first use, not at startup.
     const { ArrowEncoder } = await import('../../report/writers/arrow.ts')
     const encoder = new ArrowEncoder(columns)
     if (rows.length === 0) yield encoder.encode([])
@@ -188,7 +188,7 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
   }
   const content = type === CSV ? csv() : type === JSON_STAT ? jsonStat() : arrow()
   const bytes = await collect(content)
-  // Parts are of what GET answers.
+  // Only GET has byte ranges.
   const { range, ifRange } = request.conditions
   const isLinked = request.query.q !== undefined
   const part = chooseRange(bytes.length, { range: isLinked ? range : undefined, ifRange }, null)
@@ -207,7 +207,7 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
 }
 
 const TURN_BYTES = 65_536
-/** Parts put together, with a turn for other requests now and then. */
+/** Joins the chunks, and yields to other requests between them. */
 async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Promise<Buffer> {
   const buffers: Buffer[] = []
   let bytes = 0
@@ -222,10 +222,13 @@ async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Pro
   return Buffer.concat(buffers)
 }
 
-/** Queries that may wait to be planned. */
+/** Largest number of queries waiting to be planned. */
 const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
-/** To plan a query takes milliseconds of the thread that answers requests, so one is planned a turn of the event loop; keys take turns. */
+/**
+ * Waits until the query may be planned. Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys
+ * take turns.
+ */
 async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
   const turn = await planning.take(key?.id ?? '', 'light', { signal })
   setTurnEnd(() => turn.end())

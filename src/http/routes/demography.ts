@@ -60,7 +60,7 @@ export const DEMOGRAPHY: readonly Route[] = [
       for (const code of text.length === 7 ? [text] : widenCode(text)) {
         if (rows.length === 0) rows = await recordsOf(code)
       }
-      // A year alone may be of either type; without a year the type is the estimate.
+      // A year alone matches either type. Without a year, the type defaults to the estimate.
       const type =
         query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)
       const matching = rows.filter(

@@ -1,4 +1,4 @@
-/** Reports: an analytics query's rows as a file that proves itself. */
+/** Reports: an analytics query's rows as a file with its own proof. */
 import { createReadStream, openSync, unlinkSync } from 'node:fs'
 import { z } from 'zod'
 import { readPin } from '../../analytics/query.ts'
@@ -11,7 +11,7 @@ import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../re
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
-/** Requests of the rate a report counts for. */
+/** Requests that a report is charged to the key's rate. */
 const REPORT_COST = 20
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -24,7 +24,7 @@ async function answerReport(
 ): Promise<FileResult> {
   const { view, key, language, reports, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  // HEAD makes the report, too: whether it is refused, and what its headers are, is known with it only.
+  // HEAD also builds the report: errors and headers are unknown before.
   const report = await reports.build(
     { owner: key?.id ?? '', body, format, view, capabilities: key?.capabilities ?? [], language },
     signal,
@@ -46,7 +46,7 @@ async function answerReport(
   }
 }
 
-/** The file loses its name as soon as it is open, so that nothing stays behind however the answer ends. */
+/** Opens the file and unlinks it at once, so that nothing remains however the answer ends. */
 function openOnce({ file }: BuiltReport): ReturnType<typeof createReadStream> {
   const handle = openSync(file, 'r')
   unlinkSync(file)
@@ -59,7 +59,7 @@ const exportSchema = componentAs(
   'AnalyticsExportRequest',
 )
 
-/** The format of an export: the query parameter or the body's field, which must not contradict each other. */
+/** @returns the export format from query parameter or body. @throws AppError 'invalid_request' when they differ */
 function readFormat(parameter: string | undefined, field: unknown): ReportFormat {
   const parsed = formatSchema.safeParse(field ?? parameter ?? 'json')
   if (!parsed.success)

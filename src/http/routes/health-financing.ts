@@ -1,10 +1,10 @@
-/** Accounts of health financing (capability analytics.query.read, as the specification has none of its own for them). */
+/** Accounts of health financing. They need analytics.query.read, because the specification has no capability for them. */
 import { DATASETS } from '../../model/datasets.ts'
 import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/code-lists.ts'
 import { codesIn } from '../../query/lists/filters.ts'
 import type { Route } from '../route.ts'
 
-/** What each source that a list may show means, in both languages. */
+/** @returns the meaning of each source in the list, in both languages */
 const describeSources = (asked: string | undefined) => {
   const wanted = asked === undefined ? SOURCE_CODES : codesIn(asked)
   return SOURCE_CODES.filter((code) => wanted.includes(code)).map((code) => {

@@ -1,10 +1,13 @@
-/** Liveness and readiness: no key. */
+/** Liveness and readiness, without a key. */
 import type { Engine, JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import type { Route } from '../route.ts'
 
-/** Null where the process has all to itself. Without Trino, lists, records and what is cached go on: the instance stays ready. */
+/**
+ * @returns null when DuckDB is the only engine. An instance stays ready without Trino, because lists, records and cached answers still
+ * work.
+ */
 async function describeTrino({ distributed }: Engine, view: ReleaseView): Promise<JsonValue> {
   if (distributed === undefined) return null
   const { up, registered } = await distributed.status(view)
@@ -50,7 +53,7 @@ export const HEALTH: readonly Route[] = [
           extra: { refused, pointer, keys, log },
         })
       const damaged = releases.guard.damaged()
-      // Without row files the engine answers lists and records, at a fraction of the pace.
+      // Without row files the engine answers lists and records, at a fraction of the speed.
       const missing = rows?.problems(current).map(({ dataset, reason }) => ({ dataset, reason })) ?? []
       return {
         data: {

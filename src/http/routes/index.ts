@@ -1,4 +1,4 @@
-/** The table of routes. What is not here is not served. */
+/** The table of routes. Only the routes listed here are served. */
 import type { Route } from '../route.ts'
 import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'

@@ -1,9 +1,9 @@
-/** A query of a link: JSON in the parameter q. In: the text of the parameter. Out: the body a POST would have. */
+/** Reads the query of a link: JSON in the parameter q becomes the body that a POST would have. */
 
 import { readPin } from '../../analytics/query.ts'
 import { AppError, both } from '../../errors.ts'
 
-/** @throws AppError 'invalid_request' for what is no JSON */
+/** @throws AppError 'invalid_request' for invalid JSON */
 export function readLinkedQuery(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '')
@@ -16,7 +16,7 @@ export function readLinkedQuery(text: string | undefined): unknown {
   }
 }
 
-/** @returns the pin the query names, before anything else of it is looked at */
+/** @returns the release pinned by the query, read before the query is validated */
 export function readLinkedPin(text: string | undefined): string | null {
   try {
     return readPin(JSON.parse(text ?? ''))

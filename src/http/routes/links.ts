@@ -1,4 +1,4 @@
-/** Links that carry their own right to read, made by those who have a key. Nothing is stored: a link is signed, not remembered. */
+/** Creates links that carry their own read permission. A link is signed and not stored. */
 import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
 import { parseExpiry } from '../../keys/keys.ts'

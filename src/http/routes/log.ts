@@ -1,6 +1,6 @@
 /**
- * The log of releases made and promoted, as static files that monitors of any make read (C2SP tlog-tiles). No key: who checks
- * an operator is not one of the operator's clients. Not responsible for: what is in the log (src/trust).
+ * Serves the log of releases made and promoted as static files that any monitor can read (C2SP tlog-tiles). No key is needed, because
+ * auditors are not the operator's clients. The log itself is in src/trust.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,9 +16,9 @@ import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 /** Paths of tiles and bundles, below tile/. */
 const TILE = new RegExp(TILE_PATH.source.replace('tile\\/', ''))
-/** The next promotion makes another one. */
+/** The next promotion replaces the checkpoint. */
 const CHANGES = 'public, no-cache'
-/** A tile of that width at that place never changes, once a checkpoint has signed it. */
+/** A tile at its level, position and width never changes once a checkpoint covers it. */
 const NEVER_CHANGES = 'public, max-age=31536000, immutable'
 
 async function sendLogFile(
@@ -41,7 +41,7 @@ async function sendLogFile(
     : { content: bytes, contentType, headers }
 }
 
-/** @returns entries that the checkpoint has signed; 0 where it is missing or damaged */
+/** @returns number of entries in the signed checkpoint; 0 when it is missing or damaged */
 function sizeOf(releasesDir: string): number {
   try {
     const note = readCheckpoint(logFolder(releasesDir))
@@ -79,7 +79,7 @@ export const LOG: readonly Route[] = [
     produces: ['application/octet-stream'],
     handle: (request) => {
       const path = request.parameters.path ?? ''
-      // Beyond the checkpoint lies what a crash left, and the next entry replaces it.
+      // Tiles beyond the checkpoint are leftovers of a crash. The next entry replaces them.
       if (!TILE.test(path) || !isTileOf(`tile/${path}`, sizeOf(request.trust.releasesDir)))
         throw new AppError('not_found')
       return sendLogFile(request, `tile/${path}`, 'application/octet-stream', NEVER_CHANGES)

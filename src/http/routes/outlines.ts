@@ -1,4 +1,4 @@
-/** Outlines of places, to draw maps with (capability geo.read). */
+/** Outlines of territories for maps (capability geo.read). */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -21,18 +21,18 @@ import type { ReleaseView } from '../../release/view.ts'
 import { toByteString } from '../request/envelope.ts'
 import type { HandlerRequest, Result, Route } from '../route.ts'
 
-/** Documents themselves, without the envelope. */
+/** Content types without the envelope. */
 const GEOJSON_TYPE = 'application/geo+json'
 const TOPOJSON_TYPE = 'application/topo+json'
 
-/** Meshes of releases that were asked for last; one takes about 15 MB. */
+/** Cached meshes, of the most recently requested releases. Each takes about 15 MB. */
 const MESHES_MAX = 2
 const meshes = new LRUCache<string, Promise<OutlineMesh>>({ max: MESHES_MAX })
 
 function meshOf(view: ReleaseView, engine: Engine): Promise<OutlineMesh> {
   const known = meshes.get(view.id)
   if (known !== undefined) return known
-  // Not ended with a client that leaves: others wait for the same mesh.
+  // Ignore the client's abort signal: other requests may wait for the same mesh.
   const made = (async () =>
     readMesh(await engine.run(planArcs(), view, {}), await engine.run(planOutlines(), view, {})))()
   meshes.set(view.id, made)
@@ -75,7 +75,7 @@ async function answerOutlines(request: HandlerRequest): Promise<Result> {
     return {
       content: text,
       contentType: format === 'geojson' ? GEOJSON_TYPE : TOPOJSON_TYPE,
-      // Its bytes are others than those of the envelope at the same address.
+      // The envelope at the same URL has other bytes, so set a separate entity tag.
       headers: { etag: `"${hash('sha256', text, 'base64url').slice(0, 22)}"` },
       rows: count,
     }

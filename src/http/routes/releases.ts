@@ -1,6 +1,6 @@
 /**
- * Releases that are here and their manifests (any valid key), and their files, for keys with the capability of what a file holds:
- * whoever can read them can keep a copy.
+ * Routes of releases. Any valid key can list them and read manifests. Reading a file needs the capabilities of its table, because a reader
+ * can keep a copy.
  */
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -28,9 +28,9 @@ import { matchesTag } from '../request/etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
-/** Bytes that are read, and compared with the state of the file, at once. */
+/** Chunk size in bytes. The file's state is compared after each chunk. */
 const PART_BYTES = 256 << 10
-/** How often a file that changes is opened again. */
+/** Attempts to open a file that keeps changing. */
 const OPENS_MAX = 3
 const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 
@@ -53,12 +53,12 @@ function describeRelease(
   }
 }
 
-/** Name of the table that a file holds rows of; null for the manifest and for what is signed of it. */
+/** @returns the table stored in a file; null for the manifest and signed files */
 const tableOf = (path: string): string | null =>
   path.endsWith('.parquet') ? (path.split('/')[0] ?? '') : null
 
 /**
- * Checks the key before the release is looked up, so that a key without the capability learns nothing about what is there.
+ * Checks the key before looking up the release, so that a key without the capability learns nothing about its files.
  * @throws AppError 'forbidden'
  */
 function requireFile({ parameters, key }: HandlerRequest): void {
@@ -67,7 +67,7 @@ function requireFile({ parameters, key }: HandlerRequest): void {
   if (table !== null) requireAll(capabilitiesOfTable(table), key)
 }
 
-/** @returns the manifest with only the tables that the key may read as files; its id stays */
+/** @returns the manifest reduced to tables that the key may read; its id stays */
 function readableBy(key: Key | null, manifest: Manifest): Manifest {
   const isReadable = (table: string | null): boolean =>
     table === null || capabilitiesOfTable(table).every((name) => key?.capabilities.includes(name) === true)
@@ -78,25 +78,24 @@ function readableBy(key: Key | null, manifest: Manifest): Manifest {
   }
 }
 
-/** A file that may be sent. */
 interface FoundFile {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
-  /** Others may be added to it: signatures, attestations. */
+  /** More signatures or attestations may be added to the file. */
   readonly changes: boolean
-  /** What is sent where it was read already; else it is read from the path. */
+  /** Content that was already read; null when it must be read from the path. */
   readonly content: Buffer | null
 }
 
-/** A file the manifest lists, the manifest itself, or what is signed of it; anything else is not there. */
+/** Finds a file that the manifest lists, the manifest itself, or a signed file. Any other path is 404. */
 async function findFile({ parameters, releases, trust }: HandlerRequest): Promise<FoundFile> {
   const release = await releases.locate(parameters.release_id ?? '')
   if (release === null) throw new AppError('not_found')
   const { folder, manifest } = release
   const name = parameters.path ?? ''
   const path = resolve(folder, name)
-  // The manifest as it was verified, whatever has become of its file.
+  // Send the verified manifest, whatever has become of its file.
   if (name === MANIFEST) return foundText(path, Buffer.from(manifestText(manifest)), false)
   if (TRUST_FILE.test(name)) {
     const text = await readFile(path).catch(() => null)
@@ -117,7 +116,7 @@ const foundText = (path: string, content: Buffer, changes: boolean): FoundFile =
   content,
 })
 
-/** @throws AppError 'release_damaged' for what is refused of a file beside a release */
+/** @throws AppError 'release_damaged' when a file stored beside a release is rejected */
 function requireWhole<Value>(read: () => Value): Value {
   try {
     return read()
@@ -128,7 +127,10 @@ function requireWhole<Value>(read: () => Value): Value {
   }
 }
 
-/** What is said of a release from outside its hash; in `meta`, so that `data` is the manifest that the id is the digest of. */
+/**
+ * @returns signatures, attestations and log entry, which are outside the release's hash. They go to `meta`, because `data` is exactly the
+ * hashed manifest.
+ */
 function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
   const keys = known()
   return {
@@ -142,7 +144,7 @@ function describeTrust(id: string, { releasesDir, known }: Trust): Record<string
   }
 }
 
-/** RFC 9110 ranges (one part; several at once get the whole file), RFC 9530 digest. */
+/** Sends a file with an RFC 9530 digest and RFC 9110 ranges. A request for several ranges gets the complete file. */
 async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const { path, bytes, sha256, changes, content } = await findFile(request)
   const { ifNoneMatch, ifRange, range } = request.conditions
@@ -178,24 +180,24 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
 
 interface WholeFile {
   readonly handle: FileHandle
-  /** Its state, in which it was verified. */
+  /** The file's state when it was verified. */
   readonly state: string
 }
 
-/** @throws AppError 'release_damaged' naming the file, where it is not what the manifest lists */
+/** @throws AppError 'release_damaged' with the file, when it differs from the manifest */
 async function openWhole(path: string, { guard }: HandlerRequest['releases']): Promise<WholeFile> {
   for (let turn = 0; turn < OPENS_MAX; turn += 1) {
     await guard.check([path])
     const handle = await open(path, 'r').catch(() => null)
     const state = handle === null ? null : stateOf(await handle.stat())
     if (handle !== null && state === guard.stateOf(path)) return { handle, state: state ?? '' }
-    // It has changed since it was checked.
+    // The file changed after the check.
     await handle?.close()
   }
   throw new AppError('release_damaged', { headers: { 'Retry-After': '5' } })
 }
 
-/** The bytes of a range. Those that were read while the file was no longer as it was verified are not sent: the answer is cut off. */
+/** Streams a byte range. If the file changes meanwhile, the stream fails and the answer is cut off. */
 function readPart({ handle, state }: WholeFile, start: number, end: number): Readable {
   let at = start
   const readNext = async (): Promise<Buffer | null> => {
@@ -223,10 +225,7 @@ function readPart({ handle, state }: WholeFile, start: number, end: number): Rea
   })
 }
 
-/**
- * Manifests of a release, and of those that it joins, each with the tables that the key may read.
- * @throws AppError 'not_found'
- */
+/** @returns manifests of a release and its components, reduced to tables that the key may read @throws AppError 'not_found' */
 async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
   const own = await releases.locate(parameters.release_id ?? '')
   if (own === null) throw new AppError('not_found')
@@ -239,7 +238,7 @@ async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promi
 const fileAddress = (origin: string, releaseId: string, path: string): string =>
   `${origin}/v1/releases/${releaseId}/files/${path}`
 
-/** What never changes, but for the address that it is asked by. */
+/** Answers with a text that depends only on the release and the URL's origin. */
 const textOf = (content: string, contentType: string): FileResult => ({
   content,
   contentType,
