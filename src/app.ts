@@ -48,9 +48,7 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
   readonly corsOrigins: readonly string[]
   /** Host names accepted by POST /mcp; any by default. */
   readonly mcpHosts?: readonly string[] | null
-  /** Write the answers of one event-loop turn together; true by default. */
   readonly writesTogether?: boolean
-  /** API key that the explorer's pages use on the server; none by default. */
   readonly explorerKey?: string | null
   readonly logger: Logger | null
 }
@@ -138,7 +136,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     isClosing = true
     if (order !== null) await drain(order, (socket) => refuseBytes({ code: REQUEST_TIMEOUT_CODE }, socket))
   })
-  /** @returns whether this answer is the last of its connection */
   const isLast = ({ req }: ServerResponse): boolean => isClosing && order?.hasMore(req.socket) !== true
   await openToOrigins(app, parts.corsOrigins)
 
@@ -329,7 +326,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       )
     },
   )
-  /** Mounts a page outside the API. It needs no key and contains no release data. */
   const mountPage = (
     path: string,
     make: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,

@@ -72,7 +72,6 @@ export interface Service {
    * memory.
    */
   warm(): void
-  /** Name of the step that `close` is waiting for; null before and after closing. */
   closing(): string | null
   close(): Promise<void>
 }

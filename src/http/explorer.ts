@@ -18,9 +18,7 @@ import type { ApiResponse } from './connection/send.ts'
 import { originOf } from './request/origin.ts'
 
 const API_PREFIX = '/explorer/api'
-/** Download formats accepted in the URL of a query. */
 const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
-/** Paths in Fastify's syntax. */
 export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
 
 /** Content security policy: nothing may be loaded from elsewhere or framed, and only our script runs. */
@@ -35,7 +33,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** An in-process API request in the framework's form. */
 export type Inject = (request: {
   readonly method: 'GET' | 'POST'
   readonly url: string

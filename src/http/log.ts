@@ -9,7 +9,6 @@ import type { LogLevel } from '../settings.ts'
 
 /** `sus_`, an id and any rest: complete, truncated or mistyped keys. The id alone is not secret. */
 const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
-/** A link's token, complete or truncated. */
 const LINK_IN_TEXT = /\b(susl_[0-9A-Za-z]{0,8})[0-9A-Za-z_-]*/g
 /** Checked first, because few lines contain a secret. */
 const MAY_HOLD_SECRET = /susl?_|bearer|basic/i
@@ -36,7 +35,6 @@ function isoTime(): string {
   return lastTime
 }
 
-/** @returns options for pino; Fastify accepts them as `logger` */
 export function loggerOptions(level: LogLevel): LoggerOptions {
   return {
     level,
@@ -60,7 +58,6 @@ export const createLogger = (level: LogLevel, stream?: DestinationStream): Logge
     stream ?? pino.destination({ sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 100 }),
   )
 
-/** The access log's entry for an answered request. */
 export interface AccessLine {
   readonly id: string
   /** W3C Trace Context, hexadecimal; null when the client sent none. */
@@ -85,7 +82,6 @@ export interface AccessLine {
 export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
   const quote = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
-  /** Lines of one event-loop turn, written together. */
   let lines = ''
   const write = (): void => {
     stream?.write(lines)
@@ -102,7 +98,6 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 
-/** @returns the trace in a traceparent header */
 export function traceOf(traceparent: string | string[] | undefined): AccessLine['trace'] {
   if (traceparent === undefined) return null
   const [, trace_id, parent_id] = TRACEPARENT.exec(String(traceparent)) ?? []

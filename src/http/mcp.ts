@@ -57,7 +57,6 @@ export async function answerMcp({
       }
 }
 
-/** Names of this machine in a Host header. */
 const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 /**

@@ -21,9 +21,7 @@ export interface MetricsParts {
 
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
-  /** Counts an uncaught exception. */
   countUncaught(): void
-  /** Counts a request rejected by a full queue. */
   countOverloaded(route: string): void
   render(): Promise<{ readonly type: string; readonly text: string }>
 }
@@ -133,7 +131,6 @@ export function createMetrics({
   }
 }
 
-/** Adds the metrics of Trino. */
 function observeTrino(
   distributed: Distributed,
   releases: ReleaseSource,

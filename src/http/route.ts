@@ -18,7 +18,6 @@ import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
 import type { LogProblem } from '../trust/log-watch.ts'
 
-/** Program version, in every answer. */
 export const VERSION = '0.1.0'
 
 interface RouteBase {
@@ -28,20 +27,17 @@ interface RouteBase {
   readonly summary: string
   /** Required capability; 'any' accepts every valid key, null needs no key. */
   readonly capability: Capability | 'any' | null
-  /** Response schema in the specification. */
   readonly response: string
 }
 
 export interface ListRoute extends RouteBase {
   readonly kind: 'list'
   readonly dataset: Dataset
-  /** Filter names that the dataset declares. */
   readonly filters: readonly string[]
   readonly limit: { readonly default: number; readonly max: number }
   readonly defaults?: Readonly<Record<string, string>>
   /** Row limits as GeoJSON. Set for facilities only, which also enables bbox and near. */
   readonly features?: { readonly default: number; readonly max: number }
-  /** Allows `include=facility` for keys that may read facilities. */
   readonly includes?: 'facility'
   /** Extra members of `meta`, computed from the parameters alone. */
   readonly about?: (params: Readonly<Record<string, string>>) => Readonly<Record<string, JsonValue>>
@@ -73,29 +69,24 @@ export interface ScopedRoute extends RouteBase {
   readonly totals: Readonly<Record<string, FieldName | 'rows'>>
 }
 
-/** Traces every attribute of one record to file, row and column. */
 export interface ProvenanceRoute extends RouteBase {
   readonly kind: 'provenance'
   readonly dataset: Dataset
   readonly key: KeyDigits
 }
 
-/** Files outside releases that are missing or damaged now. */
 export interface FileProblems {
-  /** Problem with the keys file, or null. */
   readonly keys: () => string | null
   /** Problems with files of the log and with proofs stored beside releases. */
   readonly log: () => readonly LogProblem[]
 }
 
-/** Input of a custom route's handler. */
 export interface HandlerRequest {
   readonly conditions: {
     readonly ifNoneMatch: string | undefined
     readonly ifRange: string | undefined
     readonly range: string | undefined
   }
-  /** Scheme and host in the client's URL. */
   readonly origin: string
   readonly isHead: boolean
   readonly parameters: Readonly<Record<string, string>>
@@ -114,10 +105,8 @@ export interface HandlerRequest {
   /** Keys whose signatures this server trusts. */
   readonly trust: Trust
   readonly fileProblems?: FileProblems
-  /** Secret that signs cursors and links for this server and its sibling instances. */
   readonly cursorSecret: Buffer
   readonly releases: ReleaseSource
-  /** The release that answers; null for routes that need none. */
   readonly view: ReleaseView | null
 }
 
@@ -127,10 +116,8 @@ interface EnvelopeParts {
   readonly rows?: number
 }
 
-/** Data for the JSON envelope. */
 export interface DataResult extends EnvelopeParts {
   readonly data: JsonValue
-  /** Totals per level, for analytics answers. */
   readonly totals?: JsonValue
 }
 
@@ -159,7 +146,6 @@ export interface CustomRoute extends RouteBase {
   readonly method: 'GET' | 'POST'
   /** Requests charged to the key's rate; 1 by default. */
   readonly cost?: number
-  /** Charge more for answers with many rows. */
   readonly costsByRows?: boolean
   /** Area whose release id the answer carries, 'analytics' for the joined release, or null. */
   readonly release: Area | 'analytics' | null
@@ -168,7 +154,6 @@ export interface CustomRoute extends RouteBase {
   readonly pathSchemas?: Readonly<Record<string, z.ZodType<string>>>
   /** The answer may be cached: it depends only on release, parameters, body, language and capabilities. */
   readonly isCacheable?: boolean
-  /** Body schema for the API document. */
   readonly body?: z.ZodType
   /** Never compress the answer, because clients may request byte ranges of it. */
   readonly isRaw?: boolean
@@ -190,7 +175,6 @@ export function costOfRows(route: Route, rows: number | null): number {
   if (route.kind !== 'custom' || route.costsByRows !== true || rows === null) return 0
   return Math.max(0, Math.ceil(rows / ROWS_A_REQUEST) - costOf(route))
 }
-/** @returns the area whose release answers the route */
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
 const RELEASE_HEADERS = {
@@ -207,7 +191,6 @@ export function releaseHeaderOf(route: Route): string {
   if (area === null) return ''
   return RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
 }
-/** @returns the release's part of `meta` */
 export const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
   view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }
 /** Converts a path to Fastify's syntax. {path} matches the rest of the URL, including slashes. */

@@ -9,7 +9,6 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
 
-/** Response headers that pages of other origins may read. */
 const EXPOSED = [
   'etag',
   'link',

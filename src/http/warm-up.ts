@@ -11,7 +11,6 @@ import { makeEnvelope } from './request/envelope.ts'
 
 /** With answers of 5,571 rows, the ninth is as fast as later ones. */
 const TIMES = 8
-/** A sum and a rate for every municipality. */
 const QUESTION = {
   metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
   group_by: ['municipality'],

@@ -11,7 +11,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection, Order } from './connection-queue.ts'
 import { REQUEST_TIMEOUT_MS } from './socket-errors.ts'
 
-/** Time for a client to read the last answer and close its side. */
 const LINGER_MS = 1000
 /** Time without requests after which the shutdown closes idle connections. */
 export const QUIET_MS = 1000

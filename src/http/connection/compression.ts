@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
 import type { ByteString } from '../../rows/row-store.ts'
 
-/** Smallest compressed answer, in bytes. */
 export const COMPRESSED_FROM = 1024
 /** Size in bytes from which compression takes milliseconds and runs on a Node.js worker thread. */
 const APART_FROM = 131_072
@@ -34,7 +33,6 @@ export function takesGzip(header: string | string[] | undefined): boolean {
   return any
 }
 
-/** Content types that gzip makes smaller. */
 const COMPRESSIBLE = /^text\/|[/+](json|javascript)\b/
 export const isCompressible = (contentType: string): boolean => COMPRESSIBLE.test(contentType)
 

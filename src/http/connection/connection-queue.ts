@@ -30,12 +30,10 @@ const HEAD_END = '\r\n\r\n'
 
 export interface Connection {
   readonly socket: Socket
-  /** The request being answered. */
   current: readonly [request: IncomingMessage, response: ServerResponse] | null
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
   /** Passes bytes to Node's parser; null while Node.js reads the connection itself. */
   feed: ((bytes: Buffer) => void) | null
-  /** Received bytes that are not parsed yet. */
   unread: Buffer | null
   isQueued: boolean
   /** Answers malformed input and closes the connection, after all earlier requests are answered. */
@@ -43,22 +41,18 @@ export interface Connection {
 }
 
 export interface Order {
-  /** Handles 'request'. */
   readonly enter: Listener
-  /** Handles 'connection', after Node's listener. */
   readonly connect: (socket: Socket) => void
   /** Handles 'clientError'. Its answer waits for earlier answers of the connection. */
   readonly fail: (socket: Socket, answer: () => void) => void
   /** @returns whether requests wait behind the one being answered */
   readonly hasMore: (socket: Socket) => boolean
-  /** @returns number of requests started so far */
   readonly begun: () => number
   readonly connections: () => Iterable<Connection>
 }
 
 const isUrgent = ({ url }: IncomingMessage): boolean => url === '/health' || url === '/ready'
 
-/** @param listener handles one request */
 export function createOrder(listener: Listener): Order {
   const connections = new Map<Socket, Connection>()
   /** Connections that wait with a first request, and with a pipelined one. */
@@ -124,7 +118,6 @@ export function createOrder(listener: Listener): Order {
       if (current !== null && (unread !== null || waiting.length > 0)) bytes += socket.writableLength
     return bytes < UNREAD_MAX
   }
-  /** Starts waiting requests until the turn's time is used. */
   const work = (): void => {
     isScheduled = false
     begun = 0

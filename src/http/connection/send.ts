@@ -15,7 +15,6 @@ import { COMPRESSED_FROM, compress, gzipTag, isCompressible, takesGzip } from '.
 import { STALL_MS } from './socket-errors.ts'
 import { writeTogether } from './write-together.ts'
 
-/** A response without the common headers. */
 export interface ApiResponse {
   readonly status: number
   readonly body: Body
@@ -29,7 +28,6 @@ export type Body =
   | {
       readonly kind: 'envelope'
       readonly envelope: Envelope
-      /** gzip form, when the envelope is cached. */
       readonly gzip?: () => Buffer | Promise<Buffer>
     }
   | {
@@ -40,7 +38,6 @@ export type Body =
       readonly isRaw?: boolean
     }
 
-/** Parts of the request that sending depends on. */
 export interface Sending {
   readonly id: string
   readonly method: string
@@ -51,11 +48,8 @@ export interface Sending {
 }
 
 export interface SenderOptions {
-  /** Origins whose pages may read answers. */
   readonly origins: readonly string[]
-  /** Write the answers of one event-loop turn together. */
   readonly writesTogether: boolean
-  /** @returns whether this answer is the last of its connection */
   readonly isLast: (response: ServerResponse) => boolean
 }
 
@@ -70,7 +64,6 @@ const STALL_BYTES = 65_536
 const TOGETHER_BYTES = 16_384
 
 export function createSender({ origins, writesTogether, isLast }: SenderOptions): Send {
-  /** @param length body size in bytes */
   const soon = (length: number, write: () => void): void =>
     writesTogether && length < TOGETHER_BYTES ? writeTogether(write) : write()
   const always = Object.entries(securityHeaders(origins)).flat()

@@ -15,19 +15,16 @@ export const HEADERS_TIMEOUT_MS = 10_000
 export const REQUEST_TIMEOUT_MS = 30_000
 /** Idle time of a connection, longer than that of proxies in front, which is usually a minute. */
 export const KEEP_ALIVE_MS = 72_000
-/** Interval of Node's checks for connections past these limits. */
 export const CONNECTIONS_CHECK_MS = 5_000
 /** Time without any bytes read by the client after which its answer is abandoned. */
 export const STALL_MS = 60_000
 
-/** Node's error code for a request that did not arrive in time. */
 export const REQUEST_TIMEOUT_CODE = 'ERR_HTTP_REQUEST_TIMEOUT'
 const CODES: Readonly<Record<string, ErrorCode>> = {
   [REQUEST_TIMEOUT_CODE]: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** Handles Fastify's `clientErrorHandler`. */
 export function answerSocketError(error: { readonly code?: string | undefined }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable) {
@@ -51,7 +48,6 @@ export function refuseTunnel(socket: Socket): void {
   else socket.destroy()
 }
 
-/** Writes a problem document and closes the connection. */
 function endWithProblem(socket: Socket, error: AppError): void {
   const id = randomUUID()
   const { status, body } = describeProblem(error, id, 'pt')

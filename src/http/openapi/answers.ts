@@ -28,7 +28,6 @@ const DIMENSIONS = dictionary(ref('DimensionMember'), 'The member of each groupe
 const PROBLEMS = (description: string): Json =>
   list(object({ release_id: text('A release that does not verify.'), reason: text('Why.') }), description)
 
-/** Schemas used only by these answers. */
 export const OF_ANSWERS: Readonly<Record<string, Json>> = {
   Release: object(
     {
@@ -175,14 +174,12 @@ export const OF_ANSWERS: Readonly<Record<string, Json>> = {
   }),
 }
 
-/** Rows of each level of totals, next to the data when requested. */
 const totalsOf = (row: string): Json =>
   list(
     object({ group_by: list(ref('DimensionCode')), data: list(ref(row)) }),
     'Rows of each level of totals, every value computed again at its level.',
   )
 
-/** JSON files. */
 export const DOCUMENTS: Readonly<Record<string, Json>> = {
   AnalyticsReport: object(
     { data: list(ref('AnalyticsRow')), 'totals?': totalsOf('AnalyticsRow'), manifest: ref('ReportManifest') },

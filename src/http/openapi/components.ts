@@ -24,18 +24,15 @@ const PERIODS_TEXT: Json = {
   description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
 }
 const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
-/** Members of every `meta`. */
 const OF_ANSWER = {
   version: text('Version of the program.'),
 }
-/** Members of `meta` for answers of one release. */
 const OF_RELEASE = {
   ...OF_ANSWER,
   release_id: text('Release the answer comes from.'),
   synthetic: flag('true: invented data of the demonstration.'),
   'reference_period?': PERIODS_TEXT,
 }
-/** Members of `meta` for answers about a query. */
 const OF_QUERY = {
   ...OF_RELEASE,
   catalog_version: text('Version of the catalog of metrics.'),

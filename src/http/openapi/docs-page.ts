@@ -57,7 +57,6 @@ export interface DocsPage {
   readonly read: () => string | Buffer
 }
 
-/** @returns the page and its assets */
 export function docsPages(): DocsPage[] {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   const page = (path: string, type: string, read: DocsPage['read']): DocsPage => ({

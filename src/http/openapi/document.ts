@@ -13,10 +13,8 @@ import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './js
 import { pathParameters, queryParameters } from './parameters.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
 
-/** Responses that are files without the envelope. */
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
-/** Operations that accept byte ranges. */
 const IN_PARTS: ReadonlySet<string> = new Set(['getReleaseFile', 'queryAnalyticsByLink'])
 
 export function describeApi(routes: readonly Route[]): Json {
@@ -107,7 +105,6 @@ function bodyOf(route: Route): Json {
 
 const BINARY: Json = { type: 'string', format: 'binary' }
 const TEXT: Json = { type: 'string' }
-/** Schemas of the other formats of an answer, by content type. */
 const FORMS: Readonly<Record<string, Json>> = {
   [CSV_NAME]: TEXT,
   [GEOJSON_NAME]: ref('FacilityCollection'),
@@ -140,7 +137,6 @@ function answerContent(route: Route): Json {
   }
 }
 
-/** @returns links from a list's answer to further operations */
 function linksOf({ operation: name }: Route): Json {
   if (name !== 'listReleases') return {}
   const parameters = { release_id: '$response.body#/data/0/release_id' }
@@ -150,7 +146,6 @@ function linksOf({ operation: name }: Route): Json {
   }
 }
 
-/** @returns the responses to requests with Range or If-None-Match */
 const partResponses = (route: Route): Json => ({
   '206': {
     description: 'The part that Range asks for.',
@@ -161,7 +156,6 @@ const partResponses = (route: Route): Json => ({
   '304': { description: 'The client has this answer already: If-None-Match names its ETag.' },
 })
 
-/** The specification's areas, and our additions. */
 const TAGS: Readonly<Record<Capability, string>> = {
   'geo.read': 'Geography',
   'facilities.read': 'Facilities',

@@ -13,7 +13,6 @@ export const oneOf = (values: readonly string[], description: string): Json => (
   description,
 })
 export const ref = componentRef
-/** @returns the schema with null allowed */
 export function orNull(schema: Json): Json {
   const { type, enum: values, ...rest } = schema
   if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] }
@@ -38,7 +37,6 @@ export const object = (properties: Readonly<Record<string, Json>>, description?:
     Object.entries(properties).map(([name, schema]) => [name.replace(/\?$/, ''), schema]),
   ),
 })
-/** An object with these members and possibly others. */
 export const openObject = (properties: Readonly<Record<string, Json>>, description?: string): Json => ({
   ...object(properties, description),
   additionalProperties: true,

@@ -94,7 +94,6 @@ export const pathParameters = (route: Route): Json[] =>
     }
   })
 
-/** @returns the schema of JSON in a query parameter */
 function contentOf(route: Route, name: string): Json {
   if (name === 'filters') return { contentSchema: list(ref('AnalyticsFilter')) }
   if (name !== 'q') return {}

@@ -8,7 +8,6 @@ import { BESIDE, FACILITY_FIELDS } from '../records/include-facility.ts'
 import type { Route, ScopedRoute } from '../route.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './json.ts'
 
-/** Schema names of records, by dataset. */
 const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   states: 'State',
   municipalities: 'Municipality',
@@ -30,7 +29,6 @@ const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   outpatient_production: 'OutpatientProduction',
   health_financing: 'HealthFinancing',
 }
-/** @throws TypeError for a dataset without a schema name */
 export function recordName({ name }: Dataset): string {
   const found = RECORD_NAMES[name as DatasetName]
   if (found === undefined) throw new TypeError(`openapi-records.ts has no name for records of ${name}`)
@@ -170,7 +168,6 @@ function extend(record: Json, added: Readonly<Record<string, Json>>): Json {
   }
 }
 
-/** @returns schemas of all records in answers, by name */
 export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
   const schemas: Record<string, Json> = { ...ADDED }
   const lists = routes.filter((route) => route.kind === 'list' || route.kind === 'all')
@@ -196,11 +193,9 @@ export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
 const isDetailed = (route: Route): boolean =>
   route.kind === 'record' && (route.dataset.detail !== undefined || route.marksCoordinates === true)
 
-/** @returns reference to the schema of a route's record */
 export const recordRef = (route: Exclude<Route, { kind: 'custom' }>): Json =>
   ref(`${recordName(route.dataset)}${isDetailed(route) ? 'Detail' : ''}`)
 
-/** @returns schema of a facility's records and their totals */
 export const scopedSchema = (route: ScopedRoute): Json =>
   object({
     facility: ref('FacilityContext'),

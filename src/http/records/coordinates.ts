@@ -16,7 +16,6 @@ export type Boxes = ReadonlyMap<number, Box> | null
 const OUTLINES = 'municipality_outlines'
 /** Margin in degrees. Published coordinates are off by some kilometres. */
 const AROUND = 0.2
-/** The rule as provenance states it. */
 export const SUSPECT_RULE = both(
   'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
   'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
@@ -72,7 +71,6 @@ export function numberIn(json: ByteString, name: string): number | null {
   return Number.isNaN(value) ? null : value
 }
 
-/** Appends `coordinates_suspect` to a facility's JSON. */
 export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   const [municipality, latitude, longitude] = ['municipality_ibge_code', 'latitude', 'longitude'].map(
     (name) => numberIn(json, name),
@@ -80,7 +78,6 @@ export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   return `${json.slice(0, -1)},"coordinates_suspect":${isSuspect(boxes, municipality, latitude, longitude)}}`
 }
 
-/** Adds `coordinates_suspect` to a facility's row from the engine. */
 export const markRow = (row: Row, boxes: Boxes): Row => ({
   ...row,
   coordinates_suspect: isSuspect(boxes, row.municipality_ibge_code, row.latitude, row.longitude),

@@ -53,7 +53,6 @@ import {
 /** Input of every route; `query` contains path and query parameters. */
 export interface RunRequest extends HandlerRequest {
   readonly cursor: Cursor | null
-  /** Raw URL, for pagination links. */
   readonly url: string
   readonly format: ListFormat
 }
@@ -71,7 +70,6 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
   return listFromRows(route, request)
 }
 
-/** @throws AppError */
 export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
   if (route.kind === 'custom') return route.handle(request)
   const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
@@ -261,7 +259,6 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
   }
 }
 
-/** Answers for any record of the period, including closed facilities. */
 async function answerProvenance(route: ProvenanceRoute, request: KindRequest): Promise<DataResult> {
   const { engine, view, params, signal } = request
   const dataset = route.dataset.name as TracedDataset

@@ -10,7 +10,6 @@ import { ident, join, sql, table } from '../../sql.ts'
 import { toByteString } from '../request/envelope.ts'
 import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
 
-/** Fields that identify a facility above its records. */
 export const FACILITY_FIELDS = [
   'cnes_code',
   'legal_name',
@@ -29,7 +28,6 @@ export const BESIDE = [
   'longitude',
 ] as const satisfies readonly FieldName[]
 
-/** Month and code of a row's facility. */
 interface Wanted {
   readonly period: number
   readonly code: string
@@ -38,7 +36,6 @@ export type Facilities = ReadonlyMap<string, JsonValue>
 
 const textOf = ({ period, code }: Wanted): string => `${period} ${code}`
 
-/** @returns the facility that a row belongs to */
 const wantedBy = ({ json }: RowItem): Wanted => {
   // Both fields are ASCII and near the start of the row, so a text search is enough and fast.
   const textIn = (field: string): string => {
@@ -87,7 +84,6 @@ export function facilitiesFromRows(
   return found
 }
 
-/** Like facilitiesFromRows, from the engine. */
 export async function facilitiesFromEngine(
   items: readonly RowItem[],
   view: ReleaseView,
@@ -116,7 +112,6 @@ export async function facilitiesFromEngine(
   return found
 }
 
-/** @returns rows with the facility as the last member */
 export const withFacilities = (items: readonly RowItem[], facilities: Facilities): RowItem[] =>
   items.map((item) => {
     const facility = facilities.get(textOf(wantedBy(item))) ?? null

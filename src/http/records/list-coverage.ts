@@ -210,7 +210,6 @@ export function statesFromRows(
     : statesOfFacilities(found as (readonly Row[])[])
 }
 
-/** @returns notes of a list whose area is missing from the release */
 export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>
   datasetOf(dataset).listsAllPeriods === true && view.components[datasetOf(dataset).area] === null
     ? [{ code: 'dataset_not_imported', dataset }]

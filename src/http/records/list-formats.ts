@@ -51,7 +51,6 @@ async function* walk(list: AskedList, limit: number, request: EngineRequest): As
   }
 }
 
-/** A column of the CSV. */
 interface ListColumn {
   readonly name: string
   readonly type: 'text' | 'integer'
@@ -146,7 +145,6 @@ export async function answerCsv(route: ListRoute, url: string, request: EngineRe
   }
 }
 
-/** Answers with a complete small table as CSV. */
 export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
   const columns = columnsOf({
     question: { dataset, filters: {}, period: null },
@@ -167,7 +165,6 @@ export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
   }
 }
 
-/** @returns the URL with another cursor */
 function nextUrl(url: string, cursor: string): string {
   const [path = '', query = ''] = url.split('?')
   const params = new URLSearchParams(query)

@@ -44,23 +44,19 @@ import {
 } from './list-coverage.ts'
 import { askPlaces, resolvePlaces } from './place-filters.ts'
 
-/** What a list or record needs from row files. */
 export interface RowRequest {
   readonly params: Params
   readonly view: ReleaseView
   readonly cursor: Cursor | null
   readonly cursorSecret: Buffer
   readonly rows: RowStore | null
-  /** Language of notes. */
   readonly language: Language
 }
-/** Additional input of the engine. */
 export interface EngineRequest extends RowRequest {
   readonly engine: Engine
   readonly signal: AbortSignal
 }
 
-/** A resolved list request. */
 export interface AskedList {
   readonly dataset: DatasetName
   readonly question: ListQuestion
@@ -72,7 +68,6 @@ export interface AskedList {
   readonly digest: string
   readonly after: readonly (string | number)[] | null
   readonly counts: boolean
-  /** Include the facility in each row. */
   readonly includesFacility: boolean
   /** Notes about uncollected data; they make the total null. */
   readonly notes: readonly Note[]
@@ -82,18 +77,15 @@ export interface AskedList {
   readonly limit: number
   /** Return rows one by one, because members are added to each. */
   readonly isApart: boolean
-  /** Extra members of `meta`. */
   readonly about: Readonly<Record<string, JsonValue>>
 }
 
-/** @returns whether the release contains the dataset */
 export const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
 
 export const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
   period === null ? {} : { reference_period: period === 'all' ? 'all' : formatPeriod(period) }
 
-/** @returns the reference period and the notes of an answer's `meta` */
 export const metaOf = (
   period: PeriodChoice,
   notes: readonly Note[],
@@ -253,7 +245,6 @@ export function listFromRows(route: ListRoute, request: RowRequest): JsonResult 
   return page === null ? null : describePage(page, list, request)
 }
 
-/** @throws AppError 'invalid_request', 'invalid_cursor', errors of the engine */
 export async function answerList(route: ListRoute, request: EngineRequest): Promise<JsonResult> {
   const list = await askList(route, request)
   return describePage(await findPage(list, request), list, request)
@@ -283,7 +274,6 @@ export const paginationOf = (
   ...(counts ? { total: notes.length > 0 ? null : total } : {}),
 })
 
-/** @returns a page with distances and facilities added, from row files or the engine */
 export async function findPage(list: AskedList, request: EngineRequest): Promise<RowPage> {
   const found = pageFromRows(list, request)
   if (found !== null) return found

@@ -16,9 +16,7 @@ import type { RowStore } from '../../rows/row-store.ts'
 
 type Filters = Readonly<Record<string, string>>
 
-/** Above the number of municipalities. */
 const MUNICIPALITIES_MAX = 6000
-/** Cached code lists per release. */
 const KNOWN_MAX = 1000
 /** Parameters that need the territorial source, on every dataset. */
 const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
@@ -26,7 +24,6 @@ const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
   health_macroregion_code: 'health_macroregion',
 }
 
-/** Datasets of the territories themselves. */
 const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
   health_regions: 'health_region',
   health_macroregions: 'health_macroregion',

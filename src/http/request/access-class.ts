@@ -6,7 +6,6 @@ import type { Key } from '../../keys/keys.ts'
 import { type Language, languageOf } from './problem.ts'
 
 export interface AccessClass {
-  /** Unique to the class. */
   readonly number: number
   readonly name: string
   readonly language: Language

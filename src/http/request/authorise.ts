@@ -68,7 +68,6 @@ export function checkHead({ headers, rawHeaders, httpVersion }: IncomingMessage)
   checkTransferCoding(headers)
 }
 
-/** What admission depends on. */
 export interface Admission {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
@@ -127,7 +126,6 @@ export function charge(
   return charged instanceof Promise ? charged.then(note) : note(charged)
 }
 
-/** @throws AppError 'forbidden' with the first capability that the key lacks */
 export function requireAll(capabilities: readonly Capability[], key: Key | null): void {
   for (const capability of capabilities) requireCapability({ capability }, key)
 }

@@ -10,7 +10,6 @@ import type { Params } from './parameters.ts'
 /** Longest cached request, in characters. Longer ones rarely repeat. */
 const REQUEST_KEY_MAX = 4000
 
-/** Parts of a raw request that its answer depends on. */
 export interface RawRequest {
   readonly method: string
   readonly url: string

@@ -10,7 +10,6 @@ import type { ByteString } from '../../rows/row-store.ts'
 import { type DataResult, type JsonResult, VERSION } from '../route.ts'
 
 export interface Envelope {
-  /** Cached bodies are Buffers. */
   readonly body: ByteString | Buffer
   readonly rows: number | null
 }
@@ -18,7 +17,6 @@ export interface Envelope {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that UTF-8 writes as they are
 const ASCII = /^[\x00-\x7f]*$/
 
-/** @returns the text as a byte string */
 export const toByteString = (text: string): ByteString =>
   ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
 
@@ -26,7 +24,6 @@ const BEGIN = Buffer.from('{"data":')
 /** Length from which a body is kept outside V8's heap. A shorter text is sent faster in one piece with its headers. */
 export const BYTES_FROM = 4096
 
-/** @param meta members of `meta` besides the version */
 export function makeEnvelope(
   result: DataResult | JsonResult,
   meta: Readonly<Record<string, JsonValue>>,

@@ -46,7 +46,6 @@ export function setValidators(
   return !isAny(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
 }
 
-/** @returns whether If-None-Match is `*` */
 export const isAny = (header: string | undefined): boolean => header?.trim() === '*'
 
 /** @returns whether If-None-Match contains the tag, ignoring the suffix of compressed bodies */

@@ -20,12 +20,10 @@ import { type Params, queryReader } from './parameters.ts'
 import { type ApiParts, type ApiRequest, respond } from './request.ts'
 import { stateOf } from './state.ts'
 
-/** A route with everything that is computed once. */
 export interface MountedRoute {
   readonly route: Route
   readonly isGet: boolean
   readonly readQuery: (query: object) => Params
-  /** Like readQuery, with the limit of GeoJSON. */
   readonly readFeatures: (query: object) => Params
   readonly area: Area | 'analytics' | null
   readonly releaseHeader: string
@@ -36,10 +34,8 @@ export interface MountedRoute {
 
 export type Done = (error?: Error) => void
 
-/** Entry and exit of a request: admission before the body is read, and sending. */
 export interface Output {
   enter(request: FastifyRequest, route: string, cost: number | null, done: Done): void
-  /** Sends a response; `fail` sends an error as a problem document. */
   send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
@@ -108,7 +104,6 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply): ApiRequest {
   }
 }
 
-/** Renames Fastify's `*` parameter to `path`. */
 function pathParameters(params: Params): Params {
   if (!('*' in params)) return params
   const { '*': path = '', ...named } = params

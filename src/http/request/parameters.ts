@@ -12,14 +12,12 @@ import { booleanText, documentOf, integerText } from '../../query/text-schemas.t
 import type { ListRoute, Route } from '../route.ts'
 import type { ListFormat } from './formats.ts'
 
-/** Path and query parameters as strings, already validated for the route. */
 export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
 const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
 const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
 
-/** @returns the schema of every query parameter of a route */
 export function querySchemas(
   route: Route,
   format: ListFormat = 'json',

@@ -7,7 +7,6 @@ import { AppError, both } from '../../errors.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'
 import type { ReleaseView } from '../../release/view.ts'
 
-/** Detail of the error for an unavailable pinned release. */
 export const RELEASE_GONE = both(
   'A versão de dados pedida não está aqui. GET /v1/releases lista as que estão.',
   'The release asked for is not here. GET /v1/releases lists those that are.',

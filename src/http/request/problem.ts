@@ -15,7 +15,6 @@ const ofBody = (pt: string, en: string): AppErrorOptions => ({
   errors: [{ pointer: '', message: both(pt, en) }],
 })
 
-/** Framework error codes → our codes and messages. */
 const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: AppErrorOptions]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],

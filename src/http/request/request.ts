@@ -41,14 +41,11 @@ import { engineOfRequest } from './request-engine.ts'
 import type { CachedResponse, ResponseCache } from './response-cache.ts'
 import type { RequestState } from './state.ts'
 
-/** An admitted request of a route. */
 export interface ApiRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Path parameters by the names in the route's path. */
   readonly path: Params
-  /** Raw query parameters. */
   readonly query: object
   /** Raw JSON body; null when there is none. */
   readonly text: string | null
@@ -59,23 +56,18 @@ export interface ApiRequest {
 
 export interface ApiParts {
   readonly engine: Engine
-  /** Finds records by key when no row file contains them. */
   readonly lookups: Lookups
   readonly releases: ReleaseSource
   readonly reports: ReportPool
-  /** Row files of open releases; null sends every request to the engine. */
   readonly rows: RowStore | null
   readonly cache: ResponseCache
-  /** Keys whose signatures this server trusts. */
   readonly trust: Trust
   /** Problems with files outside releases; absent when they are not monitored. */
   readonly fileProblems?: FileProblems
   readonly cursorSecret: Buffer
-  /** @throws the framework's error for invalid JSON */
   readonly parseJson: (text: string) => unknown
 }
 
-/** What earlier stages pass to later ones. */
 interface Context {
   readonly mounted: MountedRoute
   readonly request: ApiRequest
@@ -185,7 +177,6 @@ function answerRequest(
     : fromRelease(context, view)
 }
 
-/** The stages after the release is chosen. */
 function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
   const { mounted, request, parts, access, requestKey, params, format, pin } = context
   const { route, area } = mounted
@@ -315,7 +306,6 @@ function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest): strin
   return type === JSON_NAME ? url : `${url}\n${type}`
 }
 
-/** @returns whether the answer is the JSON envelope and not another format */
 const wantsEnvelope = ({ route }: MountedRoute, headers: IncomingHttpHeaders): boolean =>
   route.kind !== 'custom' ||
   route.produces === undefined ||

@@ -15,13 +15,11 @@ export interface CachedResponse {
   readonly envelope: Envelope
   readonly view: ReleaseView
   readonly releaseId: string
-  /** gzip form, computed on first use. */
   gzip: Buffer | Promise<Buffer> | null
 }
 
 interface Recalled {
   readonly canonicalKey: string
-  /** The request pins the release. */
   readonly isPinned: boolean
 }
 
@@ -32,7 +30,6 @@ export interface ResponseCache {
   knows(requestKey: string | null): boolean
   remember(requestKey: string, recalled: Recalled): void
   find(canonicalKey: string): CachedResponse | null
-  /** @returns the stored copy of the response */
   put(canonicalKey: string, response: CachedResponse): CachedResponse
   /** @param make called once for concurrent requests with the same key */
   get(canonicalKey: string, make: () => Promise<CachedResponse>): Promise<CachedResponse>
@@ -98,7 +95,6 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     responses.set(key, own)
     return own
   }
-  /** Stores the gzip form with the response and updates its size in the cache. */
   const hold = (response: CachedResponse, gzip: Buffer | null): void => {
     response.gzip = gzip
     const key = keys.get(response)

@@ -14,7 +14,6 @@ export interface RequestState {
   /** Release that answers, and the response header that carries its id. */
   releaseId: string | null
   releaseHeader: string
-  /** ETag and Cache-Control; null when not set. */
   tag: string | null
   cacheControl: string | null
   /** The request used a link. Clients must revalidate such answers, because the link expires. */
@@ -26,9 +25,7 @@ export interface RequestState {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Created by the first stage; declared in app.ts. */
     state: RequestState | null
-    /** Raw JSON body; null when there is none. */
     text: string | null
   }
 }

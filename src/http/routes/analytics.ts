@@ -65,7 +65,6 @@ function readFilters(text: string | undefined): ReturnType<typeof parseFilters> 
   return parseFilters(value, 'filters')
 }
 
-/** Reads a string field of a body that is not validated yet. */
 function readText(body: unknown, name: string): string | null {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : null
   return typeof value === 'string' && value.length <= 200 ? value : null
@@ -140,7 +139,6 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
 const CSV = 'text/csv'
 const ARROW = REPORT_FORMATS.arrow.contentType
 const JSON_STAT = REPORT_FORMATS['json-stat'].contentType
-/** Content types of a query's answer besides JSON. */
 const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
@@ -222,7 +220,6 @@ async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Pro
   return Buffer.concat(buffers)
 }
 
-/** Largest number of queries waiting to be planned. */
 const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
 /**

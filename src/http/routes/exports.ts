@@ -11,7 +11,6 @@ import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../re
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
-/** Requests that a report is charged to the key's rate. */
 const REPORT_COST = 20
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

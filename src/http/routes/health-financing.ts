@@ -4,7 +4,6 @@ import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/co
 import { codesIn } from '../../query/lists/filters.ts'
 import type { Route } from '../route.ts'
 
-/** @returns the meaning of each source in the list, in both languages */
 const describeSources = (asked: string | undefined) => {
   const wanted = asked === undefined ? SOURCE_CODES : codesIn(asked)
   return SOURCE_CODES.filter((code) => wanted.includes(code)).map((code) => {

@@ -30,7 +30,6 @@ import type { FileResult, HandlerRequest, Route } from '../route.ts'
 const MANIFEST = 'manifest.json'
 /** Chunk size in bytes. The file's state is compared after each chunk. */
 const PART_BYTES = 256 << 10
-/** Attempts to open a file that keeps changing. */
 const OPENS_MAX = 3
 const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 
@@ -84,7 +83,6 @@ interface FoundFile {
   readonly sha256: string
   /** More signatures or attestations may be added to the file. */
   readonly changes: boolean
-  /** Content that was already read; null when it must be read from the path. */
   readonly content: Buffer | null
 }
 
