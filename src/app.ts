@@ -1,7 +1,4 @@
-/**
- * Builds the Fastify application: listening, routing and body reading. Every request passes one admission hook and one way out. It reads no
- * environment and does not listen, so tests inject requests into it. `http/request/request.ts` describes the life of a request.
- */
+/** Builds the Fastify application. It reads no environment and does not listen; http/request/request.ts describes the life of a request. */
 import { hash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,7 +1,6 @@
 /**
  * Builds and starts the server: settings → keys → engine → store → app → listen. `serve` runs this, tests call it with port 0, and `mcp`
  * opens the same service without listening.
- *
  * A promotion or SIGHUP switches the store to the new release. SIGTERM and SIGINT stop the server after running requests are answered.
  */
 import { randomBytes } from 'node:crypto'
@@ -67,10 +66,7 @@ export interface Service {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly releases: ReleaseStore
-  /**
-   * Loads the current release, and later ones, into memory for aggregations. Also preloads other releases and loads the newest of them into
-   * memory.
-   */
+  /** Loads the current and later releases into memory for aggregations, and preloads other releases. */
   warm(): void
   closing(): string | null
   close(): Promise<void>
@@ -121,10 +117,7 @@ export async function openService(
       logger.warn({ release_id, dataset, reason }, 'no row file: the engine answers'),
     onMended: (release_id, dataset) => logger.info({ release_id, dataset }, 'row file is there again'),
   })
-  /**
-   * Loads the tables of the current release in the background. Until they are loaded, statements read the files. The delay keeps both cores
-   * free for the first requests, because loading takes some seconds.
-   */
+  /** Loads the current release in the background and after a delay, because loading keeps both cores busy for some seconds. */
   let warming: NodeJS.Timeout | undefined
   let isWarmedUp = false
   let closing: string | null = null

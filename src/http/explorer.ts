@@ -1,7 +1,6 @@
 /**
  * Serves the explorer's pages, which src/explorer renders from this server's own API answers. In: a function that calls the API in-process.
  * Out: pages and assets to mount.
- *
  * Browsers without a key call /explorer/api/, where the operator's key is added. The key itself never leaves the server.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -111,10 +110,7 @@ function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<str
   return { names, files }
 }
 
-/**
- * @param key operator's API key; null when there is none
- * @returns a function that answers the URL of a page or asset, with null for unknown URLs
- */
+/** @param key operator's API key @returns a function that answers the URL of a page or asset, with null for unknown URLs */
 export function createExplorer(
   inject: Inject,
   key: string | null,

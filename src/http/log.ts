@@ -1,6 +1,5 @@
 /**
  * Configures logging: JSON lines from pino, without secrets.
- *
  * A request is logged as method, route pattern and request_id, never its URL, because a query may contain a user's search text. Headers are
  * never logged. Every finished line is also searched for keys and bearer tokens, in case one reaches a message or cause.
  */

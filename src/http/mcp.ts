@@ -74,11 +74,7 @@ export function mcpHosts(host: string, allowed: readonly string[]): readonly str
 const nameOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, '')
 const IP_LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/
 
-/**
- * Rejects DNS rebinding: a page under a foreign name that resolves to this machine. Only browsers can be misled this way, and they always
- * send the name.
- * @throws AppError 'forbidden'
- */
+/** Rejects DNS rebinding: only a browser can be led here by a foreign name, and it always sends the name. @throws AppError 'forbidden' */
 function checkHost(host: string | undefined, hosts: readonly string[] | null): void {
   if (hosts === null || host === undefined || host === '' || hosts.includes(nameOf(host))) return
   throw new AppError('forbidden', {

@@ -1,7 +1,6 @@
 /**
  * Prometheus metrics: requests, latency by route, running and waiting queries, memory, the current release and the age of its data. In:
  * observations from hooks. Out: the text of /metrics.
- *
  * Labels are route patterns, methods and status codes, never URLs or keys.
  */
 import type { IncomingHttpHeaders } from 'node:http'

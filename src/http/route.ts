@@ -1,6 +1,5 @@
 /**
  * Types of routes: an endpoint is data. To add one, add a row to routes/<tag>.ts; handlers.ts answers it by kind and openapi/ describes it.
- *
  * Kinds: list (keyset page), all (a complete small table), record (one row by key), scoped (rows and totals of one facility), provenance
  * (values of one record traced to files), custom (has a handler). Paths use the specification's {parameters}.
  */

@@ -1,6 +1,5 @@
 /**
  * Sets security headers and CORS.
- *
  * The default is closed: answers are data, so browsers may not load, frame or run anything in them. Other origins are rejected unless the
  * operator lists them. /docs widens the policy for its page.
  */

@@ -1,7 +1,4 @@
-/**
- * Warms up a new process: V8 compiles the code that decodes and writes rows only after some runs. It computes large answers before the
- * first request and discards them. In: an engine and a release whose tables are in memory.
- */
+/** Warms up a new process with large answers: V8 compiles the code that decodes and writes rows only after some runs. */
 
 import { writeQuery } from '../analytics/query.ts'
 import type { Engine } from '../engine/types.ts'

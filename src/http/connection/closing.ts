@@ -2,7 +2,6 @@
  * Closes connections so that no client loses an answer. The server closes its writing side first. It closes the reading side when the
  * client closes, or after a second. A full close while client bytes are in flight would make the system send a reset, which discards
  * answers that the client has not read (RFC 9112, 9.6).
- *
  * A server that shuts down keeps listening and answering until no request arrives for a second. Each connection's last answer announces the
  * close, so clients and load balancers have moved on when the listening socket closes.
  */

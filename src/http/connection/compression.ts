@@ -1,6 +1,4 @@
-/**
- * Compresses answers with gzip, for clients that accept it. No other coding is offered: every client that accepts brotli accepts gzip too.
- */
+/** Compresses answers with gzip only: every client that accepts brotli accepts gzip too. */
 import { promisify } from 'node:util'
 import { gzip, gzipSync } from 'node:zlib'
 import type { ByteString } from '../../rows/row-store.ts'

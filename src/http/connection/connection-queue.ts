@@ -1,12 +1,9 @@
 /**
  * Queues requests: those of one connection start one at a time and in order, and all connections share each event-loop turn.
- *
  * Clients may pipeline requests. The next request of a connection starts only after the previous answer was handed to the operating system,
  * so a connection holds a single answer in memory.
- *
  * While few requests wait, Node.js reads connections itself, which is fastest. Once `WAITING_MAX` requests wait over all connections, raw
  * bytes are kept and parsed one request at a time. A waiting request then costs its bytes instead of parsed objects.
- *
  * A turn starts requests for `TURN_MS`; the others wait for later turns. First requests go before pipelined ones, and health checks never
  * wait. While unread answers exceed `UNREAD_MAX`, pipelining clients wait until some are read. What a request means is decided elsewhere;
  * closing.ts closes connections.

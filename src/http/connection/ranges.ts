@@ -21,10 +21,7 @@ function byteRangeOf(range: string, bytes: number): string | undefined {
     .replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
 }
 
-/**
- * @param tag entity tag of the content. A range of another version is useless, so the complete content is sent then.
- * @throws AppError 'range_not_satisfiable'
- */
+/** @param tag entity tag; a range of another version gets the complete content. @throws AppError 'range_not_satisfiable' */
 export function chooseRange(
   bytes: number,
   { range, ifRange }: { readonly range: string | undefined; readonly ifRange: string | undefined },

@@ -1,6 +1,5 @@
 /**
  * Answers errors that occur before a request exists: invalid HTTP, headers too large, a client that sends too slowly.
- *
  * Node reports these at the socket, past every hook. The answer is therefore written by hand, as the usual problem document, and the
  * connection closes. It never quotes the input.
  */

@@ -1,6 +1,4 @@
-/**
- * Schemas shared by several answers, by their names in the API document. Answers of single routes are in answers.ts, records in records.ts.
- */
+/** Schemas shared by several answers. Answers of single routes are in answers.ts, records in records.ts. */
 import { ERRORS } from '../../errors.ts'
 import {
   dictionary,

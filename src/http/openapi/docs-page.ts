@@ -1,7 +1,4 @@
-/**
- * Serves /docs: swagger-ui renders /openapi.json, so that users can read and try the API. Out: the page, its script and its style. The
- * policy allows nothing from other servers.
- */
+/** Serves /docs: swagger-ui shows /openapi.json. The policy allows nothing from other servers. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

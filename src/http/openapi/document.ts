@@ -1,7 +1,4 @@
-/**
- * Builds the OpenAPI 3.1 document from the tables that validate and answer: routes, filters, fields, metrics, errors. The result depends
- * only on the code, and tests compare it with a golden file.
- */
+/** Builds the OpenAPI 3.1 document from the tables that validate and answer. Tests compare it with a golden file. */
 import { ERRORS, type ErrorCode } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from '../request/formats.ts'

@@ -1,7 +1,4 @@
-/**
- * Answers valid requests with results (data or JSON, pagination, meta), one function per kind of route. Row files answer when they can; the
- * engine answers everything else. Keys, pins, caching and the envelope are handled in http/request.
- */
+/** Answers valid requests with results, one function per kind of route. Row files answer when they can, the engine otherwise. */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import type { DatasetName } from '../../model/datasets.ts'

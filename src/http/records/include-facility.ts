@@ -1,7 +1,4 @@
-/**
- * Answers include=facility on rows of beds, equipment or services. It adds a member `facility` with type, address, telephone and
- * coordinates in the row's month. The member is null when that month lacks the facility.
- */
+/** Answers include=facility: adds the member `facility`, in the row's month, to rows of beds, equipment or services; null if missing. */
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
 import type { FieldName } from '../../model/fields.ts'
 import { type ReleaseView, storedPeriods } from '../../release/view.ts'

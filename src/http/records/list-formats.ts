@@ -1,7 +1,4 @@
-/**
- * Writes lists as CSV and GeoJSON, page by page as the client reads, so memory does not grow with the list. The pages follow the list's
- * cursors on a single release.
- */
+/** Writes lists as CSV and GeoJSON, page by page as the client reads, so memory does not grow with the list. */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonValue, Row } from '../../engine/types.ts'

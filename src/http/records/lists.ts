@@ -1,7 +1,4 @@
-/**
- * Answers lists: a route and valid parameters become pages of rows and the JSON answer of one page. Row files answer when they can, the
- * engine otherwise, with equal results. Other formats are in list-formats.ts.
- */
+/** Answers lists from row files, or from the engine with equal results. Formats other than JSON are in list-formats.ts. */
 import { findStates } from '../../analytics/facility-states.ts'
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
 import { AppError, both, type Language } from '../../errors.ts'

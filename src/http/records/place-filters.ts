@@ -1,7 +1,6 @@
 /**
  * Resolves territory filters: major region, health region and health macro-region become the states or municipalities they contain in this
  * release.
- *
  * Rows contain only the municipality, so rows of every period use the release's single edition of health regions.
  */
 import type { Engine, Row } from '../../engine/types.ts'
@@ -32,10 +31,7 @@ const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
 /** Municipality codes by release and filter. Each page of a walk has the same filter. */
 const KNOWN = new WeakMap<ReleaseView, Map<string, string>>()
 
-/**
- * @returns filters with territories resolved; null when only the engine can resolve them
- * @throws AppError 'dimension_not_loaded' when the release lacks these territories
- */
+/** @returns filters with territories resolved; null when only the engine can. @throws AppError 'dimension_not_loaded' */
 export function resolvePlaces(
   dataset: Dataset,
   filters: Filters,

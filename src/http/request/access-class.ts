@@ -1,7 +1,4 @@
-/**
- * The access class of a request: its language and its key's capabilities. Equal requests of one class get equal answers, so the class is
- * part of every cache key and tag. Pure, except for cached classes.
- */
+/** The access class of a request, part of every cache key and tag: its language and its key's capabilities. */
 import type { Key } from '../../keys/keys.ts'
 import { type Language, languageOf } from './problem.ts'
 

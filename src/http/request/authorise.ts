@@ -18,10 +18,7 @@ const BEARER = /^Bearer ([\x21-\x7e]{1,200})$/i
 const secretOf = (authorization: string | undefined): string | null =>
   BEARER.exec(authorization ?? '')?.[1] ?? null
 
-/**
- * Detects a repeated Host header. Node.js uses the first, while a proxy in front may have routed by the second. @param list name, value,
- * name, value…
- */
+/** Node.js uses the first Host header, while a proxy may have routed by the second. @param list name, value, name, value… */
 function hasTwoHosts(list: readonly string[]): boolean {
   let hosts = 0
   for (let at = 0; at < list.length; at += 2) {

@@ -1,7 +1,6 @@
 /**
  * Builds the bytes of the JSON envelope, `{"data": …, "totals"?: …, "pagination"?: …, "meta": {"version", …}}`. Equal answers have equal
  * bytes, because the request id is only in the header `x-request-id`. The fields of an answer are decided elsewhere.
- *
  * Texts here are byte strings: each code unit of the JavaScript string is one byte of UTF-8. They are concatenated and written to a socket
  * with a single copy.
  */

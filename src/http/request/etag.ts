@@ -1,7 +1,4 @@
-/**
- * Computes ETag and Cache-Control. A release never changes, so release id, URL, language and capabilities determine the tag before the
- * answer is computed. Pure, except for cached tags.
- */
+/** Computes ETag and Cache-Control. A release never changes, so the tag is known before the answer is computed. */
 import { hash } from 'node:crypto'
 import { VERSION } from '../route.ts'
 import type { AccessClass } from './access-class.ts'

@@ -1,7 +1,4 @@
-/**
- * Chooses the format of an answer. In: the route and the Accept header. Out: the format, or 406 with the available formats: a different
- * format is never sent silently.
- */
+/** Chooses the format of an answer from the Accept header. It reports 406 instead of sending another format. */
 import type { IncomingHttpHeaders } from 'node:http'
 import accepts from 'accepts'
 import { AppError, both } from '../../errors.ts'

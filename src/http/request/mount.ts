@@ -1,7 +1,4 @@
-/**
- * Mounts the routes on Fastify: converts each request to an ApiRequest and passes the response to send.ts. Fastify only routes and reads
- * bodies. The content of answers is decided elsewhere.
- */
+/** Mounts the routes on Fastify: converts each request to an ApiRequest and passes the response to send.ts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../../model/datasets.ts'
 import type { ApiResponse } from '../connection/send.ts'

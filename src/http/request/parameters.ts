@@ -1,7 +1,4 @@
-/**
- * Checks query parameters. In: a route's declarations and the raw query. Out: values validated by zod schemas. Undeclared parameters are
- * rejected by name.
- */
+/** Validates query parameters against a route's schemas. Undeclared parameters are rejected by name. */
 import { z } from 'zod'
 import { AppError, both } from '../../errors.ts'
 import { describeParameters, takes } from '../../query/field-texts.ts'

@@ -1,7 +1,4 @@
-/**
- * Chooses the release that answers. In: the request's pin and its cursor. Out: the pinned release, otherwise the cursor's, otherwise the
- * promoted one. A release that is already open is returned without a promise.
- */
+/** Chooses the release that answers: the pinned one, otherwise the cursor's, otherwise the promoted one. */
 import type { ReleaseSource } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'

@@ -1,7 +1,4 @@
-/**
- * Wraps the engine for one request: statements run on behalf of the request's key. With two engines, the one that ran the aggregation is
- * recorded in the request's state.
- */
+/** Wraps the engine for one request: statements run for its key, and its state records the engine that ran the aggregation. */
 import type { Engine, RunOptions } from '../../engine/types.ts'
 import type { RequestState } from './state.ts'
 

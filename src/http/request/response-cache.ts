@@ -1,6 +1,5 @@
 /**
  * Caches responses in memory. A release never changes, so equal requests on it have equal answers.
- *
  * In: keys (cache-key.ts) and envelopes. Out: an envelope, with its gzip form once requested. Concurrent equal requests are computed once.
  * Callers check keys, rates, capabilities and pins first. Errors are never cached.
  */

@@ -1,7 +1,4 @@
-/**
- * Hospital admissions and outpatient production of SUS by month. They need analytics.query.read, because the specification has no
- * capability for them.
- */
+/** Monthly admissions and outpatient production. The specification has no capability for them, so analytics.query.read applies. */
 import { DATASETS } from '../../model/datasets.ts'
 import type { Route } from '../route.ts'
 

@@ -142,10 +142,7 @@ const JSON_STAT = REPORT_FORMATS['json-stat'].contentType
 const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
-/**
- * Answers with a query's page as a table, built in batches so that other requests are answered in between. Its length is known and it
- * accepts byte ranges, as programs that read tables by URL expect.
- */
+/** Answers with a query's page as a table with byte ranges, built in batches so that other requests are answered in between. */
 async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
   const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request), (part) => part)
   const rows = [...page, ...totals.flat()].flat()
@@ -222,10 +219,7 @@ async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Pro
 
 const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
-/**
- * Waits until the query may be planned. Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys
- * take turns.
- */
+/** Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys take turns. */
 async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
   const turn = await planning.take(key?.id ?? '', 'light', { signal })
   setTurnEnd(() => turn.end())

@@ -1,4 +1,4 @@
-/** Accounts of health financing. They need analytics.query.read, because the specification has no capability for them. */
+/** Accounts of health financing. The specification has no capability for them, so analytics.query.read applies. */
 import { DATASETS } from '../../model/datasets.ts'
 import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/code-lists.ts'
 import { codesIn } from '../../query/lists/filters.ts'

@@ -4,10 +4,7 @@ import { AppError, both } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import type { Route } from '../route.ts'
 
-/**
- * @returns null when DuckDB is the only engine. An instance stays ready without Trino, because lists, records and cached answers still
- * work.
- */
+/** @returns null without Trino. An instance stays ready when Trino is down: lists, records and cached answers still work. */
 async function describeTrino({ distributed }: Engine, view: ReleaseView): Promise<JsonValue> {
   if (distributed === undefined) return null
   const { up, registered } = await distributed.status(view)

@@ -1,7 +1,4 @@
-/**
- * Serves the log of releases made and promoted as static files that any monitor can read (C2SP tlog-tiles). No key is needed, because
- * auditors are not the operator's clients. The log itself is in src/trust.
- */
+/** Serves the log of releases as static files (C2SP tlog-tiles). No key is needed: auditors are not the operator's clients. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'

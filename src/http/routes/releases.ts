@@ -1,7 +1,4 @@
-/**
- * Routes of releases. Any valid key can list them and read manifests. Reading a file needs the capabilities of its table, because a reader
- * can keep a copy.
- */
+/** Routes of releases. Any valid key reads manifests; a file needs the capabilities of its table. */
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
@@ -56,10 +53,7 @@ function describeRelease(
 const tableOf = (path: string): string | null =>
   path.endsWith('.parquet') ? (path.split('/')[0] ?? '') : null
 
-/**
- * Checks the key before looking up the release, so that a key without the capability learns nothing about its files.
- * @throws AppError 'forbidden'
- */
+/** Checks the key before the release, so that it learns nothing about files it may not read. @throws AppError 'forbidden' */
 function requireFile({ parameters, key }: HandlerRequest): void {
   const path = parameters.path ?? ''
   const table = RELEASE_FILE.test(path) ? tableOf(path) : null
@@ -125,10 +119,7 @@ function requireWhole<Value>(read: () => Value): Value {
   }
 }
 
-/**
- * @returns signatures, attestations and log entry, which are outside the release's hash. They go to `meta`, because `data` is exactly the
- * hashed manifest.
- */
+/** @returns what is outside the release's hash. It goes to `meta`, because `data` is exactly the hashed manifest. */
 function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
   const keys = known()
   return {
