@@ -5,8 +5,8 @@ import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { AppError, both, ERRORS } from './errors.ts'
-import { drain, endsGently } from './http/connection/closing.ts'
-import { createOrder, type Order } from './http/connection/connection-queue.ts'
+import { drain, installGracefulClose } from './http/connection/closing.ts'
+import { type ConnectionQueue, createConnectionQueue } from './http/connection/connection-queue.ts'
 import { type ApiResponse, createSender } from './http/connection/send.ts'
 import {
   answerSocketError,
@@ -31,7 +31,7 @@ import type { ApiParts } from './http/request/request.ts'
 import { stateOf } from './http/request/state.ts'
 import { methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
-import { openToOrigins } from './http/security.ts'
+import { enableCors } from './http/security.ts'
 import type { KeyStore } from './keys/keys.ts'
 import { type LinkRequest, linkSecretOf, takeToken } from './keys/links.ts'
 import type { RateLimiter } from './keys/rate-limit.ts'
@@ -52,7 +52,7 @@ export interface AppParts extends Omit<ApiParts, 'parseJson'> {
 
 const NO_HEADERS = {}
 /** Answer of /ready during shutdown, so that load balancers move their clients to other instances. */
-const IS_ENDING = {
+const SHUTTING_DOWN = {
   detail: both('Esta instância está encerrando.', 'This instance is ending.'),
   headers: { 'Retry-After': '1' },
 }
@@ -71,19 +71,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const admission = { ...parts, linkSecret: linkSecretOf(parts.cursorSecret) }
   /** Requests made through a link. The token is removed from the URL, so later code never sees it. */
   const links = new WeakMap<IncomingMessage, LinkRequest>()
-  let order: Order | null = null
-  function refuseBytes(error: { readonly code?: string | undefined }, socket: Socket): void {
+  let connectionQueue: ConnectionQueue | null = null
+  function rejectMalformedInput(error: { readonly code?: string | undefined }, socket: Socket): void {
     // A timeout does not apply while received bytes wait in our queue: the client has already sent them.
-    if (error.code === REQUEST_TIMEOUT_CODE && order?.hasMore(socket) === true) return
-    order?.fail(socket, () => answerSocketError(error, socket))
+    if (error.code === REQUEST_TIMEOUT_CODE && connectionQueue?.hasPipelined(socket) === true) return
+    connectionQueue?.fail(socket, () => answerSocketError(error, socket))
   }
   const app = Fastify({
     // `observe` writes the access log once the answer has left.
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (listener) => {
-      const made = createOrder(listener)
-      order = made
+      const queue = createConnectionQueue(listener)
+      connectionQueue = queue
       const server = createServer(
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
@@ -93,11 +93,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           // Node's rejection has no body; `checkHead` rejects the request with a problem document.
           requireHostHeader: false,
         },
-        made.enter,
+        queue.accept,
       )
       server.on('connection', (socket: Socket) => {
-        made.connect(socket)
-        endsGently(socket)
+        queue.connect(socket)
+        installGracefulClose(socket)
       })
       // Without a listener, Node.js answers an unknown Expect header itself, without a body.
       server.on('checkExpectation', (request, response) => {
@@ -105,21 +105,21 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
         server.emit('request', request, response)
       })
       server.on('connect', (_request, socket) =>
-        made.fail(socket as Socket, () => refuseTunnel(socket as Socket)),
+        queue.fail(socket as Socket, () => refuseTunnel(socket as Socket)),
       )
       return server
     },
-    clientErrorHandler: refuseBytes,
+    clientErrorHandler: rejectMalformedInput,
     // Requests on open connections are still answered during shutdown, with `connection: close`.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 200 },
     rewriteUrl(request) {
-      const taken = takeToken(request.url ?? '/')
-      if (taken !== null) {
-        links.set(request, taken.link)
-        request.url = taken.url
-        if (taken.accept !== null) request.headers.accept = taken.accept
+      const linked = takeToken(request.url ?? '/')
+      if (linked !== null) {
+        links.set(request, linked.link)
+        request.url = linked.url
+        if (linked.accept !== null) request.headers.accept = linked.accept
       }
       return rewriteExplorerUrl(request, explorerKey)
     },
@@ -131,17 +131,24 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
-    if (order !== null) await drain(order, (socket) => refuseBytes({ code: REQUEST_TIMEOUT_CODE }, socket))
+    if (connectionQueue !== null)
+      await drain(connectionQueue, (socket) => rejectMalformedInput({ code: REQUEST_TIMEOUT_CODE }, socket))
   })
-  const isLast = ({ req }: ServerResponse): boolean => isClosing && order?.hasMore(req.socket) !== true
-  await openToOrigins(app, parts.corsOrigins)
+  const isLastResponse = ({ req }: ServerResponse): boolean =>
+    isClosing && connectionQueue?.hasPipelined(req.socket) !== true
+  await enableCors(app, parts.corsOrigins)
 
   /** Checks a request before its body is read. @param cost requests charged to the key's rate; null when the route needs no key */
-  const enter = (request: FastifyRequest, route: string | null, cost: number | null, done: Done): void => {
+  const checkAdmission = (
+    request: FastifyRequest,
+    route: string | null,
+    cost: number | null,
+    done: Done,
+  ): void => {
     const state = stateOf(request)
     state.route = route
     try {
-      if (isClosing && route === '/ready') throw new AppError('not_ready', IS_ENDING)
+      if (isClosing && route === '/ready') throw new AppError('not_ready', SHUTTING_DOWN)
       checkHead(request.raw)
       const admitted =
         cost === null ? undefined : admit(request.raw, cost, state, admission, links.get(request.raw))
@@ -152,7 +159,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     }
   }
   app.addHook('onRequest', (request, _reply, done) =>
-    request.is404 ? enter(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
+    request.is404 ? checkAdmission(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
   )
   // Accept JSON bodies only; anything else is 415. The text is parsed later, and only when its answer is not cached.
   app.removeAllContentTypeParsers()
@@ -175,11 +182,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   const logAccess = parts.logger === null ? null : createAccessLog(parts.logger)
   // CORS is the only source of extra headers on successful answers. On errors, Fastify may add some.
-  const hasOtherHeaders = parts.corsOrigins.length > 0
+  const mayHaveExtraHeaders = parts.corsOrigins.length > 0
   const sendBytes = createSender({
     origins: parts.corsOrigins,
     writesTogether: parts.writesTogether ?? true,
-    isLast,
+    isLastResponse,
   })
   /** Counts and logs a request. An exception here becomes a log line and never affects the answer. */
   const observe = (request: FastifyRequest, status: number): void => {
@@ -216,11 +223,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     try {
       sendAnswer(request, reply, answer)
     } catch (error) {
-      giveUp(request, reply, answer.status, error)
+      abandon(request, reply, answer.status, error)
     }
   }
   /** Answers a failed send with 500. Destroys the connection if part of the answer has left or the 500 fails too. */
-  const giveUp = (request: FastifyRequest, reply: FastifyReply, status: number, error: unknown): void => {
+  const abandon = (request: FastifyRequest, reply: FastifyReply, status: number, error: unknown): void => {
     if (!reply.raw.headersSent && status < 500) {
       fail(request, reply, error)
       return
@@ -232,19 +239,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const sendAnswer = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
     // During shutdown Fastify sets `connection: close` on every answer, even when pipelined requests follow.
     if (isClosing) reply.raw.removeHeader('connection')
-    const sending = {
+    const context = {
       id: request.id,
       method: request.method,
       acceptEncoding: request.headers['accept-encoding'],
       state: stateOf(request),
-      others: hasOtherHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
+      extraHeaders: mayHaveExtraHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
     }
-    const sent = sendBytes(reply.raw, sending, answer)
-    if (sent === undefined) observe(request, answer.status)
+    const completion = sendBytes(reply.raw, context, answer)
+    if (completion === undefined) observe(request, answer.status)
     else
-      sent.then(
+      completion.then(
         () => observe(request, answer.status),
-        (error: unknown) => giveUp(request, reply, answer.status, error),
+        (error: unknown) => abandon(request, reply, answer.status, error),
       )
   }
   function fail(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
@@ -270,7 +277,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   }
   app.setErrorHandler((error, request, reply) => {
     // Fastify checks the content type of QUERY requests before it checks whether the route exists.
-    if ((error as { code?: string }).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') refusePath(request, reply)
+    if ((error as { code?: string }).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') rejectPath(request, reply)
     else fail(request, reply, error)
   })
 
@@ -279,8 +286,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     pattern: new RegExp(`^${route.path.replace('{path}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
   patterns.push({ method: 'POST', pattern: new RegExp(`^${MCP_PATH}$`) })
-  app.setNotFoundHandler(refusePath)
-  function refusePath(request: FastifyRequest, reply: FastifyReply): void {
+  app.setNotFoundHandler(rejectPath)
+  function rejectPath(request: FastifyRequest, reply: FastifyReply): void {
     const path = request.url.split('?')[0] ?? ''
     const methods = patterns
       .filter(({ pattern }) => pattern.test(path))
@@ -300,16 +307,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     )
   }
 
-  const output: Output = { enter, send, fail }
+  const output: Output = { checkAdmission, send, fail }
   for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)
   // MCP is not in the OpenAPI document, because its messages follow their own protocol.
   app.post(
     MCP_PATH,
-    { onRequest: (request, _reply, done) => enter(request, MCP_PATH, 1, done) },
+    { onRequest: (request, _reply, done) => checkAdmission(request, MCP_PATH, 1, done) },
     (request, reply) => {
       reply.hijack()
       const signal = abortSignalOf(reply)
-      const ask = async (): Promise<ApiResponse> =>
+      const respondToMcp = async (): Promise<ApiResponse> =>
         answerMcp({
           headers: request.headers,
           message: parseJson(request.text ?? ''),
@@ -317,7 +324,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           corsOrigins: parts.corsOrigins,
           hosts: parts.mcpHosts ?? null,
         })
-      ask().then(
+      respondToMcp().then(
         (answer) => send(request, reply, answer),
         (error: unknown) => fail(request, reply, error),
       )
@@ -325,14 +332,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   )
   const mountPage = (
     path: string,
-    make: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,
+    render: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,
   ): void => {
     const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
-      enter(request, path, null, done)
+      checkAdmission(request, path, null, done)
     app.get(path, { onRequest }, (request, reply) => {
       reply.hijack()
       Promise.resolve(request)
-        .then(make)
+        .then(render)
         .then(
           (answer) => send(request, reply, answer),
           (error: unknown) => fail(request, reply, error),
@@ -342,11 +349,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   let document: string | null = null
   mountPage('/openapi.json', ({ headers }) => {
     document ??= JSON.stringify(describeApi(ROUTES))
-    return revalidated('/openapi.json', headers, 'application/json; charset=utf-8', document)
+    return answerPage('/openapi.json', headers, 'application/json; charset=utf-8', document)
   })
   for (const { path, type, policy, read } of docsPages())
     mountPage(path, ({ headers }) =>
-      revalidated(path, headers, type, read(), { 'content-security-policy': policy }),
+      answerPage(path, headers, type, read(), { 'content-security-policy': policy }),
     )
   const explore = createExplorer((request) => app.inject(request), explorerKey)
   for (const path of EXPLORER_PATHS)
@@ -373,7 +380,7 @@ const content = (
 /** Entity tags by path. Pages do not change while the server runs. */
 const PAGE_TAGS = new Map<string, string>()
 /** Answers with a page and its digest as entity tag, or with 304 when the client has that version. */
-function revalidated(
+function answerPage(
   path: string,
   requestHeaders: IncomingHttpHeaders,
   type: string,
@@ -385,8 +392,8 @@ function revalidated(
     etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`
     PAGE_TAGS.set(path, etag)
   }
-  const sent = { ...headers, etag, 'cache-control': 'no-cache' }
+  const allHeaders = { ...headers, etag, 'cache-control': 'no-cache' }
   if (matchesTag(requestHeaders['if-none-match'], etag))
-    return { status: 304, headers: sent, body: { kind: 'none' } }
-  return content(type, bytes, sent)
+    return { status: 304, headers: allHeaders, body: { kind: 'none' } }
+  return content(type, bytes, allHeaders)
 }

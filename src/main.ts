@@ -12,7 +12,7 @@ import { engineWith } from './engine/trino/connect.ts'
 import { createLogger } from './http/log.ts'
 import { mcpHosts } from './http/mcp.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
-import { askBoxes } from './http/records/coordinates.ts'
+import { loadBoxes } from './http/records/coordinates.ts'
 import { createResponseCache } from './http/request/response-cache.ts'
 import { warmUp } from './http/warm-up.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
@@ -37,12 +37,12 @@ import { checkTrust } from './trust/release-notes.ts'
 import { checkReleaseInChild } from './workers/check-release.ts'
 
 /** A quarter of SUS_CACHE_BYTES holds row sets; the rest holds answers. */
-const SETS_SHARE = 4
+const ROW_SETS_DIVISOR = 4
 /** Delay before the tables of a new current release are loaded into memory. */
-const WARM_AFTER_MS = 10_000
+const WARM_DELAY_MS = 10_000
 /** Delay before the server preloads other releases, and the interval between scans for new ones. */
-const AHEAD_AFTER_MS = 1000
-const AHEAD_EVERY_MS = 3000
+const PRELOAD_DELAY_MS = 1000
+const PRELOAD_INTERVAL_MS = 3000
 /** Pending connections before accept (the system may hold fewer). Beyond it, clients retry after a second. */
 const LISTEN_BACKLOG = 4096
 /** Time for the last log line before the process is killed. The log flushes every tenth of a second. */
@@ -75,9 +75,9 @@ export interface Service {
 /** @param overrides replacements for the keys file and for the log on standard output @throws when DuckDB cannot start */
 export async function openService(
   settings: Settings,
-  others: { readonly keys?: KeyStore; readonly log?: DestinationStream } = {},
+  overrides: { readonly keys?: KeyStore; readonly log?: DestinationStream } = {},
 ): Promise<Service> {
-  const logger = createLogger(settings.logLevel, others.log)
+  const logger = createLogger(settings.logLevel, overrides.log)
   const checks = new Map<string, Promise<void>>()
   const beginCheck = (id: string): void => {
     const check = checkReleaseInChild(settings.releasesDir, id)
@@ -85,8 +85,8 @@ export async function openService(
     checks.set(id, check)
   }
   // The check is the longest part of startup, so start it before everything else.
-  let begun = await readPointer(settings.releasesDir)
-  if (begun !== null) beginCheck(begun)
+  let earlyCheckedId = await readPointer(settings.releasesDir)
+  if (earlyCheckedId !== null) beginCheck(earlyCheckedId)
   const guard = createFileGuard({
     onDamaged: ({ file, reason }) => logger.error({ file, reason }, 'release damaged'),
     onMended: (file) => logger.info({ file }, 'release whole again'),
@@ -105,26 +105,26 @@ export async function openService(
   const trino = trinoOf(settings)
   const engine = engineWith(local, trino, TRINO_DIALECT, settings.queryTimeoutMs)
   const keys =
-    others.keys ??
+    overrides.keys ??
     openKeyStore(settings.keysFile, {
       notesUse: true,
       onProblem: (problem) => logger.error({ problem }, 'keys file'),
     })
   const rows = createRowStore({
     releasesDir: settings.releasesDir,
-    setBytes: Math.floor(settings.cacheBytes / SETS_SHARE),
+    setBytes: Math.floor(settings.cacheBytes / ROW_SETS_DIVISOR),
     onProblem: (release_id, { dataset, reason }) =>
       logger.warn({ release_id, dataset, reason }, 'no row file: the engine answers'),
     onMended: (release_id, dataset) => logger.info({ release_id, dataset }, 'row file is there again'),
   })
   /** Loads the current release in the background and after a delay, because loading keeps both cores busy for some seconds. */
-  let warming: NodeJS.Timeout | undefined
+  let warmTimer: NodeJS.Timeout | undefined
   let isWarmedUp = false
   let closing: string | null = null
-  const hold = async (view: ReleaseView, beside: ReleaseView | null): Promise<void> => {
+  const loadIntoMemory = async (view: ReleaseView, keep: ReleaseView | null): Promise<void> => {
     if (closing !== null) return
     try {
-      await engine.warm(view, beside)
+      await engine.warm(view, keep)
     } catch (error) {
       return logger.warn({ release_id: view.id, err: error }, 'release not held in memory')
     }
@@ -136,25 +136,25 @@ export async function openService(
     }
     logger.info({ release_id: view.id }, 'release held in memory')
   }
-  const warm = (view: ReleaseView): void => {
-    clearTimeout(warming)
-    warming = setTimeout(() => void hold(view, null), WARM_AFTER_MS).unref()
+  const scheduleWarmUp = (view: ReleaseView): void => {
+    clearTimeout(warmTimer)
+    warmTimer = setTimeout(() => void loadIntoMemory(view, null), WARM_DELAY_MS).unref()
   }
-  let isWarm = false
+  let isWarmingEnabled = false
   const releases = createStore({
     releasesDir: settings.releasesDir,
     guard,
     checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
     // The check runs in parallel with verification. Its result counts only after the digests are verified.
     onOpening: (id) => {
-      if (id === begun) begun = null
+      if (id === earlyCheckedId) earlyCheckedId = null
       else beginCheck(id)
     },
     prepare: async (view) => {
       await checks.get(view.id)
       checks.delete(view.id)
       await engine.open(view)
-      await Promise.all([rows.open(view), askBoxes(view, engine)])
+      await Promise.all([rows.open(view), loadBoxes(view, engine)])
     },
     keepOpen: settings.releasesOpen,
     onClosed: async (id) => {
@@ -164,33 +164,33 @@ export async function openService(
     onProblem: (release_id, reason) => logger.error({ release_id, reason }, 'release refused'),
     onCurrent: (view) => {
       logger.info({ release_id: view.id }, 'release in service')
-      if (isWarm) warm(view)
+      if (isWarmingEnabled) scheduleWarmUp(view)
     },
   })
   /** Preloads releases, so that a promotion or a first pinned request does not wait. */
-  let aheadTimer: NodeJS.Timeout | undefined
-  let holdingAhead: NodeJS.Timeout | undefined
-  let opening: Promise<void> = Promise.resolve()
-  const openAhead = async (): Promise<void> => {
+  let preloadTimer: NodeJS.Timeout | undefined
+  let preloadWarmTimer: NodeJS.Timeout | undefined
+  let preloading: Promise<void> = Promise.resolve()
+  const preloadReleases = async (): Promise<void> => {
     const newest = await releases.openNext()
     if (newest === null) return
     let view: ReleaseView | null = newest
     for (; view !== null; view = await releases.openNext())
       logger.info({ release_id: view.id }, 'release opened ahead')
-    clearTimeout(holdingAhead)
-    holdingAhead = setTimeout(() => {
+    clearTimeout(preloadWarmTimer)
+    preloadWarmTimer = setTimeout(() => {
       // The store may have closed this release to open requested ones.
-      if (releases.findOpen(newest.id) === newest) void hold(newest, releases.current())
-    }, WARM_AFTER_MS).unref()
+      if (releases.findOpen(newest.id) === newest) void loadIntoMemory(newest, releases.current())
+    }, WARM_DELAY_MS).unref()
   }
-  const lookAhead = (afterMs: number): void => {
-    aheadTimer = setTimeout(() => {
-      opening = openAhead()
+  const schedulePreload = (afterMs: number): void => {
+    preloadTimer = setTimeout(() => {
+      preloading = preloadReleases()
         .catch((error: unknown) => logger.warn({ err: error }, 'no release opened ahead'))
-        .then(() => (aheadTimer === undefined ? undefined : lookAhead(AHEAD_EVERY_MS)))
+        .then(() => (preloadTimer === undefined ? undefined : schedulePreload(PRELOAD_INTERVAL_MS)))
     }, afterMs).unref()
   }
-  const looked = releases.refresh()
+  const firstRefresh = releases.refresh()
   const reports = createReportPool({
     guard,
     worker: {
@@ -206,9 +206,9 @@ export async function openService(
     queue: settings.reportQueue,
     heapMb: REPORT_HEAP_MB,
   })
-  const cache = createResponseCache(settings.cacheBytes - Math.floor(settings.cacheBytes / SETS_SHARE))
+  const cache = createResponseCache(settings.cacheBytes - Math.floor(settings.cacheBytes / ROW_SETS_DIVISOR))
   const perMinute = settings.rateLimitPerMinute
-  const shared =
+  const sharedLimiter =
     settings.redisUrl === null
       ? null
       : // Loaded where it is wanted: its client takes a quarter of a second to start with.
@@ -219,13 +219,13 @@ export async function openService(
             logger.warn({ store: address, reason }, 'rate limits are not shared: this instance limits alone'),
           onUp: (address) => logger.info({ store: address }, 'rate limits are shared again'),
         })
-  await shared?.tried
+  await sharedLimiter?.tried
   const metrics = createMetrics({
     engine,
     releases,
     cache,
     rows,
-    isRateStoreUp: shared?.isUp ?? null,
+    isRateStoreUp: sharedLimiter?.isUp ?? null,
   })
   const cursorSecret = sharedCursorSecret(settings.keysFile)
   if (cursorSecret === null)
@@ -257,31 +257,31 @@ export async function openService(
     mcpHosts: mcpHosts(settings.host, settings.allowedHosts),
     writesTogether: settings.writeTogether,
     explorerKey: settings.explorerKey,
-    limiter: shared ?? createRateLimiter({ perMinute }),
+    limiter: sharedLimiter ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
     logger,
   })
-  await Promise.all([looked, logWatch.look()])
+  await Promise.all([firstRefresh, logWatch.look()])
   return {
     app,
     logger,
     metrics,
     releases,
     warm() {
-      isWarm = true
+      isWarmingEnabled = true
       const current = releases.current()
-      if (current !== null) warm(current)
-      lookAhead(AHEAD_AFTER_MS)
+      if (current !== null) scheduleWarmUp(current)
+      schedulePreload(PRELOAD_DELAY_MS)
     },
     closing: () => closing,
     async close() {
       closing = 'releases opened ahead'
-      for (const timer of [aheadTimer, warming, holdingAhead]) clearTimeout(timer)
-      aheadTimer = undefined
+      for (const timer of [preloadTimer, warmTimer, preloadWarmTimer]) clearTimeout(timer)
+      preloadTimer = undefined
       const steps: readonly (readonly [name: string, close: () => unknown])[] = [
-        [closing, () => opening],
+        [closing, () => preloading],
         ['requests', () => app.close()],
-        ['rate limits', () => shared?.close()],
+        ['rate limits', () => sharedLimiter?.close()],
         ['releases', () => releases.close()],
         ['log of releases', () => logWatch.close()],
         ['keys', () => keys.close()],
@@ -308,8 +308,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       const { type, text } = await metrics.render()
       return reply.type(type).header('cache-control', 'no-store').send(text)
     })
-    const at = await metricsApp.listen({ host: settings.host, port: settings.metricsPort })
-    logger.info({ address: at }, 'metrics')
+    const metricsAddress = await metricsApp.listen({ host: settings.host, port: settings.metricsPort })
+    logger.info({ address: metricsAddress }, 'metrics')
   }
   const address = await app.listen({ host: settings.host, port: settings.port, backlog: LISTEN_BACKLOG })
   logger.info({ address }, 'listening')
@@ -343,7 +343,7 @@ export async function serveUntilStopped(
   const stopped = new Promise<void>((resolve) => {
     const stop = (): void => {
       // Never clear this timer: a thread that never ends keeps the process alive even after everything is closed.
-      setTimeout(() => endNow(server, settings.stopTimeoutMs), settings.stopTimeoutMs).unref()
+      setTimeout(() => killProcess(server, settings.stopTimeoutMs), settings.stopTimeoutMs).unref()
       resolve()
     }
     process.once('SIGTERM', stop)
@@ -358,15 +358,15 @@ export async function serveUntilStopped(
 }
 
 /** Kills this process, because exit() waits for threads and one of them may never end. @param server null during startup */
-function endNow(server: RunningServer | null, afterMs: number): void {
-  const found = {
+function killProcess(server: RunningServer | null, afterMs: number): void {
+  const details = {
     after_ms: afterMs,
     closing: server === null ? 'start' : server.closing(),
     waits_for: process.getActiveResourcesInfo(),
   }
   const message = 'the server did not stop in time and is killed'
-  if (server === null) process.stderr.write(`${JSON.stringify({ ...found, msg: message })}\n`)
-  else server.logger.error(found, message)
+  if (server === null) process.stderr.write(`${JSON.stringify({ ...details, msg: message })}\n`)
+  else server.logger.error(details, message)
   server?.logger.flush()
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_LINE_MS)
 }

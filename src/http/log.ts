@@ -89,9 +89,10 @@ export function createAccessLog(logger: Logger): (line: AccessLine) => void {
   return ({ id, trace, method, route, status, key, releaseId, rows, engine = null, ms }) => {
     if (!logger.isLevelEnabled('info')) return
     if (lines === '') setImmediate(write)
-    const traced = trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    const added = engine === null ? '' : `,"engine":"${engine}"`
-    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traced},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows}${added},"ms":${ms.toFixed(1)},"msg":"request"}\n`
+    const traceMembers =
+      trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
+    const engineMember = engine === null ? '' : `,"engine":"${engine}"`
+    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traceMembers},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows}${engineMember},"ms":${ms.toFixed(1)},"msg":"request"}\n`
   }
 }
 

@@ -47,12 +47,12 @@ export async function answerMcp({
     })
   const api = apiOf(inject, headers.authorization ?? '', headers['accept-language'] ?? 'pt')
   const reply = await answerMessage(message, headers, { api, origin, version: VERSION })
-  const never = { 'cache-control': 'no-store' }
+  const replyHeaders = { 'cache-control': 'no-store' }
   return reply === null
-    ? { status: 202, headers: never, body: { kind: 'none' } }
+    ? { status: 202, headers: replyHeaders, body: { kind: 'none' } }
     : {
         status: reply.status,
-        headers: never,
+        headers: replyHeaders,
         body: { kind: 'content', type: 'application/json', content: JSON.stringify(reply.answer) },
       }
 }
@@ -98,9 +98,9 @@ function checkOrigin(
   const { origin, host = '' } = headers
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
   const name = nameOf(host)
-  const isOwnName = LOOPBACK_NAMES.includes(name) || IP_LITERAL.test(name) || hosts.includes(name)
+  const isServerName = LOOPBACK_NAMES.includes(name) || IP_LITERAL.test(name) || hosts.includes(name)
   if (
-    isOwnName &&
+    isServerName &&
     URL.canParse(origin) &&
     new URL(origin).host === host.toLowerCase().replace(/:(80|443)$/, '')
   )

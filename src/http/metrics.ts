@@ -62,7 +62,7 @@ export function createMetrics({
     registers,
   })
   /** Metrics by method, route and status, because prom-client looks them up by label each time. */
-  const counted = new Map<string, readonly [Counter.Internal, Histogram.Internal<string>]>()
+  const countersByRequest = new Map<string, readonly [Counter.Internal, Histogram.Internal<string>]>()
   /** @param read returns undefined when there is no value */
   const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>): void => {
     new Gauge({
@@ -116,10 +116,10 @@ export function createMetrics({
   return {
     observe(method, route, status, seconds) {
       const name = `${status} ${method} ${route}`
-      let counts = counted.get(name)
+      let counts = countersByRequest.get(name)
       if (counts === undefined) {
         counts = [requests.labels(method, route, String(status)), times.labels(method, route)]
-        counted.set(name, counts)
+        countersByRequest.set(name, counts)
       }
       counts[0].inc()
       counts[1].observe(seconds)

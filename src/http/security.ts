@@ -8,7 +8,7 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
 
-const EXPOSED = [
+const EXPOSED_HEADERS = [
   'etag',
   'link',
   'ratelimit',
@@ -53,7 +53,7 @@ export function securityHeaders(origins: readonly string[]): Readonly<Record<str
 }
 
 /** @param origins origins whose pages may read answers; '*' allows any, empty disables CORS */
-export async function openToOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+export async function enableCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],
@@ -71,7 +71,7 @@ export async function openToOrigins(app: FastifyInstance, origins: readonly stri
       'mcp-method',
       'mcp-name',
     ],
-    exposedHeaders: EXPOSED,
+    exposedHeaders: EXPOSED_HEADERS,
     maxAge: DAY_SECONDS,
     strictPreflight: false,
   })

@@ -7,8 +7,8 @@ import type { ReleaseView } from '../release/view.ts'
 import { makeEnvelope } from './request/envelope.ts'
 
 /** With answers of 5,571 rows, the ninth is as fast as later ones. */
-const TIMES = 8
-const QUESTION = {
+const WARM_UP_RUNS = 8
+const WARM_UP_QUERY = {
   metrics: ['bed_capacity_existing', 'beds_existing_per_100k'],
   group_by: ['municipality'],
   limit: 10_000,
@@ -17,5 +17,5 @@ const QUESTION = {
 /** @throws AppError when the release cannot answer the query */
 export async function warmUp(engine: Engine, view: ReleaseView): Promise<void> {
   const parts = { engine, view, capabilities: CAPABILITIES, language: 'pt' } as const
-  for (let turn = 0; turn < TIMES; turn += 1) makeEnvelope(await writeQuery(QUESTION, parts), {})
+  for (let run = 0; run < WARM_UP_RUNS; run += 1) makeEnvelope(await writeQuery(WARM_UP_QUERY, parts), {})
 }

@@ -7,7 +7,7 @@
  */
 import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Connection, Order } from './connection-queue.ts'
+import type { Connection, ConnectionQueue } from './connection-queue.ts'
 import { REQUEST_TIMEOUT_MS } from './socket-errors.ts'
 
 const LINGER_MS = 1000
@@ -15,12 +15,12 @@ const LINGER_MS = 1000
 export const QUIET_MS = 1000
 /** Longest wait for that quiet time. Running requests are still answered. */
 export const DRAIN_MS = 5000
-const LOOK_MS = 20
+const POLL_MS = 20
 /** Interval between checks of connections that are still open after the drain. */
 const SWEEP_MS = 100
 
 /** Half-closes a connection after everything written to it is sent, and destroys it when the client does not close in time. */
-export function endGently(socket: Socket): void {
+export function closeHalf(socket: Socket): void {
   if (socket.destroyed) return
   // Discard further input: the connection is already half closed.
   for (const listener of socket.listeners('data')) socket.off('data', listener as () => void)
@@ -32,8 +32,8 @@ export function endGently(socket: Socket): void {
 }
 
 /** Makes any later end of the connection (mostly by Node.js) a half close. */
-export function endsGently(socket: Socket): void {
-  socket.destroySoon = () => endGently(socket)
+export function installGracefulClose(socket: Socket): void {
+  socket.destroySoon = () => closeHalf(socket)
 }
 
 const isBusy = ({ current, waiting, unread }: Connection): boolean =>
@@ -43,38 +43,38 @@ const isBusy = ({ current, waiting, unread }: Connection): boolean =>
  * Waits until clients have moved on, then closes idle connections.
  * @param refuseSlow closes a connection whose request has not arrived in time
  */
-export async function drain(order: Order, refuseSlow: (socket: Socket) => void): Promise<void> {
+export async function drain(queue: ConnectionQueue, refuseSlow: (socket: Socket) => void): Promise<void> {
   const began = performance.now()
   let quietSince = began
-  let begun = order.begun()
+  let lastStarted = queue.startedCount()
   for (;;) {
-    const open = [...order.connections()]
+    const open = [...queue.connections()]
     if (open.length === 0) return
     const now = performance.now()
-    if (order.begun() !== begun || open.some(isBusy)) {
-      begun = order.begun()
+    if (queue.startedCount() !== lastStarted || open.some(isBusy)) {
+      lastStarted = queue.startedCount()
       quietSince = now
     }
     if (now - quietSince >= QUIET_MS || now - began >= DRAIN_MS) break
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
-  const idle = [...order.connections()].filter((connection) => !isBusy(connection))
-  for (const { socket } of idle) endGently(socket)
+  const idle = [...queue.connections()].filter((connection) => !isBusy(connection))
+  for (const { socket } of idle) closeHalf(socket)
   const closed = (): boolean => idle.every(({ socket }) => socket.destroyed)
-  for (let waited = 0; waited < LINGER_MS && !closed(); waited += LOOK_MS) await wait(LOOK_MS)
-  sweep(order, began, refuseSlow)
+  for (let waited = 0; waited < LINGER_MS && !closed(); waited += POLL_MS) await wait(POLL_MS)
+  sweep(queue, began, refuseSlow)
 }
 
 /** Closes connections that the drain left open. Node.js stops checking for slow requests once its server closes. */
-function sweep(order: Order, began: number, refuseSlow: (socket: Socket) => void): void {
+function sweep(queue: ConnectionQueue, began: number, refuseSlow: (socket: Socket) => void): void {
   const timer = setInterval(() => {
-    const open = [...order.connections()]
+    const open = [...queue.connections()]
     if (open.length === 0) clearInterval(timer)
     const isLate = performance.now() - began >= REQUEST_TIMEOUT_MS
     for (const connection of open) {
       const { socket, current } = connection
       if (socket.writableEnded) continue
-      if (!isBusy(connection)) endGently(socket)
+      if (!isBusy(connection)) closeHalf(socket)
       else if (isLate && current?.[0].complete === false) refuseSlow(socket)
     }
   }, SWEEP_MS).unref()

@@ -30,48 +30,48 @@ export interface Connection {
   current: readonly [request: IncomingMessage, response: ServerResponse] | null
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
   /** Passes bytes to Node's parser; null while Node.js reads the connection itself. */
-  feed: ((bytes: Buffer) => void) | null
+  parse: ((bytes: Buffer) => void) | null
   unread: Buffer | null
   isQueued: boolean
   /** Answers malformed input and closes the connection, after all earlier requests are answered. */
-  answerMalformed: (() => void) | null
+  answerParseError: (() => void) | null
 }
 
-export interface Order {
-  readonly enter: Listener
+export interface ConnectionQueue {
+  readonly accept: Listener
   readonly connect: (socket: Socket) => void
   /** Handles 'clientError'. Its answer waits for earlier answers of the connection. */
   readonly fail: (socket: Socket, answer: () => void) => void
   /** @returns whether requests wait behind the one being answered */
-  readonly hasMore: (socket: Socket) => boolean
-  readonly begun: () => number
+  readonly hasPipelined: (socket: Socket) => boolean
+  readonly startedCount: () => number
   readonly connections: () => Iterable<Connection>
 }
 
 const isUrgent = ({ url }: IncomingMessage): boolean => url === '/health' || url === '/ready'
 
-export function createOrder(listener: Listener): Order {
+export function createConnectionQueue(listener: Listener): ConnectionQueue {
   const connections = new Map<Socket, Connection>()
   /** Connections that wait with a first request, and with a pipelined one. */
-  const first: Connection[] = []
-  const further: Connection[] = []
+  const firstRequests: Connection[] = []
+  const pipelined: Connection[] = []
   /** Parsed requests that wait, over all connections. */
   let waiting = 0
   let isScheduled = false
   let turnBegan = 0
-  let begun = 0
-  let total = 0
+  let startedInTurn = 0
+  let started = 0
 
-  const begin = (connection: Connection, pair: readonly [IncomingMessage, ServerResponse]): void => {
+  const start = (connection: Connection, pair: readonly [IncomingMessage, ServerResponse]): void => {
     const [request, response] = pair
     // The remaining input is not valid HTTP. Answer with the parse error.
-    if (connection.answerMalformed !== null && !request.complete) {
-      finish(connection)
+    if (connection.answerParseError !== null && !request.complete) {
+      answerError(connection)
       return
     }
     connection.current = pair
-    begun += 1
-    total += 1
+    startedInTurn += 1
+    started += 1
     // 'close' fires once per response, whether it was sent or its client left.
     response.on('close', onClose)
     listener(request, response)
@@ -81,14 +81,14 @@ export function createOrder(listener: Listener): Order {
     const connection = connections.get(this.req.socket)
     if (connection === undefined || connection.current?.[1] !== this) return
     connection.current = null
-    if (connection.waiting.length > 0 || connection.unread !== null) enqueue(further, connection)
-    else if (connection.answerMalformed !== null) finish(connection)
-    if (further.length > 0) schedule()
+    if (connection.waiting.length > 0 || connection.unread !== null) enqueue(pipelined, connection)
+    else if (connection.answerParseError !== null) answerError(connection)
+    if (pipelined.length > 0) schedule()
   }
-  const finish = (connection: Connection): void => {
-    const answer = connection.answerMalformed
-    connection.answerMalformed = null
-    forget(connection)
+  const answerError = (connection: Connection): void => {
+    const answer = connection.answerParseError
+    connection.answerParseError = null
+    dropWaiting(connection)
     answer?.()
   }
   const enqueue = (queue: Connection[], connection: Connection): void => {
@@ -97,14 +97,14 @@ export function createOrder(listener: Listener): Order {
     schedule()
   }
   const schedule = (): void => {
-    if (!isScheduled) setImmediate(work)
+    if (!isScheduled) setImmediate(runTurn)
     isScheduled = true
   }
   /** @returns whether the turn has time to start another request */
   const hasTime = (): boolean => {
     schedule()
-    if (begun < TURN_REQUESTS) {
-      if (begun === 0) turnBegan = performance.now()
+    if (startedInTurn < TURN_REQUESTS) {
+      if (startedInTurn === 0) turnBegan = performance.now()
       return true
     }
     return performance.now() - turnBegan < TURN_MS
@@ -115,121 +115,121 @@ export function createOrder(listener: Listener): Order {
       if (current !== null && (unread !== null || waiting.length > 0)) bytes += socket.writableLength
     return bytes < UNREAD_MAX
   }
-  const work = (): void => {
+  const runTurn = (): void => {
     isScheduled = false
-    begun = 0
-    if (first.length === 0 && further.length === 0) return
+    startedInTurn = 0
+    if (firstRequests.length === 0 && pipelined.length === 0) return
     turnBegan = performance.now()
-    const goThrough = (queue: Connection[]): void => {
-      while (queue.length > 0 && performance.now() - turnBegan < TURN_MS) goOn(queue.shift() as Connection)
+    const runQueue = (queue: Connection[]): void => {
+      while (queue.length > 0 && performance.now() - turnBegan < TURN_MS) resume(queue.shift() as Connection)
     }
-    goThrough(first)
-    const goesFurther = isUnreadLow()
-    if (goesFurther) goThrough(further)
+    runQueue(firstRequests)
+    const mayAnswerPipelined = isUnreadLow()
+    if (mayAnswerPipelined) runQueue(pipelined)
     // When too many answers are unread, the next one that is read schedules another turn.
-    if (first.length > 0 || (further.length > 0 && goesFurther)) schedule()
+    if (firstRequests.length > 0 || (pipelined.length > 0 && mayAnswerPipelined)) schedule()
   }
-  const goOn = (connection: Connection): void => {
+  const resume = (connection: Connection): void => {
     connection.isQueued = false
     // Nothing can be sent after an answer that closed the connection.
     if (!connection.socket.writable) {
-      forget(connection)
+      dropWaiting(connection)
       return
     }
     const next = connection.waiting.shift()
-    if (next === undefined) deliver(connection)
+    if (next === undefined) parseNext(connection)
     else {
       waiting -= 1
-      begin(connection, next)
+      start(connection, next)
       // The unparsed bytes may be the request's body.
-      if (connection.unread !== null) deliver(connection)
+      if (connection.unread !== null) parseNext(connection)
     }
   }
   /** Drops the waiting input of a connection that has ended or is no longer valid HTTP. */
-  const forget = (connection: Connection): void => {
+  const dropWaiting = (connection: Connection): void => {
     waiting -= connection.waiting.length
     connection.waiting.length = 0
     connection.unread = null
   }
 
   /** Receives the connection's bytes here instead of in Node's parser. */
-  const takeOver = (connection: Connection): void => {
+  const captureInput = (connection: Connection): void => {
     const { socket } = connection
-    const feed = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
-    if (connection.feed !== null || feed === undefined) return
-    connection.feed = feed
-    socket.off('data', feed)
+    const parser = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
+    if (connection.parse !== null || parser === undefined) return
+    connection.parse = parser
+    socket.off('data', parser)
     // Adding a `data` listener stops Node from reading the socket itself.
     socket.on('data', (bytes: Buffer) => {
       connection.unread = connection.unread === null ? bytes : Buffer.concat([connection.unread, bytes])
-      deliver(connection)
+      parseNext(connection)
     })
   }
   /** Passes bytes to the parser up to the end of the next request's headers, or in slices while a body is read. */
-  const deliver = (connection: Connection): void => {
-    const { socket, feed } = connection
-    while (feed !== null && connection.unread !== null && !socket.destroyed) {
+  const parseNext = (connection: Connection): void => {
+    const { socket, parse } = connection
+    while (parse !== null && connection.unread !== null && !socket.destroyed) {
       const isReading = connection.current === null || !connection.current[0].complete
-      if (!isReading || connection.waiting.length > 0 || connection.answerMalformed !== null) break
+      if (!isReading || connection.waiting.length > 0 || connection.answerParseError !== null) break
       const bytes: Buffer = connection.unread
       const end = bytes.subarray(0, 2 * 16_384).indexOf(HEAD_END)
       const size = end === -1 ? SLICE_BYTES : end + HEAD_END.length
       connection.unread = size >= bytes.length ? null : bytes.subarray(size)
-      feed(bytes.subarray(0, size))
+      parse(bytes.subarray(0, size))
     }
     if (connection.unread === null) socket.resume()
     else socket.pause()
   }
 
   return {
-    begun: () => total,
+    startedCount: () => started,
     connections: () => connections.values(),
     connect(socket) {
       const connection: Connection = {
         socket,
         current: null,
         waiting: [],
-        feed: null,
+        parse: null,
         unread: null,
         isQueued: false,
-        answerMalformed: null,
+        answerParseError: null,
       }
       connections.set(socket, connection)
       socket.once('close', () => {
-        forget(connection)
+        dropWaiting(connection)
         connections.delete(socket)
-        if (further.length > 0) schedule()
+        if (pipelined.length > 0) schedule()
       })
-      if (waiting >= WAITING_MAX) takeOver(connection)
+      if (waiting >= WAITING_MAX) captureInput(connection)
     },
-    enter(request, response) {
+    accept(request, response) {
       const connection = connections.get(request.socket)
       if (connection === undefined) {
         response.destroy()
         return
       }
       const isFirst = connection.current === null && connection.waiting.length === 0
-      if (isFirst && (isUrgent(request) || (first.length === 0 && hasTime())))
-        return begin(connection, [request, response])
+      if (isFirst && (isUrgent(request) || (firstRequests.length === 0 && hasTime())))
+        return start(connection, [request, response])
       connection.waiting.push([request, response])
       waiting += 1
-      if (isFirst) enqueue(first, connection)
+      if (isFirst) enqueue(firstRequests, connection)
       if (waiting !== WAITING_MAX) return
-      for (const other of connections.values()) if (other !== connection) takeOver(other)
+      for (const other of connections.values()) if (other !== connection) captureInput(other)
       // This connection's parser is running right now.
-      setImmediate(() => takeOver(connection))
+      setImmediate(() => captureInput(connection))
     },
     fail(socket, answer) {
       const connection = connections.get(socket)
       const current = connection?.current
       // The error concerns the body of the request being answered.
-      const isOfCurrent = current != null && !current[0].complete && !current[1].headersSent
-      if (connection === undefined || isOfCurrent || (!current && connection.waiting.length === 0))
+      const concernsCurrent = current != null && !current[0].complete && !current[1].headersSent
+      if (connection === undefined || concernsCurrent || (!current && connection.waiting.length === 0))
         return answer()
       connection.unread = null
-      connection.answerMalformed = answer
+      connection.answerParseError = answer
     },
-    hasMore(socket) {
+    hasPipelined(socket) {
       const connection = connections.get(socket)
       return connection !== undefined && (connection.waiting.length > 0 || connection.unread !== null)
     },

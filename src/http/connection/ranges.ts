@@ -29,16 +29,16 @@ export function chooseRange(
 ): Range {
   const byteRange =
     range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : byteRangeOf(range, bytes)
-  const wanted = byteRange === undefined ? -2 : parseRange(bytes, byteRange)
-  if (wanted === -1)
+  const parsed = byteRange === undefined ? -2 : parseRange(bytes, byteRange)
+  if (parsed === -1)
     throw new AppError('range_not_satisfiable', {
       detail: both(`O arquivo tem ${bytes} bytes.`, `The file has ${bytes} bytes.`),
       headers: { 'Content-Range': `bytes */${bytes}` },
     })
-  const [part] = typeof wanted === 'number' || wanted.length !== 1 ? [] : wanted
-  const { start, end } = part ?? { start: 0, end: bytes - 1 }
+  const [selected] = typeof parsed === 'number' || parsed.length !== 1 ? [] : parsed
+  const { start, end } = selected ?? { start: 0, end: bytes - 1 }
   const headers = { 'accept-ranges': 'bytes', 'content-length': String(end - start + 1) }
-  return part === undefined
+  return selected === undefined
     ? { status: 200, start, end, headers }
     : { status: 206, start, end, headers: { ...headers, 'content-range': `bytes ${start}-${end}/${bytes}` } }
 }

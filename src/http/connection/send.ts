@@ -38,22 +38,26 @@ export type Body =
       readonly isRaw?: boolean
     }
 
-export interface Sending {
+export interface SendContext {
   readonly id: string
   readonly method: string
   readonly acceptEncoding: string | string[] | undefined
   readonly state: RequestState
   /** Headers set elsewhere: by CORS, and by Fastify when it closes a connection. */
-  readonly others: Readonly<Record<string, unknown>>
+  readonly extraHeaders: Readonly<Record<string, unknown>>
 }
 
 export interface SenderOptions {
   readonly origins: readonly string[]
   readonly writesTogether: boolean
-  readonly isLast: (response: ServerResponse) => boolean
+  readonly isLastResponse: (response: ServerResponse) => boolean
 }
 
-export type Send = (response: ServerResponse, sending: Sending, answer: ApiResponse) => Promise<void> | void
+export type Send = (
+  response: ServerResponse,
+  sending: SendContext,
+  answer: ApiResponse,
+) => Promise<void> | void
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
@@ -63,16 +67,16 @@ const STALL_BYTES = 65_536
 /** Answers of this many bytes or more are written at once: their client stays awake longer than a turn anyway. */
 const TOGETHER_BYTES = 16_384
 
-export function createSender({ origins, writesTogether, isLast }: SenderOptions): Send {
-  const soon = (length: number, write: () => void): void =>
+export function createSender({ origins, writesTogether, isLastResponse }: SenderOptions): Send {
+  const scheduleWrite = (length: number, write: () => void): void =>
     writesTogether && length < TOGETHER_BYTES ? writeTogether(write) : write()
-  const always = Object.entries(securityHeaders(origins)).flat()
+  const commonHeaders = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
   /** @returns headers in Node's flat form: name, value, name, value… */
   const listHeaders = (
     response: ServerResponse,
-    { id, state, others }: Sending,
+    { id, state, extraHeaders }: SendContext,
     { status, headers = {} }: ApiResponse,
     isCompressed: boolean,
   ): string[] => {
@@ -90,38 +94,38 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
     else if (cacheControl !== null) list.push('cache-control', cacheControl)
     const timing = `app;dur=${(performance.now() - state.startedAt).toFixed(1)}`
     list.push('server-timing', state.engine === null ? timing : `${timing}, engine;desc=${state.engine}`)
-    if (isLast(response)) list.push('connection', 'close')
+    if (isLastResponse(response)) list.push('connection', 'close')
     for (const name in headers)
       if (name !== 'etag' && name !== 'cache-control') list.push(name, headers[name] as string)
-    for (const name in others) if (name !== 'vary') list.push(name, String(others[name]))
+    for (const name in extraHeaders) if (name !== 'vary') list.push(name, String(extraHeaders[name]))
     // After a 304 the client keeps the remaining headers that it has.
     if (status === 304) return list
     return 'content-security-policy' in headers
-      ? list.concat(always.slice(0, policyAt), always.slice(policyAt + 2))
-      : list.concat(always)
+      ? list.concat(commonHeaders.slice(0, policyIndex), commonHeaders.slice(policyIndex + 2))
+      : list.concat(commonHeaders)
   }
-  const policyAt = always.indexOf('content-security-policy')
+  const policyIndex = commonHeaders.indexOf('content-security-policy')
 
   return (response, sending, answer) => {
     const { body, status } = answer
     const gzipWanted = sending.acceptEncoding !== undefined && takesGzip(sending.acceptEncoding)
     if (body.kind === 'none') {
       const headers = listHeaders(response, sending, answer, false)
-      soon(0, () => writeOrEnd(response, () => response.writeHead(status, headers).end()))
+      scheduleWrite(0, () => writeOrDestroy(response, () => response.writeHead(status, headers).end()))
       return undefined
     }
     const type = body.kind === 'envelope' ? JSON_TYPE : body.type
     const mayCompress =
       gzipWanted && (body.kind === 'envelope' || (body.isRaw !== true && isCompressible(type)))
     if (body.kind === 'content' && body.content instanceof Readable) {
-      const { 'content-length': length, ...shown } = answer.headers ?? {}
-      const headers = listHeaders(response, sending, { ...answer, headers: shown }, mayCompress)
+      const { 'content-length': length, ...otherHeaders } = answer.headers ?? {}
+      const headers = listHeaders(response, sending, { ...answer, headers: otherHeaders }, mayCompress)
       headers.push('content-type', type)
       if (mayCompress) headers.push('content-encoding', 'gzip')
       else if (length !== undefined) headers.push('content-length', length)
       return sendStream(response, body.content, status, headers, mayCompress, sending.method === 'HEAD')
     }
-    const plain = plainOf(body)
+    const plain = uncompressedBody(body)
     const isCompressed = mayCompress && plain.length >= COMPRESSED_FROM
     const write = (bytes: ByteString | Buffer): void => {
       const headers = listHeaders(response, sending, answer, isCompressed)
@@ -129,8 +133,8 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
       if (isCompressed) headers.push('content-encoding', 'gzip')
       headers.push('content-length', String(bytes.length))
       if (sending.method !== 'HEAD') closeWhenStalled(response, bytes.length)
-      soon(bytes.length, () =>
-        writeOrEnd(response, () => {
+      scheduleWrite(bytes.length, () =>
+        writeOrDestroy(response, () => {
           response.writeHead(status, headers)
           if (sending.method === 'HEAD') response.end()
           else if (typeof bytes === 'string') response.end(bytes, 'latin1')
@@ -148,7 +152,7 @@ export function createSender({ origins, writesTogether, isLast }: SenderOptions)
 }
 
 /** Closes only this connection when Node.js rejects a header. Nothing would catch the exception of a delayed write. */
-function writeOrEnd(response: ServerResponse, write: () => void): void {
+function writeOrDestroy(response: ServerResponse, write: () => void): void {
   try {
     write()
   } catch {
@@ -157,7 +161,7 @@ function writeOrEnd(response: ServerResponse, write: () => void): void {
 }
 
 /** @returns the uncompressed bytes of a body that is not a stream */
-function plainOf(body: Exclude<Body, { kind: 'none' }>): ByteString | Buffer {
+function uncompressedBody(body: Exclude<Body, { kind: 'none' }>): ByteString | Buffer {
   if (body.kind === 'envelope') return body.envelope.body
   const { content } = body
   return typeof content === 'string' ? toByteString(content) : (content as Buffer)
@@ -182,7 +186,7 @@ async function sendStream(
 }
 
 /** Checks per stall period for whether the client has read anything. */
-const LOOKS_A_STALL = 60
+const CHECKS_PER_STALL = 60
 
 /**
  * Closes the connection of a client that reads nothing for a while, because it holds memory. Node's socket timeout would take twice as
@@ -195,14 +199,15 @@ export function closeWhenStalled(response: ServerResponse, length: number | null
   // `writableLength` excludes writes handed to the system. Only the handle knows how much of them is still pending.
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } }
   const countWaiting = (): number => socket.writableLength + (handle?.writeQueueSize ?? 0)
-  let before = { written: 0, waiting: 0 }
-  let since = performance.now()
+  let previous = { written: 0, waiting: 0 }
+  let lastProgress = performance.now()
   const timer = setInterval(() => {
     const now = { written: socket.bytesWritten, waiting: countWaiting() }
-    const isTaken = now.waiting === 0 || now.waiting !== before.waiting || now.written !== before.written
-    before = now
-    if (isTaken) since = performance.now()
-    else if (performance.now() - since >= stallMs) response.destroy()
-  }, stallMs / LOOKS_A_STALL).unref()
+    const hasProgress =
+      now.waiting === 0 || now.waiting !== previous.waiting || now.written !== previous.written
+    previous = now
+    if (hasProgress) lastProgress = performance.now()
+    else if (performance.now() - lastProgress >= stallMs) response.destroy()
+  }, stallMs / CHECKS_PER_STALL).unref()
   for (const event of ['finish', 'close']) response.once(event, () => clearInterval(timer))
 }

@@ -3,12 +3,12 @@
  * while a client that is already awake costs nothing. Measured: 1.37 times the records and 1.4 times the 304s per second (`npm run bench --
  * --only wrk` beside a server with SUS_WRITE_TOGETHER=false).
  */
-const waiting: (() => void)[] = []
+const pendingWrites: (() => void)[] = []
 const writeAll = (): void => {
-  for (const write of waiting.splice(0)) write()
+  for (const write of pendingWrites.splice(0)) write()
 }
 
 /** @param write must not throw */
 export function writeTogether(write: () => void): void {
-  if (waiting.push(write) === 1) setImmediate(writeAll)
+  if (pendingWrites.push(write) === 1) setImmediate(writeAll)
 }

@@ -28,7 +28,7 @@ const DIMENSIONS = dictionary(ref('DimensionMember'), 'The member of each groupe
 const PROBLEMS = (description: string): Json =>
   list(object({ release_id: text('A release that does not verify.'), reason: text('Why.') }), description)
 
-export const OF_ANSWERS: Readonly<Record<string, Json>> = {
+export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
   Release: object(
     {
       release_id: text('Id: area, scope, month and the digest of the manifest.'),

@@ -22,17 +22,17 @@ const PERIODS_TEXT: Json = {
   description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
 }
 const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
-const OF_ANSWER = {
+const ANSWER_META = {
   version: text('Version of the program.'),
 }
-const OF_RELEASE = {
-  ...OF_ANSWER,
+const RELEASE_META = {
+  ...ANSWER_META,
   release_id: text('Release the answer comes from.'),
   synthetic: flag('true: invented data of the demonstration.'),
   'reference_period?': PERIODS_TEXT,
 }
-const OF_QUERY = {
-  ...OF_RELEASE,
+const QUERY_META = {
+  ...RELEASE_META,
   catalog_version: text('Version of the catalog of metrics.'),
   components: ref('ReleaseComponents'),
   notes: NOTES,
@@ -60,13 +60,13 @@ const GEOMETRY: Json = {
   ],
 }
 
-const OF_SIGNATURE = {
+const SIGNATURE_MEMBERS = {
   name: text('Name of the key.'),
   key_id: text('Eight hex digits of name and key.'),
   trusted: flag('The key is known here and made the signature; of other keys it was not checked.'),
 } as const
 
-const OF_OUTLINE = {
+const OUTLINE_MEMBERS = {
   id: { type: ['string', 'integer'] },
   'properties?': ref('OutlineProperties'),
 } as const
@@ -92,13 +92,13 @@ export const SHARED: Readonly<Record<string, Json>> = {
     'RFC 9457 problem document.',
   ),
   Note: NOTE,
-  Meta: object(OF_ANSWER, 'What is said of an answer.'),
+  Meta: object(ANSWER_META, 'What is said of an answer.'),
   ReleaseMeta: object(
-    { ...OF_RELEASE, 'notes?': NOTES },
+    { ...RELEASE_META, 'notes?': NOTES },
     'What is said of an answer that one release gives.',
   ),
   ReleaseDetailMeta: object({
-    ...OF_ANSWER,
+    ...ANSWER_META,
     content_id: CONTENT_ID,
     signatures: list(ref('ReleaseSignature'), 'Who signed the release (manifest.sig).'),
     attestations: list(
@@ -107,9 +107,9 @@ export const SHARED: Readonly<Record<string, Json>> = {
     ),
     log: orNull(ref('LogPlace')),
   }),
-  ReleaseSignature: object(OF_SIGNATURE, 'A key that signed a release.'),
+  ReleaseSignature: object(SIGNATURE_MEMBERS, 'A key that signed a release.'),
   ReleaseAttestation: object({
-    ...OF_SIGNATURE,
+    ...SIGNATURE_MEMBERS,
     time: text('When.'),
     duckdb_version: text('DuckDB that made it again.'),
     importer_version: text('Importer that made it again.'),
@@ -128,7 +128,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     'The entry of the log that names a release as made; log.tlog-proof is the proof.',
   ),
   OutlinesMeta: object({
-    ...OF_RELEASE,
+    ...RELEASE_META,
     level: text('Level of the outlines.'),
     format: oneOf(['topojson', 'geojson'], 'Format of the outlines.'),
     detail: oneOf(['full', 'overview'], 'How fine the outlines are.'),
@@ -144,7 +144,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     source: orNull(object(SOURCE_FILE)),
   }),
   HealthFinancingMeta: object({
-    ...OF_RELEASE,
+    ...RELEASE_META,
     'notes?': NOTES,
     sources: list(
       object({
@@ -161,7 +161,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
   }),
   AnalyticsMeta: object(
     {
-      ...OF_QUERY,
+      ...QUERY_META,
       query: ref('NormalisedQuery'),
       rows_sha256: { ...SHA256, description: 'Digest of all rows of the query.' },
       fingerprint: {
@@ -172,9 +172,9 @@ export const SHARED: Readonly<Record<string, Json>> = {
     },
     'What is said of the answer of a query.',
   ),
-  AnalyticsExplainMeta: object(OF_QUERY),
+  AnalyticsExplainMeta: object(QUERY_META),
   AnalyticsLineageMeta: object({
-    ...OF_QUERY,
+    ...QUERY_META,
     metric: text('Metric of the cell.'),
     side: ref('MetricSide'),
     key: dictionary({ type: ['string', 'integer', 'null'] }, 'Code of the member of each grouped dimension.'),
@@ -185,7 +185,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     months: integer('Months that the value is the mean of.'),
   }),
   AnalyticsCompareMeta: object({
-    ...OF_RELEASE,
+    ...RELEASE_META,
     catalog_version: text('Version of the catalog of metrics.'),
     old: COMPARED_SIDE,
     new: COMPARED_SIDE,
@@ -299,7 +299,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     pagination: ref('Pagination'),
     meta: ref('FacilityCollectionMeta'),
   }),
-  FacilityCollectionMeta: object({ ...OF_RELEASE, 'notes?': NOTES }),
+  FacilityCollectionMeta: object({ ...RELEASE_META, 'notes?': NOTES }),
   OutlineProperties: openObject(
     {
       'code?': { type: ['string', 'integer'], description: 'Code of the analytics dimension of the level.' },
@@ -336,8 +336,8 @@ export const SHARED: Readonly<Record<string, Json>> = {
     },
     'Outlines as TopoJSON: positions are whole numbers of steps of transform.scale.',
   ),
-  OutlinePolygon: object({ type: { const: 'Polygon' }, ...OF_OUTLINE, arcs: POSITIONS(2) }),
-  OutlineMultiPolygon: object({ type: { const: 'MultiPolygon' }, ...OF_OUTLINE, arcs: POSITIONS(3) }),
+  OutlinePolygon: object({ type: { const: 'Polygon' }, ...OUTLINE_MEMBERS, arcs: POSITIONS(2) }),
+  OutlineMultiPolygon: object({ type: { const: 'MultiPolygon' }, ...OUTLINE_MEMBERS, arcs: POSITIONS(3) }),
   JsonStat: openObject(
     {
       version: { const: '2.0' },

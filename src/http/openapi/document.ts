@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from '../request/formats.ts'
 import { methodOf, type Route, releaseAreaOf, releaseHeaderOf, VERSION } from '../route.ts'
-import { ANSWERS, DOCUMENTS, OF_ANSWERS } from './answers.ts'
+import { ANSWER_SCHEMAS, ANSWERS, DOCUMENTS } from './answers.ts'
 import { SHARED } from './components.ts'
 import { BODY_EXAMPLES } from './examples.ts'
 import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './json.ts'
@@ -12,14 +12,14 @@ import { recordRef, recordSchemas, scopedSchema } from './records.ts'
 
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
-const IN_PARTS: ReadonlySet<string> = new Set(['getReleaseFile', 'queryAnalyticsByLink'])
+const RANGE_OPERATIONS: ReadonlySet<string> = new Set(['getReleaseFile', 'queryAnalyticsByLink'])
 
 export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const schemas: Record<string, Json> = {
     ...SHARED,
     ...COMPONENTS,
-    ...OF_ANSWERS,
+    ...ANSWER_SCHEMAS,
     ...DOCUMENTS,
     ...recordSchemas(routes),
   }
@@ -78,7 +78,7 @@ function operation(route: Route): Json {
       ...(methodOf(route) === 'GET' && releaseAreaOf(route) !== null
         ? { '304': { description: 'The client has this answer already: If-None-Match names its ETag.' } }
         : {}),
-      ...(IN_PARTS.has(route.operation) ? partResponses(route) : {}),
+      ...(RANGE_OPERATIONS.has(route.operation) ? rangeResponses(route) : {}),
       ...errorResponses(route),
     },
   }
@@ -111,7 +111,7 @@ const FORMS: Readonly<Record<string, Json>> = {
   'text/plain': TEXT,
 }
 /** Operations with a different schema for a content type. */
-const OWN_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
+const OPERATION_FORMS: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   getOutlines: { [GEOJSON_NAME]: ref('OutlineCollection') },
   getReleaseDataPackage: { 'application/json': ref('DataPackage') },
   getReleaseMetadata: { 'application/ld+json': ref('LinkedData') },
@@ -126,7 +126,7 @@ function answerContent(route: Route): Json {
   const names = files.map((type) => type.split(';')[0] ?? type)
   const forms = names.map((name) => [
     name,
-    { schema: OWN_FORMS[route.operation]?.[name] ?? FORMS[name] ?? BINARY },
+    { schema: OPERATION_FORMS[route.operation]?.[name] ?? FORMS[name] ?? BINARY },
   ])
   return {
     ...(FILE_RESPONSES.has(route.response) ? {} : { 'application/json': { schema: ref(route.response) } }),
@@ -143,7 +143,7 @@ function linksOf({ operation: name }: Route): Json {
   }
 }
 
-const partResponses = (route: Route): Json => ({
+const rangeResponses = (route: Route): Json => ({
   '206': {
     description: 'The part that Range asks for.',
     content: Object.fromEntries(
@@ -207,7 +207,7 @@ function errorResponses(route: Route): Record<string, Json> {
     codes.push('not_found')
   if (route.capability !== null && typesOf(route).length > 0) codes.push('not_acceptable')
   if (methodOf(route) === 'POST') codes.push('not_found', 'payload_too_large', 'unsupported_media_type')
-  if (IN_PARTS.has(route.operation)) codes.push('range_not_satisfiable')
+  if (RANGE_OPERATIONS.has(route.operation)) codes.push('range_not_satisfiable')
   // The URL may exceed the server's limit.
   if (methodOf(route) === 'GET') codes.push('headers_too_large')
   const responses: Record<string, Json> = {}
@@ -229,8 +229,8 @@ const RETRY_AFTER: Json = {
   },
 }
 
-function envelope(data: Json, meta: string, beside: Readonly<Record<string, Json>> = {}): Json {
-  return object({ data, ...beside, meta: ref(meta) })
+function envelope(data: Json, meta: string, members: Readonly<Record<string, Json>> = {}): Json {
+  return object({ data, ...members, meta: ref(meta) })
 }
 
 function responseSchema(route: Route): Json {

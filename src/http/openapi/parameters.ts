@@ -76,9 +76,9 @@ const describeParameter = (name: string): string => {
 /** @returns the example, reduced to one value unless the parameter accepts a list */
 function exampleOf(route: Route, name: string, { type, items }: Json): Json {
   if (name === 'sort') return { example: (items as { enum: string[] }).enum.slice(0, 1) }
-  const own = OPERATION_EXAMPLES[route.operation]?.[name] ?? PARAMETER_EXAMPLES[name]
-  if (own === undefined) return {}
-  return { example: type !== 'array' && Array.isArray(own) ? own[0] : own }
+  const example = OPERATION_EXAMPLES[route.operation]?.[name] ?? PARAMETER_EXAMPLES[name]
+  if (example === undefined) return {}
+  return { example: type !== 'array' && Array.isArray(example) ? example[0] : example }
 }
 
 export const pathParameters = (route: Route): Json[] =>
@@ -103,17 +103,17 @@ function contentOf(route: Route, name: string): Json {
 
 export function queryParameters(route: Route): Json[] {
   return Object.entries(querySchemas(route)).map(([name, checked]) => {
-    const known = documentOf(checked)
-    const schema = { ...known, ...defaultOf(route, name, known), ...contentOf(route, name) }
+    const baseSchema = documentOf(checked)
+    const schema = { ...baseSchema, ...defaultOf(route, name, baseSchema), ...contentOf(route, name) }
     return {
       name,
       in: 'query',
       required: !checked.safeParse(undefined).success,
       description: describeParameter(name),
       // Several codes are joined by commas: RR,AC.
-      ...(known.type === 'array' ? { style: 'form', explode: false } : {}),
+      ...(baseSchema.type === 'array' ? { style: 'form', explode: false } : {}),
       schema,
-      ...exampleOf(route, name, known),
+      ...exampleOf(route, name, baseSchema),
     }
   })
 }

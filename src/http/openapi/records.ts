@@ -4,7 +4,7 @@ import { DATASETS, type Dataset, type DatasetName } from '../../model/datasets.t
 import { type FieldName, type FieldType, fieldOf } from '../../model/fields.ts'
 import type { Lineage } from '../../model/types.ts'
 import { codeSchema } from '../../query/lists/filters.ts'
-import { BESIDE, FACILITY_FIELDS } from '../records/include-facility.ts'
+import { FACILITY_FIELDS, INCLUDED_FIELDS } from '../records/include-facility.ts'
 import type { Route, ScopedRoute } from '../route.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './json.ts'
 
@@ -134,7 +134,7 @@ const ADDED: Readonly<Record<string, Json>> = {
   ),
   FacilityBeside: object(
     {
-      ...Object.fromEntries(BESIDE.map((field) => [field, describeField(facilities, field)])),
+      ...Object.fromEntries(INCLUDED_FIELDS.map((field) => [field, describeField(facilities, field)])),
       coordinates_suspect: SUSPECT,
     },
     'The facility in the month of a row that it stands beside.',
@@ -159,12 +159,12 @@ const ADDED: Readonly<Record<string, Json>> = {
 }
 
 function extend(record: Json, added: Readonly<Record<string, Json>>): Json {
-  const more = object(added) as { readonly required: string[]; readonly properties: Json }
+  const addition = object(added) as { readonly required: string[]; readonly properties: Json }
   const { required, properties } = record as { required: string[]; properties: Json }
   return {
     ...record,
-    required: [...required, ...more.required],
-    properties: { ...properties, ...more.properties },
+    required: [...required, ...addition.required],
+    properties: { ...properties, ...addition.properties },
   }
 }
 
@@ -174,12 +174,12 @@ export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
   for (const route of routes) {
     if (route.kind === 'custom') continue
     const name = recordName(route.dataset)
-    const own = lists.find(({ dataset }) => dataset === route.dataset)
+    const listRoute = lists.find(({ dataset }) => dataset === route.dataset)
     schemas[name] ??= extend(recordSchema(route.dataset, false), {
-      ...(own?.kind === 'list' && own.includes !== undefined
+      ...(listRoute?.kind === 'list' && listRoute.includes !== undefined
         ? { 'facility?': { ...orNull(ref('FacilityBeside')), description: 'With include=facility.' } }
         : {}),
-      ...(own?.kind === 'list' && own.features !== undefined ? { 'distance_km?': DISTANCE } : {}),
+      ...(listRoute?.kind === 'list' && listRoute.features !== undefined ? { 'distance_km?': DISTANCE } : {}),
     })
     if (route.kind === 'record' && isDetailed(route))
       schemas[`${name}Detail`] = extend(

@@ -15,7 +15,7 @@ export type Boxes = ReadonlyMap<number, Box> | null
 
 const OUTLINES = 'municipality_outlines'
 /** Margin in degrees. Published coordinates are off by some kilometres. */
-const AROUND = 0.2
+const MARGIN_DEGREES = 0.2
 export const SUSPECT_RULE = both(
   'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
   'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
@@ -23,15 +23,15 @@ export const SUSPECT_RULE = both(
 const BOXES = new WeakMap<ReleaseView, Boxes>()
 
 /** @returns the boxes of a release; undefined when they are not loaded yet */
-export function knownBoxes(view: ReleaseView): Boxes | undefined {
+export function findBoxes(view: ReleaseView): Boxes | undefined {
   const datasets: Readonly<Record<string, unknown>> = view.components.demography?.datasets ?? {}
   return datasets[OUTLINES] === undefined ? null : BOXES.get(view)
 }
 
 /** Loads the boxes once per release. The server does this when it opens a release, so that no request waits for it. */
-export async function askBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
-  const known = knownBoxes(view)
-  if (known !== undefined) return known
+export async function loadBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
+  const cached = findBoxes(view)
+  if (cached !== undefined) return cached
   const rows = await engine.run(
     sql`SELECT ibge_code, west, south, east, north FROM ${table(OUTLINES)}`,
     view,
@@ -41,10 +41,10 @@ export async function askBoxes(view: ReleaseView, engine: Engine, signal?: Abort
     rows.map(({ ibge_code, west, south, east, north }) => [
       Number(ibge_code),
       {
-        west: Number(west) - AROUND,
-        south: Number(south) - AROUND,
-        east: Number(east) + AROUND,
-        north: Number(north) + AROUND,
+        west: Number(west) - MARGIN_DEGREES,
+        south: Number(south) - MARGIN_DEGREES,
+        east: Number(east) + MARGIN_DEGREES,
+        north: Number(north) + MARGIN_DEGREES,
       },
     ]),
   )
@@ -65,9 +65,11 @@ export function isSuspect(
 
 /** @returns the numeric member, found by text search: quotes inside JSON strings are escaped, so they cannot match */
 export function numberIn(json: ByteString, name: string): number | null {
-  const at = json.indexOf(`"${name}":`)
+  const start = json.indexOf(`"${name}":`)
   const value =
-    at < 0 ? Number.NaN : Number.parseFloat(json.substring(at + name.length + 3, at + name.length + 40))
+    start < 0
+      ? Number.NaN
+      : Number.parseFloat(json.substring(start + name.length + 3, start + name.length + 40))
   return Number.isNaN(value) ? null : value
 }
 

@@ -22,7 +22,7 @@ import type {
   Route,
   ScopedRoute,
 } from '../route.ts'
-import { askBoxes, knownBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
+import { findBoxes, loadBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
 import { FACILITY_FIELDS } from './include-facility.ts'
 import {
   isIncomplete,
@@ -39,7 +39,7 @@ import {
   answerList,
   choosePeriod,
   type EngineRequest,
-  holds,
+  hasDataset,
   listFromRows,
   metaOf,
   pathFilterOf,
@@ -89,8 +89,8 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
       if (request.format === 'geojson') return answerGeoJson(route, kind)
       return answerList(route, kind)
     case 'all': {
-      const all = await answerAll(route, kind)
-      return request.format === 'csv' ? csvOf(route.dataset, all.data as Row[]) : all
+      const answer = await answerAll(route, kind)
+      return request.format === 'csv' ? csvOf(route.dataset, answer.data as Row[]) : answer
     }
     case 'record':
       return answerRecord(route, kind)
@@ -108,7 +108,7 @@ async function answerAll(
   route: AllRoute,
   { engine, view, params, signal }: KindRequest,
 ): Promise<DataResult> {
-  if (!holds(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
+  if (!hasDataset(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
   const rows = await engine.run(
     planList({ dataset: route.dataset, filters: params, period: null }, 10_000, null),
     view,
@@ -120,7 +120,7 @@ async function answerAll(
 /** @throws AppError 'not_found' */
 function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest): JsonResult | null {
   const dataset = route.dataset.name as DatasetName
-  if (!holds(view, dataset)) throw notFound()
+  if (!hasDataset(view, dataset)) throw notFound()
   const keys = keysOf(route, params)
   const states = isIncomplete(view) ? statesFromRows(facilityIn(route, params), view, rows) : null
   if (states === undefined) return null
@@ -136,7 +136,7 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
   if (position === undefined) return null
   if (position === null) throw notFound()
   const json = table.record(position)
-  const boxes = route.marksCoordinates === true ? knownBoxes(view) : null
+  const boxes = route.marksCoordinates === true ? findBoxes(view) : null
   if (json === null || boxes === undefined) return null
   const marked = route.marksCoordinates === true ? markRecord(json, boxes) : json
   return { json: marked, meta: periodMeta(period), rows: 1 }
@@ -154,13 +154,13 @@ const keysOf = (route: RecordRoute, params: Params): readonly Record<string, str
 
 /** @returns key columns with the dataset's types. @throws AppError 'not_found' for an impossible key */
 function keyOf(
-  { key: form }: RecordRoute | ProvenanceRoute,
+  { key: keyDigits }: RecordRoute | ProvenanceRoute,
   params: Params,
 ): Record<string, string | number> {
   const key: Record<string, string | number> = {}
-  for (const [column, digits] of Object.entries(form)) {
-    const written = params[column] ?? ''
-    const text = column === 'ibge_code' && digits === 2 ? stateCodeOf(written) : written
+  for (const [column, digits] of Object.entries(keyDigits)) {
+    const value = params[column] ?? ''
+    const text = column === 'ibge_code' && digits === 2 ? stateCodeOf(value) : value
     if (text.length !== digits || !DIGITS.test(text)) throw notFound()
     key[column] = fieldOf(column as FieldName).type === 'integer' ? Number(text) : text
   }
@@ -180,7 +180,7 @@ async function statesOfAnswer(
   const found =
     statesFromRows(codes, view, rows) ??
     statesOfFacilities(
-      holds(view, 'facilities')
+      hasDataset(view, 'facilities')
         ? await Promise.all(
             codes.map((cnes_code) => lookups.find(view, 'facilities', { cnes_code }, 'all', signal)),
           )
@@ -195,15 +195,15 @@ const stateCodeOf = (text: string): string =>
 
 async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
   const { engine, lookups, view, params, signal } = request
-  const boxes = route.marksCoordinates === true ? await askBoxes(view, engine, signal) : null
+  const boxes = route.marksCoordinates === true ? await loadBoxes(view, engine, signal) : null
   // The row files may have lacked only the boxes, which are loaded now.
-  const written = recordFromRows(route, request)
-  if (written !== null) return written
+  const fromRows = recordFromRows(route, request)
+  if (fromRows !== null) return fromRows
   const dataset = route.dataset.name as DatasetName
   const keys = keysOf(route, params)
   const states = await statesOfAnswer(facilityIn(route, params), request)
   const period = choosePeriod(view, dataset, params.reference_period, states)
-  if (!holds(view, dataset)) throw notFound()
+  if (!hasDataset(view, dataset)) throw notFound()
   let row: Row | undefined
   for (const key of keys) {
     row ??= (await lookups.find(view, dataset, key, period, signal))[0]
@@ -219,22 +219,22 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
   const { lookups, view, rows: store, params, signal } = request
   const dataset = route.dataset.name as DatasetName
   const cnes = params.cnes_code ?? ''
-  if (!/^\d{7}$/.test(cnes) || !holds(view, 'facilities')) throw notFound()
+  if (!/^\d{7}$/.test(cnes) || !hasDataset(view, 'facilities')) throw notFound()
   const states = await statesOfAnswer([cnes], request)
   const period = choosePeriod(view, dataset, params.reference_period, states)
-  const newest = latestPeriodOf(view, 'facilities', states)
+  const newestPeriod = latestPeriodOf(view, 'facilities', states)
   const facilityPeriod =
-    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newest
-  const ofFacility = async (name: DatasetName, of: PeriodChoice): Promise<readonly Row[]> =>
-    store?.find(view, name, of)?.recordsOf(cnes) ??
-    (await lookups.find(view, name, { cnes_code: cnes }, of, signal))
-  let [facility] = await ofFacility('facilities', facilityPeriod)
+    typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newestPeriod
+  const recordsOfFacility = async (name: DatasetName, recordPeriod: PeriodChoice): Promise<readonly Row[]> =>
+    store?.find(view, name, recordPeriod)?.recordsOf(cnes) ??
+    (await lookups.find(view, name, { cnes_code: cnes }, recordPeriod, signal))
+  let [facility] = await recordsOfFacility('facilities', facilityPeriod)
   // If a table was never collected in the facility's state, its month comes from another state. The registry of that month may lack the
   // facility.
-  if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newest)
-    [facility] = await ofFacility('facilities', newest)
+  if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newestPeriod)
+    [facility] = await recordsOfFacility('facilities', newestPeriod)
   if (facility === undefined) throw notFound()
-  const rows = holds(view, dataset) ? await ofFacility(dataset, period) : []
+  const rows = hasDataset(view, dataset) ? await recordsOfFacility(dataset, period) : []
   const registry = tableOf(dataset)
   const notes =
     registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'null_totals')
@@ -262,7 +262,7 @@ async function answerProvenance(route: ProvenanceRoute, request: KindRequest): P
   const key = keyOf(route, params)
   const states = await statesOfAnswer(facilityIn(route, params), request)
   const period = choosePeriod(view, dataset, params.reference_period, states)
-  if (!holds(view, dataset) || typeof period !== 'number') throw notFound()
+  if (!hasDataset(view, dataset) || typeof period !== 'number') throw notFound()
   const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
   if (record === undefined) throw notFound()
   const rows = new Map<string, readonly Row[]>()
@@ -270,12 +270,12 @@ async function answerProvenance(route: ProvenanceRoute, request: KindRequest): P
     rows.set(name, await engine.run(statement, view, { signal }))
   const entries = describeProvenance(dataset, record, rows, period, view)
   if (dataset === 'facilities') {
-    const value = markRow(record, await askBoxes(view, engine, signal)).coordinates_suspect ?? null
+    const value = markRow(record, await loadBoxes(view, engine, signal)).coordinates_suspect ?? null
     const cells = entries.filter(
       ({ attribute, source }) => source !== null && /^l(at|ong)itude$/.test(attribute),
     )
-    const from = cells.length > 0 ? cells : [{ raw_value: null, source: null }]
-    for (const { raw_value, source } of from)
+    const sources = cells.length > 0 ? cells : [{ raw_value: null, source: null }]
+    for (const { raw_value, source } of sources)
       entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source })
   }
   return {

@@ -5,7 +5,7 @@ import { type ReleaseView, storedPeriods } from '../../release/view.ts'
 import type { RowItem, RowStore } from '../../rows/row-store.ts'
 import { ident, join, sql, table } from '../../sql.ts'
 import { toByteString } from '../request/envelope.ts'
-import { askBoxes, type Boxes, isSuspect, knownBoxes } from './coordinates.ts'
+import { type Boxes, findBoxes, isSuspect, loadBoxes } from './coordinates.ts'
 
 export const FACILITY_FIELDS = [
   'cnes_code',
@@ -16,7 +16,7 @@ export const FACILITY_FIELDS = [
   'municipality_ibge_code',
   'municipality_name',
 ] as const satisfies readonly FieldName[]
-export const BESIDE = [
+export const INCLUDED_FIELDS = [
   'facility_type_code',
   'facility_type_name',
   'address',
@@ -25,34 +25,34 @@ export const BESIDE = [
   'longitude',
 ] as const satisfies readonly FieldName[]
 
-interface Wanted {
+interface FacilityRef {
   readonly period: number
   readonly code: string
 }
 export type Facilities = ReadonlyMap<string, JsonValue>
 
-const textOf = ({ period, code }: Wanted): string => `${period} ${code}`
+const textOf = ({ period, code }: FacilityRef): string => `${period} ${code}`
 
-const wantedBy = ({ json }: RowItem): Wanted => {
+const facilityRefOf = ({ json }: RowItem): FacilityRef => {
   // Both fields are ASCII and near the start of the row, so a text search is enough and fast.
   const textIn = (field: string): string => {
-    const at = json.indexOf(`"${field}":"`) + field.length + 4
-    return json.substring(at, json.indexOf('"', at))
+    const start = json.indexOf(`"${field}":"`) + field.length + 4
+    return json.substring(start, json.indexOf('"', start))
   }
   return { period: Number(textIn('reference_period').replace('-', '')), code: textIn('cnes_code') }
 }
 
-function distinct(items: readonly RowItem[]): Map<string, Wanted> {
-  const all = new Map<string, Wanted>()
+function distinctFacilities(items: readonly RowItem[]): Map<string, FacilityRef> {
+  const byText = new Map<string, FacilityRef>()
   for (const item of items) {
-    const wanted = wantedBy(item)
-    all.set(textOf(wanted), wanted)
+    const facility = facilityRefOf(item)
+    byText.set(textOf(facility), facility)
   }
-  return all
+  return byText
 }
 
-const shown = (facility: Row, boxes: Boxes): JsonValue => ({
-  ...Object.fromEntries(BESIDE.map((field) => [field, facility[field] ?? null])),
+const describeFacility = (facility: Row, boxes: Boxes): JsonValue => ({
+  ...Object.fromEntries(INCLUDED_FIELDS.map((field) => [field, facility[field] ?? null])),
   coordinates_suspect: isSuspect(
     boxes,
     facility.municipality_ibge_code,
@@ -67,16 +67,16 @@ export function facilitiesFromRows(
   view: ReleaseView,
   rows: RowStore | null,
 ): Facilities | null {
-  const boxes = knownBoxes(view)
+  const boxes = findBoxes(view)
   if (boxes === undefined) return null
   const stored = storedPeriods(view, 'facilities')
   const found = new Map<string, JsonValue>()
-  for (const [text, { period, code }] of distinct(items)) {
+  for (const [text, { period, code }] of distinctFacilities(items)) {
     const file = stored.includes(period) ? (rows?.find(view, 'facilities', period) ?? null) : null
     if (file === null && stored.includes(period)) return null
-    const [facility, ...more] = file === null ? [] : (file.recordsOf(code) ?? [null, null])
-    if (facility === null || more.length > 0) return null
-    if (facility !== undefined) found.set(text, shown(facility, boxes))
+    const [facility, ...duplicates] = file === null ? [] : (file.recordsOf(code) ?? [null, null])
+    if (facility === null || duplicates.length > 0) return null
+    if (facility !== undefined) found.set(text, describeFacility(facility, boxes))
   }
   return found
 }
@@ -87,15 +87,15 @@ export async function facilitiesFromEngine(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<Facilities> {
-  const boxes = await askBoxes(view, engine, signal)
+  const boxes = await loadBoxes(view, engine, signal)
   const stored = storedPeriods(view, 'facilities')
   const found = new Map<string, JsonValue>()
-  const wanted = [...distinct(items).values()]
-  for (const period of new Set(wanted.map((each) => each.period))) {
+  const refs = [...distinctFacilities(items).values()]
+  for (const period of new Set(refs.map((ref) => ref.period))) {
     if (!stored.includes(period)) continue
-    const codes = wanted.flatMap((each) => (each.period === period ? [each.code] : []))
+    const codes = refs.flatMap((ref) => (ref.period === period ? [ref.code] : []))
     const columns = join(
-      ['cnes_code' as const, 'municipality_ibge_code' as const, ...BESIDE].map(ident),
+      ['cnes_code' as const, 'municipality_ibge_code' as const, ...INCLUDED_FIELDS].map(ident),
       ', ',
     )
     const facilities = await engine.run(
@@ -104,14 +104,14 @@ export async function facilitiesFromEngine(
       { signal },
     )
     for (const facility of facilities)
-      found.set(textOf({ period, code: String(facility.cnes_code) }), shown(facility, boxes))
+      found.set(textOf({ period, code: String(facility.cnes_code) }), describeFacility(facility, boxes))
   }
   return found
 }
 
 export const withFacilities = (items: readonly RowItem[], facilities: Facilities): RowItem[] =>
   items.map((item) => {
-    const facility = facilities.get(textOf(wantedBy(item))) ?? null
+    const facility = facilities.get(textOf(facilityRefOf(item))) ?? null
     return {
       ...item,
       json: `${item.json.slice(0, -1)},"facility":${toByteString(JSON.stringify(facility))}}`,

@@ -43,10 +43,11 @@ const GAPS = new WeakMap<ReleaseView, Map<readonly Table[], boolean>>()
 /** @returns whether any data of the table are uncollected. Cached, because every request calls this and a view never changes. */
 export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): boolean {
   const tables = tablesBeside(table)
-  const known = GAPS.get(view) ?? new Map<readonly Table[], boolean>()
-  const found = known.get(tables) ?? (monthsOfRelease(view, tables).length === 0 || hasGaps(view, tables))
-  GAPS.set(view, known.set(tables, found))
-  return found
+  const cached = GAPS.get(view) ?? new Map<readonly Table[], boolean>()
+  const hasMissing =
+    cached.get(tables) ?? (monthsOfRelease(view, tables).length === 0 || hasGaps(view, tables))
+  GAPS.set(view, cached.set(tables, hasMissing))
+  return hasMissing
 }
 
 /** @returns the dataset as a table collected by state and month; null for other datasets */
@@ -60,21 +61,21 @@ export const tableOf = (dataset: DatasetName): Table | null =>
  */
 export function statesOfList(
   filters: Filters,
-  ofFacilities: States | null,
+  facilityStates: States | null,
   view: ReleaseView,
   table: Table | null = null,
 ): States {
-  const places = Object.entries(filters).reduce<States | null>((left, [name, text]) => {
+  const territories = Object.entries(filters).reduce<States | null>((left, [name, text]) => {
     const states = statesOfFilter(name, text)
     if (states === null || left === null) return states ?? left
     return new Set([...states].filter((uf) => left.has(uf)))
   }, null)
-  if (places === null)
-    return ofFacilities ?? scopeOf([], null, view, table === null ? TABLES : tablesBeside(table)).states
-  if (ofFacilities === null) return places
-  const ofBoth = new Set([...places].filter((uf) => ofFacilities.has(uf)))
+  if (territories === null)
+    return facilityStates ?? scopeOf([], null, view, table === null ? TABLES : tablesBeside(table)).states
+  if (facilityStates === null) return territories
+  const shared = new Set([...territories].filter((uf) => facilityStates.has(uf)))
   // Facilities outside the filtered territories use the coverage of those territories.
-  return ofBoth.size === 0 ? places : ofBoth
+  return shared.size === 0 ? territories : shared
 }
 
 function statesOfFilter(name: string, text: string): States | null {
@@ -110,17 +111,17 @@ export function latestPeriodOf(view: ReleaseView, table: Table, states: States):
 
 /** @returns the data a list depends on: its table, the dimensions in its filters, and tables that flags refer to */
 function needsOfList(table: Table, filters: Filters): readonly Need[] {
-  const asked = Object.keys(filters)
-  const ofCodes = needsOfFilters(
+  const names = Object.keys(filters)
+  const codeNeeds = needsOfFilters(
     table,
-    asked.flatMap((name) => codeFilterOf(table, name, filters[name] ?? '')),
+    names.flatMap((name) => codeFilterOf(table, name, filters[name] ?? '')),
   )
-  if (table !== 'facilities') return [table, ...ofCodes]
-  const ofFlags = asked.flatMap((name) => NEEDS_OF_FLAG[name] ?? [])
+  if (table !== 'facilities') return [table, ...codeNeeds]
+  const flagNeeds = names.flatMap((name) => NEEDS_OF_FLAG[name] ?? [])
   // Facilities with beds are known from the table of beds alone; facilities without beds, from the registry alone.
   const isByFlags =
-    ofFlags.length > 0 && asked.every((name) => !(name in NEEDS_OF_FLAG) || filters[name] === 'true')
-  return [...new Set<Need>([...(isByFlags ? [] : [table]), ...ofFlags, ...ofCodes])]
+    flagNeeds.length > 0 && names.every((name) => !(name in NEEDS_OF_FLAG) || filters[name] === 'true')
+  return [...new Set<Need>([...(isByFlags ? [] : [table]), ...flagNeeds, ...codeNeeds])]
 }
 
 /** @returns the coded dimension that a filter selects; empty for other kinds of filters */
@@ -166,10 +167,10 @@ export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope):
 export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effect: NoteEffect): Note[] {
   if (!isIncomplete(view, table)) return []
   const { states, filters } = scope
-  const asked = monthsOfList(view, table, scope)
+  const months = monthsOfList(view, table, scope)
   const needs = needsOfList(table, filters)
   const missing = findMissing(
-    [{ code: effect, needs, states, requested: asked }],
+    [{ code: effect, needs, states, requested: months }],
     view,
     monthsOfRelease(view, tablesBeside(table)),
   )
@@ -180,7 +181,11 @@ export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effec
 const FACILITIES_MAX = 20
 
 /** @returns facilities whose states a list depends on; empty without a facility filter or in a complete release */
-export function facilitiesAsked(view: ReleaseView, table: Table | null, filters: Filters): readonly string[] {
+export function facilitiesInFilters(
+  view: ReleaseView,
+  table: Table | null,
+  filters: Filters,
+): readonly string[] {
   if (table === null || filters.cnes_code === undefined || !isIncomplete(view, table)) return []
   const codes = codesIn(filters.cnes_code)
   return codes.length > FACILITIES_MAX || codes.includes(NO_FACILITY) ? [] : codes

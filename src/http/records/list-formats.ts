@@ -12,16 +12,16 @@ import { csvHeader, csvLine } from '../../report/writers/csv.ts'
 import { parseRow, type RowItem, type RowPage } from '../../rows/row-store.ts'
 import { GEOJSON_NAME } from '../request/formats.ts'
 import { type FileResult, type ListRoute, releaseMeta, VERSION } from '../route.ts'
-import { askBoxes, type Boxes, isSuspect, numberIn } from './coordinates.ts'
-import { BESIDE } from './include-facility.ts'
+import { type Boxes, isSuspect, loadBoxes, numberIn } from './coordinates.ts'
+import { INCLUDED_FIELDS } from './include-facility.ts'
 import {
-  type AskedList,
-  askList,
   cursorAt,
   type EngineRequest,
   findPage,
   metaOf,
   paginationOf,
+  type ResolvedList,
+  resolveList,
 } from './lists.ts'
 
 /** Rows per page: large enough to justify a statement, small enough not to delay other requests. */
@@ -30,17 +30,17 @@ const PAGE_ROWS = 1000
 const ENGINE_PAGE_ROWS = 10_000
 
 /** Yields the pages of a list from its cursor, with at most `limit` rows in total. */
-async function* walk(list: AskedList, limit: number, request: EngineRequest): AsyncGenerator<RowPage> {
-  const most = request.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
+async function* walk(list: ResolvedList, limit: number, request: EngineRequest): AsyncGenerator<RowPage> {
+  const pageRows = request.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
   let { after, counts } = list
-  for (let left = limit; left > 0; ) {
+  for (let remaining = limit; remaining > 0; ) {
     const page = await findPage(
-      { ...list, after, counts, limit: Math.min(left, most), isApart: true },
+      { ...list, after, counts, limit: Math.min(remaining, pageRows), isApart: true },
       request,
     )
     yield page
     if (page.next === null) return
-    left -= page.count
+    remaining -= page.count
     after = page.next
     // Count the list only once.
     counts = false
@@ -64,10 +64,10 @@ function columnsOf({
   question,
   place,
   includesFacility,
-}: Pick<AskedList, 'question' | 'place' | 'includesFacility'>): ListColumn[] {
+}: Pick<ResolvedList, 'question' | 'place' | 'includesFacility'>): ListColumn[] {
   const { dataset } = question
-  const unshown = orderOf(question).filter((column) => !dataset.fields.includes(column))
-  const own = [...unshown, ...dataset.fields].map(
+  const keyColumns = orderOf(question).filter((column) => !dataset.fields.includes(column))
+  const columns = [...keyColumns, ...dataset.fields].map(
     (field): ListColumn => ({
       name: field,
       type: isText(field) ? 'text' : 'integer',
@@ -84,7 +84,7 @@ function columnsOf({
     type: 'text',
     cell: (row) => memberOf(row.facility, 'coordinates_suspect'),
   }
-  const beside = BESIDE.flatMap((field): ListColumn[] => {
+  const facilityColumns = INCLUDED_FIELDS.flatMap((field): ListColumn[] => {
     const name = field.startsWith('facility_') ? field : `facility_${field}`
     const cell = (row: Readonly<Record<string, JsonValue>>): JsonValue => memberOf(row.facility, field)
     if (field === 'address')
@@ -96,9 +96,9 @@ function columnsOf({
     return [{ name, type: isText(field) ? 'text' : 'integer', cell }]
   })
   return [
-    ...own,
+    ...columns,
     ...(place?.near == null ? [] : [distance]),
-    ...(includesFacility ? [...beside, suspect] : []),
+    ...(includesFacility ? [...facilityColumns, suspect] : []),
   ]
 }
 
@@ -107,7 +107,7 @@ const textOf = (value: JsonValue): Cell =>
 
 /** Answers with the list as CSV: complete, or one page with a link to the next when the request has a limit. */
 export async function answerCsv(route: ListRoute, url: string, request: EngineRequest): Promise<FileResult> {
-  const list = await askList(route, request)
+  const list = await resolveList(route, request)
   const columns = columnsOf(list)
   const { limit } = request.params
   const pages = walk(list, limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), request)
@@ -171,8 +171,8 @@ function nextUrl(url: string, cursor: string): string {
 
 /** Answers with a page of facilities as a FeatureCollection (RFC 7946), with `pagination` and `meta` as foreign members. */
 export async function answerGeoJson(route: ListRoute, request: EngineRequest): Promise<FileResult> {
-  const list = await askList(route, request)
-  const boxes = await askBoxes(request.view, request.engine, request.signal)
+  const list = await resolveList(route, request)
+  const boxes = await loadBoxes(request.view, request.engine, request.signal)
   const limit = Number(request.params.limit ?? route.features?.default)
   const pages = walk(list, limit, request)
   const first = await pages.next()
@@ -180,15 +180,15 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     let last: RowPage =
       first.done === true ? { json: '', items: [], count: 0, next: null, total: null } : first.value
     const { total } = last
-    let begin = '{"type":"FeatureCollection","features":['
+    let prefix = '{"type":"FeatureCollection","features":['
     for (;;) {
       const text = last.items.map((item) => featureOf(item, boxes)).join(',\n')
       // Byte strings are encoded as latin1.
-      yield Buffer.from(text === '' ? begin : begin + text, 'latin1')
-      begin = ',\n'
-      const more = await pages.next()
-      if (more.done === true) break
-      last = more.value
+      yield Buffer.from(text === '' ? prefix : prefix + text, 'latin1')
+      prefix = ',\n'
+      const following = await pages.next()
+      if (following.done === true) break
+      last = following.value
     }
     const pagination = paginationOf({ next: last.next, total }, list, limit, request)
     const meta = {
@@ -207,8 +207,8 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
 
 /** @returns a facility as a feature; its geometry is null without coordinates */
 function featureOf({ json, point }: RowItem, boxes: Boxes): string {
-  const at = json.indexOf('"cnes_code":"') + 13
-  const id = json.substring(at, json.indexOf('"', at))
+  const start = json.indexOf('"cnes_code":"') + 13
+  const id = json.substring(start, json.indexOf('"', start))
   const geometry = point === null ? 'null' : `{"type":"Point","coordinates":[${point[1]},${point[0]}]}`
   const suspect = isSuspect(boxes, numberIn(json, 'municipality_ibge_code'), point?.[0], point?.[1])
   const properties = `${json.slice(0, -1)},"coordinates_suspect":${suspect}}`

@@ -30,7 +30,7 @@ import { facilitiesFromEngine, facilitiesFromRows, withFacilities } from './incl
 import {
   absenceNotes,
   emptyNotesOf,
-  facilitiesAsked,
+  facilitiesInFilters,
   isIncomplete,
   latestPeriodOf,
   notesOf,
@@ -39,7 +39,7 @@ import {
   statesOfList,
   tableOf,
 } from './list-coverage.ts'
-import { askPlaces, resolvePlaces } from './place-filters.ts'
+import { loadPlaces, resolvePlaces } from './place-filters.ts'
 
 export interface RowRequest {
   readonly params: Params
@@ -54,7 +54,7 @@ export interface EngineRequest extends RowRequest {
   readonly signal: AbortSignal
 }
 
-export interface AskedList {
+export interface ResolvedList {
   readonly dataset: DatasetName
   readonly question: ListQuestion
   readonly filters: Readonly<Record<string, string>>
@@ -77,7 +77,7 @@ export interface AskedList {
   readonly about: Readonly<Record<string, JsonValue>>
 }
 
-export const holds = (view: ReleaseView, dataset: DatasetName): boolean =>
+export const hasDataset = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[DATASETS[dataset].area]?.datasets[dataset] !== undefined
 
 export const periodMeta = (period: PeriodChoice): Record<string, JsonValue> =>
@@ -98,14 +98,14 @@ export function choosePeriod(
   states: States,
 ): PeriodChoice {
   if (!DATASETS[dataset].periodic) return null
-  const stored = storedPeriods(view, dataset)
+  const periods = storedPeriods(view, dataset)
   if (text === 'all' || (text === undefined && datasetOf(dataset).listsAllPeriods === true))
-    return stored.length === 0 ? null : 'all'
+    return periods.length === 0 ? null : 'all'
   const registry = tableOf(dataset)
   if (text === undefined)
     return registry === null ? latestPeriod(view, dataset) : latestPeriodOf(view, registry, states)
   const period = Number(text.replace('-', ''))
-  if (stored.includes(period)) return period
+  if (periods.includes(period)) return period
   throw new AppError('invalid_request', {
     detail: both(
       'A versão de dados não tem esta competência.',
@@ -115,7 +115,7 @@ export function choosePeriod(
       {
         parameter: 'reference_period',
         message: both('não está na versão de dados', 'is not in the release'),
-        allowed: [...stored.map(formatPeriod), 'all'],
+        allowed: [...periods.map(formatPeriod), 'all'],
       },
     ],
   })
@@ -126,9 +126,9 @@ export function pathFilterOf({ pathFilter, dataset }: ListRoute, params: Params)
   if (pathFilter === undefined) return {}
   const filter = dataset.filters?.[pathFilter.filter]
   const text = params[pathFilter.parameter] ?? ''
-  const read = filter === undefined || text.includes(',') ? null : filterSchema(filter).safeParse(text)
-  if (read?.success !== true) throw new AppError('not_found')
-  return { [pathFilter.filter]: read.data }
+  const parsed = filter === undefined || text.includes(',') ? null : filterSchema(filter).safeParse(text)
+  if (parsed?.success !== true) throw new AppError('not_found')
+  return { [pathFilter.filter]: parsed.data }
 }
 
 /** @returns the route's filters with defaults, such as active facilities only */
@@ -148,13 +148,13 @@ function readList(
   route: ListRoute,
   { params, view, cursor }: RowRequest,
   filters: Readonly<Record<string, string>>,
-  ofFacilities: States | null,
-): AskedList {
+  facilityStates: States | null,
+): ResolvedList {
   const dataset = route.dataset.name as DatasetName
   const registry = tableOf(dataset)
   // In a complete release the period and the notes do not depend on states.
   const states = isIncomplete(view, registry ?? undefined)
-    ? statesOfList(registry === null ? {} : filters, ofFacilities, view, registry)
+    ? statesOfList(registry === null ? {} : filters, facilityStates, view, registry)
     : ALL_STATES
   const period = choosePeriod(view, dataset, params.reference_period, states)
   const sort = parseSort(params.sort)
@@ -163,10 +163,10 @@ function readList(
   const order = orderOf(question)
   const includesFacility = params.include === 'facility'
   // Keep the digest of plain lists stable, so that existing cursors stay valid.
-  const asked = filtersOf(route, params)
-  asked.reference_period = String(period)
-  if (place !== null) asked.place = JSON.stringify(place)
-  const digest = digestListQuery(dataset, asked, [
+  const boundParams = filtersOf(route, params)
+  boundParams.reference_period = String(period)
+  if (place !== null) boundParams.place = JSON.stringify(place)
+  const digest = digestListQuery(dataset, boundParams, [
     ...(params.sort === undefined ? [] : [params.sort]),
     ...order,
   ])
@@ -215,10 +215,10 @@ export const cursorAt = (
 ): string => encodeCursor({ release: view.id, query: digest, after }, cursorSecret)
 
 /** Resolves a list request, with the engine when row files do not suffice. @throws same errors as listFromRows */
-export async function askList(route: ListRoute, request: EngineRequest): Promise<AskedList> {
+export async function resolveList(route: ListRoute, request: EngineRequest): Promise<ResolvedList> {
   const { view, rows, engine, signal, params } = request
-  const filters = await askPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
-  const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
+  const filters = await loadPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
+  const codes = facilitiesInFilters(view, tableOf(route.dataset.name as DatasetName), filters)
   const states = statesFromRows(codes, view, rows)
   return readList(
     route,
@@ -231,10 +231,10 @@ export async function askList(route: ListRoute, request: EngineRequest): Promise
 /** @returns null when the row files lack the page. @throws AppError 'invalid_request', 'invalid_cursor' */
 export function listFromRows(route: ListRoute, request: RowRequest): JsonResult | null {
   const { params, view, rows } = request
-  if (!holds(view, route.dataset.name as DatasetName)) return null
+  if (!hasDataset(view, route.dataset.name as DatasetName)) return null
   const filters = resolvePlaces(route.dataset, filtersOf(route, params), view, rows)
   if (filters === null) return null
-  const codes = facilitiesAsked(view, tableOf(route.dataset.name as DatasetName), filters)
+  const codes = facilitiesInFilters(view, tableOf(route.dataset.name as DatasetName), filters)
   const states = statesFromRows(codes, view, rows)
   if (states === undefined) return null
   const list = readList(route, request, filters, states)
@@ -243,11 +243,11 @@ export function listFromRows(route: ListRoute, request: RowRequest): JsonResult 
 }
 
 export async function answerList(route: ListRoute, request: EngineRequest): Promise<JsonResult> {
-  const list = await askList(route, request)
+  const list = await resolveList(route, request)
   return describePage(await findPage(list, request), list, request)
 }
 
-function describePage(page: RowPage, list: AskedList, request: RowRequest): JsonResult {
+function describePage(page: RowPage, list: ResolvedList, request: RowRequest): JsonResult {
   return {
     json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
@@ -261,7 +261,7 @@ function describePage(page: RowPage, list: AskedList, request: RowRequest): Json
 
 export const paginationOf = (
   { next, total }: Pick<RowPage, 'next' | 'total'>,
-  { digest, counts, notes }: AskedList,
+  { digest, counts, notes }: ResolvedList,
   limit: number,
   request: Pick<RowRequest, 'view' | 'cursorSecret'>,
 ): Record<string, JsonValue> => ({
@@ -271,11 +271,11 @@ export const paginationOf = (
   ...(counts ? { total: notes.length > 0 ? null : total } : {}),
 })
 
-export async function findPage(list: AskedList, request: EngineRequest): Promise<RowPage> {
+export async function findPage(list: ResolvedList, request: EngineRequest): Promise<RowPage> {
   const found = pageFromRows(list, request)
   if (found !== null) return found
   const { view, engine, signal } = request
-  if (!holds(view, list.dataset))
+  if (!hasDataset(view, list.dataset))
     return { json: '[]', items: [], count: 0, next: null, total: list.counts ? 0 : null }
   const page = await pageFromEngine(list, request)
   const items = withDistances(page.items, list)
@@ -283,8 +283,8 @@ export async function findPage(list: AskedList, request: EngineRequest): Promise
   return { ...page, items: withFacilities(items, await facilitiesFromEngine(items, view, engine, signal)) }
 }
 
-function pageFromRows(list: AskedList, { view, rows }: RowRequest): RowPage | null {
-  if (!holds(view, list.dataset)) return null
+function pageFromRows(list: ResolvedList, { view, rows }: RowRequest): RowPage | null {
+  if (!hasDataset(view, list.dataset)) return null
   const page = rows?.find(view, list.dataset, list.question.period)?.page(list) ?? null
   if (page === null || !list.isApart) return page
   const items = withDistances(page.items, list)
@@ -293,62 +293,65 @@ function pageFromRows(list: AskedList, { view, rows }: RowRequest): RowPage | nu
   return facilities === null ? null : { ...page, items: withFacilities(items, facilities) }
 }
 
-const withDistances = (items: readonly RowItem[], { place }: AskedList): readonly RowItem[] =>
+const withDistances = (items: readonly RowItem[], { place }: ResolvedList): readonly RowItem[] =>
   place?.near == null
     ? items
     : items.map((item) => ({ ...item, json: `${item.json.slice(0, -1)},"distance_km":${item.distance}}` }))
 
 const COORDINATES: readonly FieldName[] = ['latitude', 'longitude']
 
-async function pageFromEngine(list: AskedList, { engine, view, signal }: EngineRequest): Promise<RowPage> {
+async function pageFromEngine(list: ResolvedList, { engine, view, signal }: EngineRequest): Promise<RowPage> {
   const { question, limit, after, order, isApart, place } = list
-  const more = isApart && question.dataset.detail?.includes('latitude') === true ? COORDINATES : []
-  if (place?.near != null) return pageNear(list, place.near, more, { engine, view, signal })
+  const extraFields = isApart && question.dataset.detail?.includes('latitude') === true ? COORDINATES : []
+  if (place?.near != null) return pageNear(list, place.near, extraFields, { engine, view, signal })
   const plan =
-    list.sort.length > 0 ? planSorted(question, limit, after, more) : planList(question, limit, after, more)
-  const found = await engine.run(plan, view, { signal })
+    list.sort.length > 0
+      ? planSorted(question, limit, after, extraFields)
+      : planList(question, limit, after, extraFields)
+  const rows = await engine.run(plan, view, { signal })
   const total = list.counts
     ? Number((await engine.run(planCount(question), view, { signal }))[0]?.total ?? 0)
     : null
-  return pageOf(found.slice(0, limit), found.length > limit, total, list, null, order)
+  return pageOf(rows.slice(0, limit), rows.length > limit, total, list, null, order)
 }
 
 /** Finds the nearest rows. The engine returns candidate rows and the rows of the page; distances are computed here. */
 async function pageNear(
-  list: AskedList,
+  list: ResolvedList,
   near: Near,
-  more: readonly FieldName[],
+  extraFields: readonly FieldName[],
   { engine, view, signal }: Pick<EngineRequest, 'engine' | 'view' | 'signal'>,
 ): Promise<RowPage> {
   const { question, limit, after, order } = list
   const chord = chordFrom(near)
   const reach = reachOf(near)
   const points = await engine.run(planPoints(question), view, { signal })
-  const found = points.flatMap((row) => {
+  const candidates = points.flatMap((row) => {
     const distance = chord(Number(row.latitude), Number(row.longitude))
     return distance <= reach ? [{ key: order.map((column) => keyValue(row, column)), distance }] : []
   })
   // Rows arrive in key order, and the stable sort keeps that order for equal distances.
-  if (list.sort.length === 0) found.sort((left, right) => left.distance - right.distance)
+  if (list.sort.length === 0) candidates.sort((left, right) => left.distance - right.distance)
   const last = JSON.stringify(after)
-  const start = after === null ? 0 : found.findIndex(({ key }) => JSON.stringify(key) === last) + 1
-  const wanted = found.slice(start, start + limit).map(({ key }) => key)
-  const rows = wanted.length === 0 ? [] : await engine.run(planKeys(question, wanted, more), view, { signal })
+  const start = after === null ? 0 : candidates.findIndex(({ key }) => JSON.stringify(key) === last) + 1
+  const pageKeys = candidates.slice(start, start + limit).map(({ key }) => key)
+  const rows =
+    pageKeys.length === 0 ? [] : await engine.run(planKeys(question, pageKeys, extraFields), view, { signal })
   const textOf = (row: Row): string => JSON.stringify(order.map((column) => keyValue(row, column)))
   const byKey = new Map(rows.map((row) => [textOf(row), row]))
-  const inOrder = wanted.flatMap((key): Row[] => {
+  const orderedRows = pageKeys.flatMap((key): Row[] => {
     const row = byKey.get(JSON.stringify(key))
     return row === undefined ? [] : [row]
   })
-  const hasMore = found.length > start + limit
-  return pageOf(inOrder, hasMore, list.counts ? found.length : null, list, chord, order)
+  const hasMore = candidates.length > start + limit
+  return pageOf(orderedRows, hasMore, list.counts ? candidates.length : null, list, chord, order)
 }
 
 function pageOf(
   rows: readonly Row[],
   hasMore: boolean,
   total: number | null,
-  { isApart }: AskedList,
+  { isApart }: ResolvedList,
   chord: ReturnType<typeof chordFrom> | null,
   order: readonly string[],
 ): RowPage {

@@ -16,7 +16,7 @@ import type { RowStore } from '../../rows/row-store.ts'
 type Filters = Readonly<Record<string, string>>
 
 const MUNICIPALITIES_MAX = 6000
-const KNOWN_MAX = 1000
+const CACHED_LISTS_MAX = 1000
 /** Parameters that need the territorial source, on every dataset. */
 const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
   health_region_code: 'health_region',
@@ -29,7 +29,7 @@ const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
 }
 
 /** Municipality codes by release and filter. Each page of a walk has the same filter. */
-const KNOWN = new WeakMap<ReleaseView, Map<string, string>>()
+const CACHED_MUNICIPALITIES = new WeakMap<ReleaseView, Map<string, string>>()
 
 /** @returns filters with territories resolved; null when only the engine can. @throws AppError 'dimension_not_loaded' */
 export function resolvePlaces(
@@ -38,8 +38,8 @@ export function resolvePlaces(
   view: ReleaseView,
   rows: RowStore | null,
 ): Filters | null {
-  const own = DATASET_DIMENSIONS[dataset.name]
-  if (own !== undefined) requireDimension(own, view, null)
+  const datasetDimension = DATASET_DIMENSIONS[dataset.name]
+  if (datasetDimension !== undefined) requireDimension(datasetDimension, view, null)
   let resolved = filters
   for (const [name, text] of Object.entries(filters)) {
     const dimension = TERRITORIAL[name]
@@ -53,7 +53,8 @@ export function resolvePlaces(
               ({ uf }) => uf,
             ),
           )
-        : (KNOWN.get(view)?.get(`${name} ${text}`) ?? municipalitiesFromRows(name, text, view, rows))
+        : (CACHED_MUNICIPALITIES.get(view)?.get(`${name} ${text}`) ??
+          municipalitiesFromRows(name, text, view, rows))
     if (places === null) return null
     resolved = { ...resolved, [name]: places }
   }
@@ -61,7 +62,7 @@ export function resolvePlaces(
 }
 
 /** Like resolvePlaces, with a statement for each territory that is not cached. */
-export async function askPlaces(
+export async function loadPlaces(
   dataset: Dataset,
   filters: Filters,
   view: ReleaseView,
@@ -71,11 +72,11 @@ export async function askPlaces(
 ): Promise<Filters> {
   const resolved = resolvePlaces(dataset, filters, view, rows)
   if (resolved !== null) return resolved
-  const found: Record<string, string> = { ...filters }
+  const loaded: Record<string, string> = { ...filters }
   for (const [name, text] of Object.entries(filters)) {
     const filter = dataset.filters?.[name]
     if (filter?.kind !== 'within') continue
-    found[name] =
+    loaded[name] =
       resolvePlaces(dataset, { [name]: text }, view, rows)?.[name] ??
       remember(
         name,
@@ -92,7 +93,7 @@ export async function askPlaces(
         ),
       )
   }
-  return found
+  return loaded
 }
 
 function municipalitiesFromRows(
@@ -110,8 +111,8 @@ function municipalitiesFromRows(
 
 function remember(name: string, text: string, view: ReleaseView, municipalities: readonly Row[]): string {
   const codes = placesText(municipalities.map(({ ibge_code }) => Number(ibge_code)))
-  const known = KNOWN.get(view) ?? new Map<string, string>()
-  if (known.size >= KNOWN_MAX) known.clear()
-  KNOWN.set(view, known.set(`${name} ${text}`, codes))
+  const cached = CACHED_MUNICIPALITIES.get(view) ?? new Map<string, string>()
+  if (cached.size >= CACHED_LISTS_MAX) cached.clear()
+  CACHED_MUNICIPALITIES.set(view, cached.set(`${name} ${text}`, codes))
   return codes
 }

@@ -12,18 +12,18 @@ export interface AccessClass {
 
 const CLASSES = new Map<string, AccessClass>()
 const CLASSES_MAX = 1000
-let made = 0
+let classCount = 0
 
 function makeClass(language: Language, capabilities: string): AccessClass {
   const name = `${language} ${capabilities}`
-  let found = CLASSES.get(name)
-  if (found === undefined) {
-    made += 1
-    found = { number: made, name, language, tags: new Map() }
+  let accessClass = CLASSES.get(name)
+  if (accessClass === undefined) {
+    classCount += 1
+    accessClass = { number: classCount, name, language, tags: new Map() }
     if (CLASSES.size >= CLASSES_MAX) CLASSES.clear()
-    CLASSES.set(name, found)
+    CLASSES.set(name, accessClass)
   }
-  return found
+  return accessClass
 }
 
 /** Classes by key. Key objects stay the same until their file changes. */

@@ -94,8 +94,8 @@ export function admit(
         : keys.authenticate(secret, connection)
   state.isLinked = link !== undefined
   if (key === null) {
-    const isShown = link !== undefined || (headers.authorization ?? '') !== ''
-    const challenge = isShown ? 'Bearer error="invalid_token"' : 'Bearer'
+    const hasCredentials = link !== undefined || (headers.authorization ?? '') !== ''
+    const challenge = hasCredentials ? 'Bearer error="invalid_token"' : 'Bearer'
     throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': challenge } })
   }
   state.key = key
@@ -104,8 +104,8 @@ export function admit(
     if (!rate.allowed)
       throw new AppError('rate_limited', { headers: { 'Retry-After': String(rate.retryAfterSeconds) } })
   }
-  const taken = limiter.take(key.id, cost, key.rate_per_minute)
-  return taken instanceof Promise ? taken.then(decide) : decide(taken)
+  const decision = limiter.take(key.id, cost, key.rate_per_minute)
+  return decision instanceof Promise ? decision.then(decide) : decide(decision)
 }
 
 /** Charges an answer's additional cost to the key's rate; an empty bucket stays empty. */
@@ -116,11 +116,11 @@ export function charge(
 ): Promise<void> | void {
   const { key } = state
   if (key === null) return undefined
-  const note = (rate: RateDecision): void => {
+  const recordRate = (rate: RateDecision): void => {
     state.rate = rate
   }
   const charged = limiter.charge(key.id, cost, key.rate_per_minute)
-  return charged instanceof Promise ? charged.then(note) : note(charged)
+  return charged instanceof Promise ? charged.then(recordRate) : recordRate(charged)
 }
 
 export function requireAll(capabilities: readonly Capability[], key: Key | null): void {

@@ -45,9 +45,9 @@ export function canonicalKeyOf(
   route: Route,
   params: Params,
   view: ReleaseView,
-  more: readonly string[] = [],
+  extra: readonly string[] = [],
 ): string {
   const { expected_release_id: _pin, ...others } = params
   const parameters = JSON.stringify(Object.entries(others).sort(([left], [right]) => (left < right ? -1 : 1)))
-  return [view.id, methodOf(route), route.path, parameters, ...more].join('\n')
+  return [view.id, methodOf(route), route.path, parameters, ...extra].join('\n')
 }

@@ -31,9 +31,9 @@ export function makeEnvelope(
     result.pagination === undefined ? '' : `,"pagination":${JSON.stringify(result.pagination)}`
   const totals =
     'json' in result || result.totals === undefined ? '' : `,"totals":${JSON.stringify(result.totals)}`
-  const all = JSON.stringify({ version: VERSION, ...meta, ...result.meta })
+  const metaJson = JSON.stringify({ version: VERSION, ...meta, ...result.meta })
   const rows = result.rows ?? null
-  const end = `${toByteString(totals)}${toByteString(pagination)},"meta":${toByteString(all)}}`
+  const end = `${toByteString(totals)}${toByteString(pagination)},"meta":${toByteString(metaJson)}}`
   if ('json' in result && typeof result.json !== 'string') {
     const body = Buffer.concat([BEGIN, ...result.json, Buffer.from(end, 'latin1')])
     return { body: body.length < BYTES_FROM ? body.toString('latin1') : body, rows }

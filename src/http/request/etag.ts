@@ -40,16 +40,16 @@ export function setValidators(
   state.tag = `"${tagBase(access, state.releaseId ?? '')}-${checksum(url)}"`
   state.cacheControl = isPinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
   // `*` matches any existing answer, which is unknown until the answer is computed.
-  return !isAny(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
+  return !isWildcard(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
 }
 
-export const isAny = (header: string | undefined): boolean => header?.trim() === '*'
+export const isWildcard = (header: string | undefined): boolean => header?.trim() === '*'
 
 /** @returns whether If-None-Match contains the tag, ignoring the suffix of compressed bodies */
 export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header !== undefined &&
   (header === tag ||
-    isAny(header) ||
+    isWildcard(header) ||
     header
       .split(',')
       .some((candidate) => candidate.trim().replace(/^W\//, '').replace(ENCODED_TAG, '"') === tag))

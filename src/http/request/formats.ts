@@ -24,8 +24,8 @@ export function preferredType(headers: IncomingHttpHeaders, types: readonly stri
   const { accept } = headers
   if (accept === undefined || accept === '' || accept === '*/*' || accept === types[0])
     return types[0] ?? null
-  const found = accepts({ headers } as Parameters<typeof accepts>[0]).type([...types])
-  return typeof found === 'string' ? found : null
+  const accepted = accepts({ headers } as Parameters<typeof accepts>[0]).type([...types])
+  return typeof accepted === 'string' ? accepted : null
 }
 
 /** @throws AppError 'not_acceptable' */

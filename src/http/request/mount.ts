@@ -32,7 +32,7 @@ export interface MountedRoute {
 export type Done = (error?: Error) => void
 
 export interface Output {
-  enter(request: FastifyRequest, route: string, cost: number | null, done: Done): void
+  checkAdmission(request: FastifyRequest, route: string, cost: number | null, done: Done): void
   send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
@@ -59,7 +59,7 @@ export function mountRoute(
     method: methodOf(route),
     url,
     onRequest: (request, _reply, done) =>
-      output.enter(
+      output.checkAdmission(
         request,
         url,
         cost === null ? null : requestCost(route, cost, request.headers, request.query as object),
@@ -68,8 +68,8 @@ export function mountRoute(
     handler: (request, reply) => {
       reply.hijack()
       const finish = (answer: ApiResponse): Promise<void> | void => {
-        const more = costOfRows(route, stateOf(request).rows)
-        const charged = more === 0 ? undefined : charge(stateOf(request), more, parts)
+        const rowCost = costOfRows(route, stateOf(request).rows)
+        const charged = rowCost === 0 ? undefined : charge(stateOf(request), rowCost, parts)
         if (charged instanceof Promise) return charged.then(() => output.send(request, reply, answer))
         return output.send(request, reply, answer)
       }

@@ -54,17 +54,17 @@ export function querySchemas(
 export function queryReader(route: Route, format: ListFormat = 'json'): (query: object) => Params {
   const schemas = querySchemas(route, format)
   const schema = z.strictObject(schemas)
-  const needsNone = schema.safeParse({}).success
+  const acceptsEmpty = schema.safeParse({}).success
   const lists = Object.keys(schemas).filter((name) => isList(schemas[name]))
-  return (given) => {
-    if (needsNone && Object.keys(given).length === 0) return NO_PARAMS
-    const query = joinRepeated(given, lists)
+  return (rawQuery) => {
+    if (acceptsEmpty && Object.keys(rawQuery).length === 0) return NO_PARAMS
+    const query = joinRepeated(rawQuery, lists)
     const parsed = schema.safeParse(query)
     if (!parsed.success)
       throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
     const params = parsed.data as Params
     if (params.radius_km !== undefined && params.near === undefined)
-      throw new AppError('invalid_request', { errors: [RADIUS_ALONE] })
+      throw new AppError('invalid_request', { errors: [RADIUS_WITHOUT_NEAR] })
     return params
   }
 }
@@ -73,12 +73,12 @@ const isList = (schema: z.ZodType | undefined): boolean =>
 
 /** Joins repeated parameters: uf=RR&uf=AC means uf=RR,AC, and many programs write lists so. @param lists parameters that accept a list */
 function joinRepeated(query: object, lists: readonly string[]): object {
-  const given = query as Readonly<Record<string, unknown>>
-  const repeated = lists.filter((name) => Array.isArray(given[name]))
+  const values = query as Readonly<Record<string, unknown>>
+  const repeated = lists.filter((name) => Array.isArray(values[name]))
   if (repeated.length === 0) return query
-  return { ...given, ...Object.fromEntries(repeated.map((name) => [name, String(given[name])])) }
+  return { ...values, ...Object.fromEntries(repeated.map((name) => [name, String(values[name])])) }
 }
-const RADIUS_ALONE = {
+const RADIUS_WITHOUT_NEAR = {
   parameter: 'radius_km',
   message: both('só vale junto com near', 'goes with near only'),
 } as const
@@ -88,5 +88,5 @@ export const NO_PARAMS: Params = {}
 /** @returns whether a list is filtered, sorted, or has members added to its rows */
 export const isFiltered = (route: ListRoute, params: Params): boolean =>
   route.filters.some((name) => params[name] !== undefined) ||
-  OTHERS.some((name) => params[name] !== undefined)
-const OTHERS = ['sort', 'include', 'bbox', 'near'] as const
+  LIST_OPTIONS.some((name) => params[name] !== undefined)
+const LIST_OPTIONS = ['sort', 'include', 'bbox', 'near'] as const

@@ -15,15 +15,15 @@ export function chooseRelease(
   pin: string | null,
   cursor: Cursor | null,
 ): ReleaseView | Promise<ReleaseView> {
-  const wanted = pin ?? cursor?.release ?? null
+  const releaseId = pin ?? cursor?.release ?? null
   const current = releases.current()
-  if (wanted === null) {
+  if (releaseId === null) {
     if (current !== null) return current
     throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   }
-  const open = releases.findOpen(wanted)
+  const open = releases.findOpen(releaseId)
   if (open !== null) return open
-  return releases.pin(wanted).then((view) => {
+  return releases.pin(releaseId).then((view) => {
     if (view !== null) return view
     throw pin === null
       ? new AppError('invalid_cursor', {

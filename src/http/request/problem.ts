@@ -11,18 +11,18 @@ export interface Problem {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-const ofBody = (pt: string, en: string): AppErrorOptions => ({
+const bodyError = (pt: string, en: string): AppErrorOptions => ({
   errors: [{ pointer: '', message: both(pt, en) }],
 })
 
 const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: AppErrorOptions]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
-  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', ofBody('não pode ser vazio', 'must not be empty')],
-  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_request', ofBody('deve ser JSON válido', 'must be valid JSON')],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', bodyError('não pode ser vazio', 'must not be empty')],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_request', bodyError('deve ser JSON válido', 'must be valid JSON')],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_request',
-    ofBody('deve ter o tamanho que Content-Length diz', 'must be as long as Content-Length says'),
+    bodyError('deve ter o tamanho que Content-Length diz', 'must be as long as Content-Length says'),
   ],
   FST_ERR_BAD_URL: [
     'invalid_request',
@@ -40,12 +40,12 @@ const FRAMEWORK: Readonly<Record<string, readonly [code: ErrorCode, options?: Ap
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const code = (error as FastifyError | undefined)?.code ?? ''
-  const known = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined
-  if (known !== undefined) return new AppError(known[0], { ...known[1], cause: error })
+  const entry = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined
+  if (entry !== undefined) return new AppError(entry[0], { ...entry[1], cause: error })
   // The body is invalid JSON or contains __proto__.
   if (error instanceof SyntaxError)
     return new AppError('invalid_request', {
-      ...ofBody('deve ser JSON válido', 'must be valid JSON'),
+      ...bodyError('deve ser JSON válido', 'must be valid JSON'),
       cause: error,
     })
   if ((error as FastifyError | undefined)?.statusCode === 400)
@@ -68,7 +68,7 @@ export function describeProblem(error: AppError, requestId: string, language: La
       detail: error.detail[language],
       code: error.code,
       request_id: requestId,
-      errors: error.errors.map((place) => ({ ...place, message: place.message[language] })),
+      errors: error.errors.map((item) => ({ ...item, message: item.message[language] })),
       ...error.extra,
     },
   }

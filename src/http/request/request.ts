@@ -31,7 +31,7 @@ import { type AccessClass, accessClassOf } from './access-class.ts'
 import { checkCoding, requireCapability } from './authorise.ts'
 import { canonicalKeyOf, requestKeyOf } from './cache-key.ts'
 import { makeEnvelope } from './envelope.ts'
-import { isAny, setValidators } from './etag.ts'
+import { isWildcard, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import type { MountedRoute } from './mount.ts'
 import { originOf } from './origin.ts'
@@ -92,10 +92,10 @@ export function respond(
   parts: ApiParts,
 ): ApiResponse | Promise<ApiResponse> {
   const answer = answerRequest(mounted, request, parts)
-  if (!isAny(request.headers['if-none-match']) || !mounted.isGet) return answer
-  const modified = (value: ApiResponse): ApiResponse =>
+  if (!isWildcard(request.headers['if-none-match']) || !mounted.isGet) return answer
+  const asNotModified = (value: ApiResponse): ApiResponse =>
     value.status === 200 && request.state.tag !== null ? NOT_MODIFIED : value
-  return answer instanceof Promise ? answer.then(modified) : modified(answer)
+  return answer instanceof Promise ? answer.then(asNotModified) : asNotModified(answer)
 }
 
 function answerRequest(
@@ -173,7 +173,7 @@ function answerRequest(
   if (mounted.area === null) return run(context, null)
   const view = chooseRelease(parts.releases, pin, cursor)
   return view instanceof Promise
-    ? view.then((found) => fromRelease(context, found))
+    ? view.then((pinned) => fromRelease(context, pinned))
     : fromRelease(context, view)
 }
 
@@ -210,7 +210,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     const key = canonicalKeyOf(route, params, view, [language])
     // Adjacent rows are read quickly, and clients walk through each page once. Cache an unfiltered page only when it is requested again.
     const isSearched = route.kind === 'list' && isFiltered(route, params)
-    const isWorthCaching = context.gzipWanted || isSearched || parts.cache.knows(requestKey)
+    const isWorthCaching = context.gzipWanted || isSearched || parts.cache.hasKey(requestKey)
     remember(key)
     return fromCache(parts, state, isWorthCaching ? parts.cache.put(key, response) : response)
   }

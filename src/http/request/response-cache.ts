@@ -26,7 +26,7 @@ export interface ResponseCache {
   /** @returns the cached response of an identical earlier request */
   recall(requestKey: string): { readonly response: CachedResponse; readonly isPinned: boolean } | null
   /** @returns whether the request key is stored, even if its response was evicted */
-  knows(requestKey: string | null): boolean
+  hasKey(requestKey: string | null): boolean
   remember(requestKey: string, recalled: Recalled): void
   find(canonicalKey: string): CachedResponse | null
   put(canonicalKey: string, response: CachedResponse): CachedResponse
@@ -89,12 +89,12 @@ export function createResponseCache(maxBytes: number): ResponseCache {
   const running = new Map<string, Promise<CachedResponse>>()
   const put = (key: string, response: CachedResponse): CachedResponse => {
     if (responses === null) return response
-    const own = copyOf(response)
-    keys.set(own, key)
-    responses.set(key, own)
-    return own
+    const stored = copyOf(response)
+    keys.set(stored, key)
+    responses.set(key, stored)
+    return stored
   }
-  const hold = (response: CachedResponse, gzip: Buffer | null): void => {
+  const storeGzip = (response: CachedResponse, gzip: Buffer | null): void => {
     response.gzip = gzip
     const key = keys.get(response)
     if (key === undefined || responses?.peek(key) !== response) return
@@ -109,40 +109,40 @@ export function createResponseCache(maxBytes: number): ResponseCache {
         ? null
         : { response, isPinned: recalled.isPinned }
     },
-    knows: (requestKey) => requestKey !== null && requestKeys?.has(requestKey) === true,
+    hasKey: (requestKey) => requestKey !== null && requestKeys?.has(requestKey) === true,
     remember: (requestKey, recalled) => void requestKeys?.set(requestKey, recalled),
     find: (key) => responses?.get(key) ?? null,
     put,
     async get(key, make) {
       const cached = responses?.get(key)
       if (cached !== undefined) return cached
-      const other = running.get(key)
-      if (other !== undefined)
+      const concurrent = running.get(key)
+      if (concurrent !== undefined)
         try {
-          return await other
+          return await concurrent
         } catch (error) {
           // The first client has left and its query was aborted. Compute the answer for this client.
           if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
         }
-      const own = make().then((response) => put(key, response))
-      running.set(key, own)
+      const pending = make().then((response) => put(key, response))
+      running.set(key, pending)
       try {
-        return await own
+        return await pending
       } finally {
-        if (running.get(key) === own) running.delete(key)
+        if (running.get(key) === pending) running.delete(key)
       }
     },
     gzipOf(response) {
       if (response.gzip !== null) return response.gzip
-      const made = compress(response.envelope.body)
-      response.gzip = made
-      if (made instanceof Promise)
-        made.then(
-          (bytes) => hold(response, bytes),
-          () => hold(response, null),
+      const compressed = compress(response.envelope.body)
+      response.gzip = compressed
+      if (compressed instanceof Promise)
+        compressed.then(
+          (bytes) => storeGzip(response, bytes),
+          () => storeGzip(response, null),
         )
-      else hold(response, made)
-      return made
+      else storeGzip(response, compressed)
+      return compressed
     },
     bytes: () => (responses?.calculatedSize ?? 0) + (requestKeys?.calculatedSize ?? 0),
   }

@@ -65,7 +65,7 @@ function readFilters(text: string | undefined): ReturnType<typeof parseFilters> 
   return parseFilters(value, 'filters')
 }
 
-function readText(body: unknown, name: string): string | null {
+function readTextField(body: unknown, name: string): string | null {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : null
   return typeof value === 'string' && value.length <= 200 ? value : null
 }
@@ -108,14 +108,14 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
   const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })
   for (const { dimension } of filters) requireDimension(dimension, view, { parameter: 'filters' })
   if (query.counts === 'true' || filters.length > 0) {
-    const members = data.flatMap(({ code: member, parent: place }) =>
+    const members = data.flatMap(({ code: member, parent: parentRef }) =>
       member === null
         ? []
         : [
             {
               code: member as string | number,
               municipality:
-                code === 'facility' ? (place as { readonly code: string | number | null }).code : null,
+                code === 'facility' ? (parentRef as { readonly code: string | number | null }).code : null,
             },
           ],
     )
@@ -182,16 +182,16 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
     })
   }
   const content = type === CSV ? csv() : type === JSON_STAT ? jsonStat() : arrow()
-  const bytes = await collect(content)
+  const bytes = await joinChunks(content)
   // Only GET has byte ranges.
   const { range, ifRange } = request.conditions
   const isLinked = request.query.q !== undefined
-  const part = chooseRange(bytes.length, { range: isLinked ? range : undefined, ifRange }, null)
-  const { 'content-length': _length, ...headers } = part.headers
+  const selected = chooseRange(bytes.length, { range: isLinked ? range : undefined, ifRange }, null)
+  const { 'content-length': _length, ...headers } = selected.headers
   return {
-    content: bytes.subarray(part.start, part.end + 1),
+    content: bytes.subarray(selected.start, selected.end + 1),
     contentType: type === CSV ? REPORT_FORMATS.csv.contentType : type,
-    status: part.status,
+    status: selected.status,
     headers: {
       ...(isLinked ? headers : {}),
       'x-report-fingerprint': summary.fingerprint,
@@ -203,11 +203,11 @@ async function answerTable(request: HandlerRequest, body: unknown, type: string)
 
 const TURN_BYTES = 65_536
 /** Joins the chunks, and yields to other requests between them. */
-async function collect(parts: Iterable<string> | AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function joinChunks(chunks: Iterable<string> | AsyncIterable<Uint8Array>): Promise<Buffer> {
   const buffers: Buffer[] = []
   let bytes = 0
-  for await (const part of parts) {
-    const buffer = Buffer.from(part as string)
+  for await (const chunk of chunks) {
+    const buffer = Buffer.from(chunk as string)
     buffers.push(buffer)
     bytes += buffer.length
     if (bytes < TURN_BYTES) continue
@@ -342,17 +342,17 @@ export const ANALYTICS: readonly Route[] = [
     release: 'analytics',
     response: 'AnalyticsCompareResponse',
     body: compareSchema,
-    bodyPin: (body) => readText(body, 'new_release_id'),
+    bodyPin: (body) => readTextField(body, 'new_release_id'),
     handle: async (request) => {
       const parts = partsOf(request)
-      const old = readText(request.body, 'old_release_id')
-      const before = old === null ? parts.view : await request.releases.pin(old)
-      if (before === null)
+      const old = readTextField(request.body, 'old_release_id')
+      const oldView = old === null ? parts.view : await request.releases.pin(old)
+      if (oldView === null)
         throw new AppError('release_mismatch', {
           detail: RELEASE_GONE,
           extra: { expected: old, current: request.releases.current()?.id ?? null, releases: '/v1/releases' },
         })
-      const answer = await compareReleases(request.body, { ...parts, before })
+      const answer = await compareReleases(request.body, { ...parts, before: oldView })
       return { ...answer, rows: answer.data.length }
     },
   },

@@ -158,15 +158,15 @@ export const EXPORTS: readonly Route[] = [
     release: null,
     response: 'SigningKeyResponse',
     handle: async ({ trust }) => {
-      const own = trust.own()
-      if (own === null) throw new AppError('not_found')
+      const signingKey = trust.own()
+      if (signingKey === null) throw new AppError('not_found')
       return {
         data: {
           algorithm: 'Ed25519',
-          public_key: own.publicKey,
+          public_key: signingKey.publicKey,
           signs: 'the 64 characters of a fingerprint',
-          name: own.name,
-          verifier_key: own.verifierKey,
+          name: signingKey.name,
+          verifier_key: signingKey.verifierKey,
         },
       }
     },

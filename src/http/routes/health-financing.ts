@@ -4,9 +4,9 @@ import { SOURCE_CODES, SOURCES, type SourceText } from '../../model/financing/co
 import { codesIn } from '../../query/lists/filters.ts'
 import type { Route } from '../route.ts'
 
-const describeSources = (asked: string | undefined) => {
-  const wanted = asked === undefined ? SOURCE_CODES : codesIn(asked)
-  return SOURCE_CODES.filter((code) => wanted.includes(code)).map((code) => {
+const describeSources = (filter: string | undefined) => {
+  const codes = filter === undefined ? SOURCE_CODES : codesIn(filter)
+  return SOURCE_CODES.filter((code) => codes.includes(code)).map((code) => {
     const { label, means, adds }: SourceText = SOURCES[code]
     return {
       source: code,

@@ -50,7 +50,7 @@ const linkSchema = z.strictObject({
 function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataResult {
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
   const { address, scope, form, expires } = parseBody(linkSchema, body)
-  const place = (pointer: string, pt: string, error: KeysError): AppError =>
+  const invalidField = (pointer: string, pt: string, error: KeysError): AppError =>
     new AppError('invalid_request', { errors: [{ pointer, message: both(pt, error.message) }] })
   let expiresMs = defaultExpiry()
   try {
@@ -59,7 +59,7 @@ function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataRe
       throw new KeysError(`A link ends after now, and within ${LINK_DAYS_MAX} days.`)
   } catch (error) {
     if (!(error instanceof KeysError)) throw error
-    throw place(
+    throw invalidField(
       '/expires',
       `deve ser um dia (2027-01-31) ou um momento (2027-01-31T12:00:00Z) nos próximos ${LINK_DAYS_MAX} dias`,
       error,
@@ -73,7 +73,7 @@ function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataRe
     }
   } catch (error) {
     if (!(error instanceof KeysError)) throw error
-    throw place(
+    throw invalidField(
       '/address',
       scope === 'release'
         ? 'deve estar abaixo de /v1/releases/ID/, como /v1/releases/ID/metadata.jsonld'

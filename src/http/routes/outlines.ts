@@ -30,14 +30,14 @@ const MESHES_MAX = 2
 const meshes = new LRUCache<string, Promise<OutlineMesh>>({ max: MESHES_MAX })
 
 function meshOf(view: ReleaseView, engine: Engine): Promise<OutlineMesh> {
-  const known = meshes.get(view.id)
-  if (known !== undefined) return known
+  const cached = meshes.get(view.id)
+  if (cached !== undefined) return cached
   // Ignore the client's abort signal: other requests may wait for the same mesh.
-  const made = (async () =>
+  const loading = (async () =>
     readMesh(await engine.run(planArcs(), view, {}), await engine.run(planOutlines(), view, {})))()
-  meshes.set(view.id, made)
-  made.catch(() => meshes.delete(view.id))
-  return made
+  meshes.set(view.id, loading)
+  loading.catch(() => meshes.delete(view.id))
+  return loading
 }
 
 /** @throws AppError 'dimension_not_loaded' where the release holds no mesh */
@@ -67,9 +67,9 @@ async function answerOutlines(request: HandlerRequest): Promise<Result> {
   requireDimension(level, view, null)
   const type = preferred(['application/json', GEOJSON_TYPE, TOPOJSON_TYPE])
   const format = (query.format ?? (type === GEOJSON_TYPE ? 'geojson' : 'topojson')) as OutlineFormat
-  const whole = await meshOf(view, engine)
+  const fullMesh = await meshOf(view, engine)
   const detail = query.detail === 'overview' ? 'overview' : 'full'
-  const mesh = detail === 'overview' ? coarsen(whole) : whole
+  const mesh = detail === 'overview' ? coarsen(fullMesh) : fullMesh
   const { text, count, missing } = drawOutlines(mesh, level, states, format, detail === 'full')
   if (type !== 'application/json')
     return {
@@ -94,7 +94,7 @@ async function answerOutlines(request: HandlerRequest): Promise<Result> {
 }
 
 function sourceOf({ file }: OutlineMesh, view: ReleaseView): JsonValue {
-  const snapshot = view.components.demography?.snapshots.find((own) => own.file === file)
+  const snapshot = view.components.demography?.snapshots.find((candidate) => candidate.file === file)
   return snapshot === undefined
     ? null
     : {

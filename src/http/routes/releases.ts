@@ -92,7 +92,7 @@ async function findFile({ parameters, releases, trust }: HandlerRequest): Promis
   if (TRUST_FILE.test(name)) {
     const text = await readFile(path).catch(() => null)
     if (text === null) throw new AppError('not_found')
-    requireWhole(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.known()))
+    rejectDamaged(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.known()))
     return foundText(path, text, true)
   }
   const listed = manifest.files.find((file) => file.path === name)
@@ -109,7 +109,7 @@ const foundText = (path: string, content: Buffer, changes: boolean): FoundFile =
 })
 
 /** @throws AppError 'release_damaged' when a file stored beside a release is rejected */
-function requireWhole<Value>(read: () => Value): Value {
+function rejectDamaged<Value>(read: () => Value): Value {
   try {
     return read()
   } catch (error) {
@@ -123,7 +123,7 @@ function requireWhole<Value>(read: () => Value): Value {
 function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
   const keys = known()
   return {
-    signatures: requireWhole(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
+    signatures: rejectDamaged(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
       ...signature,
     })),
     attestations: readAttestations(releasesDir, id, keys).map(
@@ -155,26 +155,27 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     headers: { ...headers, ...more },
   })
   if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
-  const part = chooseRange(bytes, { range, ifRange }, tag)
-  const { start, end } = part
+  const selected = chooseRange(bytes, { range, ifRange }, tag)
+  const { start, end } = selected
   if (content !== null) {
-    const bytesOfPart = request.isHead ? [] : [content.subarray(start, end + 1)]
-    return answer(part.status, Readable.from(bytesOfPart), part.headers)
+    const selectedBytes = request.isHead ? [] : [content.subarray(start, end + 1)]
+    return answer(selected.status, Readable.from(selectedBytes), selected.headers)
   }
-  const file = await openWhole(path, request.releases)
-  if (!request.isHead) return answer(part.status, Readable.from(readPart(file, start, end)), part.headers)
+  const file = await openVerified(path, request.releases)
+  if (!request.isHead)
+    return answer(selected.status, Readable.from(readPart(file, start, end)), selected.headers)
   await file.handle.close()
-  return answer(part.status, Readable.from([]), part.headers)
+  return answer(selected.status, Readable.from([]), selected.headers)
 }
 
-interface WholeFile {
+interface VerifiedFile {
   readonly handle: FileHandle
   /** The file's state when it was verified. */
   readonly state: string
 }
 
 /** @throws AppError 'release_damaged' with the file, when it differs from the manifest */
-async function openWhole(path: string, { guard }: HandlerRequest['releases']): Promise<WholeFile> {
+async function openVerified(path: string, { guard }: HandlerRequest['releases']): Promise<VerifiedFile> {
   for (let turn = 0; turn < OPENS_MAX; turn += 1) {
     await guard.check([path])
     const handle = await open(path, 'r').catch(() => null)
@@ -187,15 +188,15 @@ async function openWhole(path: string, { guard }: HandlerRequest['releases']): P
 }
 
 /** Streams a byte range. If the file changes meanwhile, the stream fails and the answer is cut off. */
-function readPart({ handle, state }: WholeFile, start: number, end: number): Readable {
-  let at = start
+function readPart({ handle, state }: VerifiedFile, start: number, end: number): Readable {
+  let position = start
   const readNext = async (): Promise<Buffer | null> => {
-    if (at > end) return null
-    const target = Buffer.allocUnsafe(Math.min(PART_BYTES, end - at + 1))
-    const { bytesRead } = await handle.read(target, 0, target.length, at)
+    if (position > end) return null
+    const target = Buffer.allocUnsafe(Math.min(PART_BYTES, end - position + 1))
+    const { bytesRead } = await handle.read(target, 0, target.length, position)
     if (bytesRead === 0 || stateOf(await handle.stat()) !== state)
       throw new Error('a file of a release changed while it was sent')
-    at += bytesRead
+    position += bytesRead
     return target.subarray(0, bytesRead)
   }
   return new Readable({
@@ -216,10 +217,12 @@ function readPart({ handle, state }: WholeFile, start: number, end: number): Rea
 
 /** @returns manifests of a release and its components, reduced to tables that the key may read @throws AppError 'not_found' */
 async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
-  const own = await releases.locate(parameters.release_id ?? '')
-  if (own === null) throw new AppError('not_found')
-  const joined = await Promise.all(Object.values(own.manifest.components).map((id) => releases.locate(id)))
-  return [own.manifest, ...joined.flatMap((release) => release?.manifest ?? [])].map((manifest) =>
+  const release = await releases.locate(parameters.release_id ?? '')
+  if (release === null) throw new AppError('not_found')
+  const components = await Promise.all(
+    Object.values(release.manifest.components).map((id) => releases.locate(id)),
+  )
+  return [release.manifest, ...components.flatMap((component) => component?.manifest ?? [])].map((manifest) =>
     readableBy(key, manifest),
   )
 }
