@@ -27,7 +27,7 @@ import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/request/authorise.
 import { matchesTag } from './http/request/etag.ts'
 import { abortSignalOf, type Done, mountRoute, type Output } from './http/request/mount.ts'
 import { describeProblem, languageOf, toAppError } from './http/request/problem.ts'
-import type { ApiParts } from './http/request/request.ts'
+import type { ApiServices } from './http/request/request.ts'
 import { stateOf } from './http/request/state.ts'
 import { methodOf } from './http/route.ts'
 import { ROUTES } from './http/routes/index.ts'
@@ -36,7 +36,7 @@ import type { KeyStore } from './keys/keys.ts'
 import { type LinkRequest, linkSecretOf, takeToken } from './keys/links.ts'
 import type { RateLimiter } from './keys/rate-limit.ts'
 
-export interface AppParts extends Omit<ApiParts, 'parseJson'> {
+export interface AppServices extends Omit<ApiServices, 'parseJson'> {
   readonly keys: KeyStore
   readonly limiter: RateLimiter
   readonly metrics: Metrics
@@ -66,9 +66,9 @@ function requestIdOf({ headers }: { readonly headers: IncomingHttpHeaders }): st
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : randomUUID()
 }
 
-export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const explorerKey = parts.explorerKey ?? null
-  const admission = { ...parts, linkSecret: linkSecretOf(parts.cursorSecret) }
+export async function buildApp(services: AppServices): Promise<FastifyInstance> {
+  const explorerKey = services.explorerKey ?? null
+  const admission = { ...services, linkSecret: linkSecretOf(services.cursorSecret) }
   /** Requests made through a link. The token is removed from the URL, so later code never sees it. */
   const links = new WeakMap<IncomingMessage, LinkRequest>()
   let connectionQueue: ConnectionQueue | null = null
@@ -136,15 +136,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   const isLastResponse = ({ req }: ServerResponse): boolean =>
     isClosing && connectionQueue?.hasPipelined(req.socket) !== true
-  await enableCors(app, parts.corsOrigins)
+  await enableCors(app, services.corsOrigins)
 
   /** Checks a request before its body is read. @param cost requests charged to the key's rate; null when the route needs no key */
-  const checkAdmission = (
-    request: FastifyRequest,
-    route: string | null,
-    cost: number | null,
-    done: Done,
-  ): void => {
+  const precheck = (request: FastifyRequest, route: string | null, cost: number | null, done: Done): void => {
     const state = stateOf(request)
     state.route = route
     try {
@@ -159,7 +154,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     }
   }
   app.addHook('onRequest', (request, _reply, done) =>
-    request.is404 ? checkAdmission(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
+    request.is404 ? precheck(request, null, IS_API.test(request.url) ? 1 : null, done) : done(),
   )
   // Accept JSON bodies only; anything else is 415. The text is parsed later, and only when its answer is not cached.
   app.removeAllContentTypeParsers()
@@ -180,12 +175,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     return parsed
   }
 
-  const logAccess = parts.logger === null ? null : createAccessLog(parts.logger)
+  const logAccess = services.logger === null ? null : createAccessLog(services.logger)
   // CORS is the only source of extra headers on successful answers. On errors, Fastify may add some.
-  const mayHaveExtraHeaders = parts.corsOrigins.length > 0
+  const mayHaveExtraHeaders = services.corsOrigins.length > 0
   const sendBytes = createSender({
-    origins: parts.corsOrigins,
-    writesTogether: parts.writesTogether ?? true,
+    origins: services.corsOrigins,
+    writesTogether: services.writesTogether ?? true,
     isLastResponse,
   })
   /** Counts and logs a request. An exception here becomes a log line and never affects the answer. */
@@ -193,13 +188,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     try {
       countAndLog(request, status)
     } catch (error) {
-      parts.logger?.error({ request_id: request.id, err: error }, 'a request could not be counted or logged')
+      services.logger?.error(
+        { request_id: request.id, err: error },
+        'a request could not be counted or logged',
+      )
     }
   }
   const countAndLog = (request: FastifyRequest, status: number): void => {
     const { route, key, releaseId, rows, engine, startedAt } = stateOf(request)
     const ms = performance.now() - startedAt
-    parts.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
+    services.metrics.observe(request.method, route ?? 'none', status, ms / 1000)
     logAccess?.({
       id: request.id,
       trace: traceOf(request.headers.traceparent),
@@ -232,7 +230,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       fail(request, reply, error)
       return
     }
-    parts.logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
+    services.logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
     reply.raw.destroy()
     observe(request, status)
   }
@@ -258,10 +256,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const error = toAppError(thrown)
     // Count overload instead of logging its cause: it is not a fault, and the cause is always the same.
     if (error.code === 'overloaded') {
-      parts.metrics.countOverloaded(stateOf(request).route ?? 'none')
-      parts.logger?.warn({ request_id: request.id, code: error.code }, 'refused')
+      services.metrics.countOverloaded(stateOf(request).route ?? 'none')
+      services.logger?.warn({ request_id: request.id, code: error.code }, 'refused')
     } else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
-      parts.logger?.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
+      services.logger?.error(
+        { request_id: request.id, code: error.code, err: error.cause ?? error },
+        'failed',
+      )
     const problem = describeProblem(error, request.id, languageOf(request.headers['accept-language']))
     const state = stateOf(request)
     state.tag = null
@@ -307,12 +308,12 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     )
   }
 
-  const output: Output = { checkAdmission, send, fail }
-  for (const route of ROUTES) mountRoute(app, route, { ...parts, parseJson }, output)
+  const output: Output = { precheck, send, fail }
+  for (const route of ROUTES) mountRoute(app, route, { ...services, parseJson }, output)
   // MCP is not in the OpenAPI document, because its messages follow their own protocol.
   app.post(
     MCP_PATH,
-    { onRequest: (request, _reply, done) => checkAdmission(request, MCP_PATH, 1, done) },
+    { onRequest: (request, _reply, done) => precheck(request, MCP_PATH, 1, done) },
     (request, reply) => {
       reply.hijack()
       const signal = abortSignalOf(reply)
@@ -321,8 +322,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
           headers: request.headers,
           message: parseJson(request.text ?? ''),
           inject: (inner) => app.inject({ ...inner, signal }),
-          corsOrigins: parts.corsOrigins,
-          hosts: parts.mcpHosts ?? null,
+          corsOrigins: services.corsOrigins,
+          hosts: services.mcpHosts ?? null,
         })
       respondToMcp().then(
         (answer) => send(request, reply, answer),
@@ -335,7 +336,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     render: (request: FastifyRequest) => Promise<ApiResponse> | ApiResponse,
   ): void => {
     const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: Done): void =>
-      checkAdmission(request, path, null, done)
+      precheck(request, path, null, done)
     app.get(path, { onRequest }, (request, reply) => {
       reply.hijack()
       Promise.resolve(request)
@@ -362,10 +363,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       if (page === null) throw new AppError('route_not_found')
       return page
     })
-  if (parts.servesMetrics)
+  if (services.servesMetrics)
     mountPage('/metrics', async ({ ip, headers }) => {
       if (!isLocal(ip, headers)) throw new AppError('route_not_found')
-      const { type, text } = await parts.metrics.render()
+      const { type, text } = await services.metrics.render()
       return content(type, text, { 'cache-control': 'no-store' })
     })
   return app

@@ -21,7 +21,7 @@ const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
 export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
 
 /** Content security policy: nothing may be loaded from elsewhere or framed, and only our script runs. */
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -140,7 +140,7 @@ export function createExplorer(
     const loaded = await loadVisit(visit, api, false)
     return {
       status: loaded.kind === 'problem' ? loaded.problem.status : 200,
-      headers: { 'content-security-policy': POLICY, 'cache-control': 'no-cache' },
+      headers: { 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-cache' },
       body: {
         kind: 'content',
         type: 'text/html; charset=utf-8',

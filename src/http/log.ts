@@ -10,12 +10,12 @@ import type { LogLevel } from '../settings.ts'
 const KEY_IN_TEXT = /\b(sus_[0-9A-Za-z]{8})_[0-9A-Za-z_-]*/g
 const LINK_IN_TEXT = /\b(susl_[0-9A-Za-z]{0,8})[0-9A-Za-z_-]*/g
 /** Checked first, because few lines contain a secret. */
-const MAY_HOLD_SECRET = /susl?_|bearer|basic/i
+const SECRET_HINT = /susl?_|bearer|basic/i
 const BEARER_IN_TEXT = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
 
 /** @returns the text with the secrets of keys and bearer tokens redacted */
 export const redactSecrets = (text: string): string =>
-  MAY_HOLD_SECRET.test(text)
+  SECRET_HINT.test(text)
     ? text
         .replace(KEY_IN_TEXT, '$1_[redacted]')
         .replace(LINK_IN_TEXT, '$1_[redacted]')

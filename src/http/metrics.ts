@@ -9,7 +9,7 @@ import type { Distributed, Engine, ReleaseSource } from '../engine/types.ts'
 import type { RowStore } from '../rows/row-store.ts'
 import type { ResponseCache } from './request/response-cache.ts'
 
-export interface MetricsParts {
+export interface MetricsSources {
   readonly engine: Engine
   readonly releases: ReleaseSource
   readonly cache: ResponseCache
@@ -33,7 +33,7 @@ export function createMetrics({
   cache,
   rows,
   isRateStoreUp = null,
-}: MetricsParts): Metrics {
+}: MetricsSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]

@@ -44,8 +44,8 @@ const isBusy = ({ current, waiting, unread }: Connection): boolean =>
  * @param refuseSlow closes a connection whose request has not arrived in time
  */
 export async function drain(queue: ConnectionQueue, refuseSlow: (socket: Socket) => void): Promise<void> {
-  const began = performance.now()
-  let quietSince = began
+  const drainStart = performance.now()
+  let quietSince = drainStart
   let lastStarted = queue.startedCount()
   for (;;) {
     const open = [...queue.connections()]
@@ -55,22 +55,22 @@ export async function drain(queue: ConnectionQueue, refuseSlow: (socket: Socket)
       lastStarted = queue.startedCount()
       quietSince = now
     }
-    if (now - quietSince >= QUIET_MS || now - began >= DRAIN_MS) break
+    if (now - quietSince >= QUIET_MS || now - drainStart >= DRAIN_MS) break
     await wait(POLL_MS)
   }
   const idle = [...queue.connections()].filter((connection) => !isBusy(connection))
   for (const { socket } of idle) closeHalf(socket)
-  const closed = (): boolean => idle.every(({ socket }) => socket.destroyed)
-  for (let waited = 0; waited < LINGER_MS && !closed(); waited += POLL_MS) await wait(POLL_MS)
-  sweep(queue, began, refuseSlow)
+  const areAllClosed = (): boolean => idle.every(({ socket }) => socket.destroyed)
+  for (let waited = 0; waited < LINGER_MS && !areAllClosed(); waited += POLL_MS) await wait(POLL_MS)
+  sweep(queue, drainStart, refuseSlow)
 }
 
 /** Closes connections that the drain left open. Node.js stops checking for slow requests once its server closes. */
-function sweep(queue: ConnectionQueue, began: number, refuseSlow: (socket: Socket) => void): void {
+function sweep(queue: ConnectionQueue, drainStart: number, refuseSlow: (socket: Socket) => void): void {
   const timer = setInterval(() => {
     const open = [...queue.connections()]
     if (open.length === 0) clearInterval(timer)
-    const isLate = performance.now() - began >= REQUEST_TIMEOUT_MS
+    const isLate = performance.now() - drainStart >= REQUEST_TIMEOUT_MS
     for (const connection of open) {
       const { socket, current } = connection
       if (socket.writableEnded) continue

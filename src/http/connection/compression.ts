@@ -20,8 +20,8 @@ export function compress(body: ByteString | Buffer): Buffer | Promise<Buffer> {
 export function takesGzip(header: string | string[] | undefined): boolean {
   if (typeof header !== 'string' || header === '') return false
   let wildcardAccepted = false
-  for (const part of header.toLowerCase().split(',')) {
-    const [coding = '', ...parameters] = part.split(';')
+  for (const entry of header.toLowerCase().split(',')) {
+    const [coding = '', ...parameters] = entry.split(';')
     const name = coding.trim()
     if (name !== 'gzip' && name !== 'x-gzip' && name !== '*') continue
     const isRefused = parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter))

@@ -58,7 +58,7 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
   /** Parsed requests that wait, over all connections. */
   let waiting = 0
   let isScheduled = false
-  let turnBegan = 0
+  let turnStart = 0
   let startedInTurn = 0
   let started = 0
 
@@ -91,8 +91,8 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
     dropWaiting(connection)
     answer?.()
   }
-  const enqueue = (queue: Connection[], connection: Connection): void => {
-    if (!connection.isQueued) queue.push(connection)
+  const enqueue = (waitingQueue: Connection[], connection: Connection): void => {
+    if (!connection.isQueued) waitingQueue.push(connection)
     connection.isQueued = true
     schedule()
   }
@@ -104,10 +104,10 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
   const hasTime = (): boolean => {
     schedule()
     if (startedInTurn < TURN_REQUESTS) {
-      if (startedInTurn === 0) turnBegan = performance.now()
+      if (startedInTurn === 0) turnStart = performance.now()
       return true
     }
-    return performance.now() - turnBegan < TURN_MS
+    return performance.now() - turnStart < TURN_MS
   }
   const isUnreadLow = (): boolean => {
     let bytes = 0
@@ -119,9 +119,10 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
     isScheduled = false
     startedInTurn = 0
     if (firstRequests.length === 0 && pipelined.length === 0) return
-    turnBegan = performance.now()
-    const runQueue = (queue: Connection[]): void => {
-      while (queue.length > 0 && performance.now() - turnBegan < TURN_MS) resume(queue.shift() as Connection)
+    turnStart = performance.now()
+    const runQueue = (waitingQueue: Connection[]): void => {
+      while (waitingQueue.length > 0 && performance.now() - turnStart < TURN_MS)
+        resume(waitingQueue.shift() as Connection)
     }
     runQueue(firstRequests)
     const mayAnswerPipelined = isUnreadLow()

@@ -63,13 +63,13 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const VARY = 'Authorization, Accept, Accept-Encoding, Accept-Language'
 const WINDOW_SECONDS = 60
 /** Bodies below this many bytes fit into socket buffers, so they leave at once. */
-const STALL_BYTES = 65_536
+const STALL_CHECK_MIN_BYTES = 65_536
 /** Answers of this many bytes or more are written at once: their client stays awake longer than a turn anyway. */
-const TOGETHER_BYTES = 16_384
+const IMMEDIATE_WRITE_BYTES = 16_384
 
 export function createSender({ origins, writesTogether, isLastResponse }: SenderOptions): Send {
   const scheduleWrite = (length: number, write: () => void): void =>
-    writesTogether && length < TOGETHER_BYTES ? writeTogether(write) : write()
+    writesTogether && length < IMMEDIATE_WRITE_BYTES ? writeTogether(write) : write()
   const commonHeaders = Object.entries(securityHeaders(origins)).flat()
   const vary = origins.length > 0 ? `${VARY}, Origin` : VARY
 
@@ -195,7 +195,7 @@ const CHECKS_PER_STALL = 60
  */
 export function closeWhenStalled(response: ServerResponse, length: number | null, stallMs = STALL_MS): void {
   const { socket } = response
-  if (socket === null || (length !== null && length < STALL_BYTES)) return
+  if (socket === null || (length !== null && length < STALL_CHECK_MIN_BYTES)) return
   // `writableLength` excludes writes handed to the system. Only the handle knows how much of them is still pending.
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } }
   const countWaiting = (): number => socket.writableLength + (handle?.writeQueueSize ?? 0)

@@ -30,9 +30,9 @@ const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   health_financing: 'HealthFinancing',
 }
 export function recordName({ name }: Dataset): string {
-  const found = RECORD_NAMES[name as DatasetName]
-  if (found === undefined) throw new TypeError(`openapi-records.ts has no name for records of ${name}`)
-  return found
+  const schemaName = RECORD_NAMES[name as DatasetName]
+  if (schemaName === undefined) throw new TypeError(`openapi-records.ts has no name for records of ${name}`)
+  return schemaName
 }
 
 const TEXT: Json = { type: ['string', 'null'] }
@@ -66,7 +66,7 @@ function publishedColumns(dataset: string, field: string): string[] {
 }
 
 /** Fields whose codes the importer restricts to a closed list. Files may contain unknown codes in other fields. */
-const CLOSED: ReadonlySet<string> = new Set([
+const CLOSED_FIELDS: ReadonlySet<string> = new Set([
   'uf',
   'population_type',
   'territorial_type',
@@ -80,7 +80,7 @@ function codesOf(dataset: Dataset, name: FieldName): Json {
   const filter =
     dataset.filters?.[name] ??
     Object.values(dataset.filters ?? {}).find((other) => other.kind === 'equals' && other.column === name)
-  const code = filter === undefined || !CLOSED.has(name) ? null : codeSchema(filter)
+  const code = filter === undefined || !CLOSED_FIELDS.has(name) ? null : codeSchema(filter)
   const { enum: values } = code === null ? {} : documentOf(code)
   return values === undefined ? {} : { enum: values }
 }

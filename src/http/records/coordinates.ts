@@ -64,7 +64,7 @@ export function isSuspect(
 }
 
 /** @returns the numeric member, found by text search: quotes inside JSON strings are escaped, so they cannot match */
-export function numberIn(json: ByteString, name: string): number | null {
+export function readNumber(json: ByteString, name: string): number | null {
   const start = json.indexOf(`"${name}":`)
   const value =
     start < 0
@@ -75,7 +75,7 @@ export function numberIn(json: ByteString, name: string): number | null {
 
 export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   const [municipality, latitude, longitude] = ['municipality_ibge_code', 'latitude', 'longitude'].map(
-    (name) => numberIn(json, name),
+    (name) => readNumber(json, name),
   )
   return `${json.slice(0, -1)},"coordinates_suspect":${isSuspect(boxes, municipality, latitude, longitude)}}`
 }

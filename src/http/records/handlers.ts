@@ -71,7 +71,7 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
   if (route.kind === 'custom') return route.handle(request)
   const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  const kind: KindRequest = {
+  const kindRequest: KindRequest = {
     params,
     view,
     cursor,
@@ -85,19 +85,19 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
   switch (route.kind) {
     case 'list':
       pathFilterOf(route, params)
-      if (request.format === 'csv') return answerCsv(route, request.url, kind)
-      if (request.format === 'geojson') return answerGeoJson(route, kind)
-      return answerList(route, kind)
+      if (request.format === 'csv') return answerCsv(route, request.url, kindRequest)
+      if (request.format === 'geojson') return answerGeoJson(route, kindRequest)
+      return answerList(route, kindRequest)
     case 'all': {
-      const answer = await answerAll(route, kind)
+      const answer = await answerAll(route, kindRequest)
       return request.format === 'csv' ? csvOf(route.dataset, answer.data as Row[]) : answer
     }
     case 'record':
-      return answerRecord(route, kind)
+      return answerRecord(route, kindRequest)
     case 'scoped':
-      return answerScoped(route, kind)
+      return answerScoped(route, kindRequest)
     case 'provenance':
-      return answerProvenance(route, kind)
+      return answerProvenance(route, kindRequest)
   }
 }
 
@@ -143,13 +143,15 @@ function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest):
 }
 
 /** @returns the ten possible 7-digit codes of a 6-digit DATASUS municipality code; at most one exists */
-export const widenCode = (text: string): string[] =>
+export const expandMunicipalityCode = (text: string): string[] =>
   Array.from({ length: 10 }, (_, digit) => `${text}${digit}`)
 
 /** @returns ten candidate keys for a municipality code without its check digit, otherwise one key */
 const keysOf = (route: RecordRoute, params: Params): readonly Record<string, string | number>[] =>
   route.key.ibge_code === 7 && /^\d{6}$/.test(params.ibge_code ?? '')
-    ? widenCode(params.ibge_code ?? '').map((ibge_code) => keyOf(route, { ...params, ibge_code }))
+    ? expandMunicipalityCode(params.ibge_code ?? '').map((ibge_code) =>
+        keyOf(route, { ...params, ibge_code }),
+      )
     : [keyOf(route, params)]
 
 /** @returns key columns with the dataset's types. @throws AppError 'not_found' for an impossible key */
@@ -177,7 +179,7 @@ async function statesOfAnswer(
   { view, rows, lookups, signal }: KindRequest,
 ): Promise<States> {
   if (!isIncomplete(view)) return statesOfList({}, null, view)
-  const found =
+  const states =
     statesFromRows(codes, view, rows) ??
     statesOfFacilities(
       hasDataset(view, 'facilities')
@@ -186,7 +188,7 @@ async function statesOfAnswer(
           )
         : [],
     )
-  return statesOfList({}, found, view)
+  return statesOfList({}, states, view)
 }
 
 /** Accepts a state's abbreviation in any case: BA and ba become 29. */

@@ -31,7 +31,7 @@ interface FacilityRef {
 }
 export type Facilities = ReadonlyMap<string, JsonValue>
 
-const textOf = ({ period, code }: FacilityRef): string => `${period} ${code}`
+const keyOfRef = ({ period, code }: FacilityRef): string => `${period} ${code}`
 
 const facilityRefOf = ({ json }: RowItem): FacilityRef => {
   // Both fields are ASCII and near the start of the row, so a text search is enough and fast.
@@ -43,12 +43,12 @@ const facilityRefOf = ({ json }: RowItem): FacilityRef => {
 }
 
 function distinctFacilities(items: readonly RowItem[]): Map<string, FacilityRef> {
-  const byText = new Map<string, FacilityRef>()
+  const refsByKey = new Map<string, FacilityRef>()
   for (const item of items) {
     const facility = facilityRefOf(item)
-    byText.set(textOf(facility), facility)
+    refsByKey.set(keyOfRef(facility), facility)
   }
-  return byText
+  return refsByKey
 }
 
 const describeFacility = (facility: Row, boxes: Boxes): JsonValue => ({
@@ -71,12 +71,12 @@ export function facilitiesFromRows(
   if (boxes === undefined) return null
   const stored = storedPeriods(view, 'facilities')
   const found = new Map<string, JsonValue>()
-  for (const [text, { period, code }] of distinctFacilities(items)) {
+  for (const [key, { period, code }] of distinctFacilities(items)) {
     const file = stored.includes(period) ? (rows?.find(view, 'facilities', period) ?? null) : null
     if (file === null && stored.includes(period)) return null
     const [facility, ...duplicates] = file === null ? [] : (file.recordsOf(code) ?? [null, null])
     if (facility === null || duplicates.length > 0) return null
-    if (facility !== undefined) found.set(text, describeFacility(facility, boxes))
+    if (facility !== undefined) found.set(key, describeFacility(facility, boxes))
   }
   return found
 }
@@ -104,14 +104,14 @@ export async function facilitiesFromEngine(
       { signal },
     )
     for (const facility of facilities)
-      found.set(textOf({ period, code: String(facility.cnes_code) }), describeFacility(facility, boxes))
+      found.set(keyOfRef({ period, code: String(facility.cnes_code) }), describeFacility(facility, boxes))
   }
   return found
 }
 
 export const withFacilities = (items: readonly RowItem[], facilities: Facilities): RowItem[] =>
   items.map((item) => {
-    const facility = facilities.get(textOf(facilityRefOf(item))) ?? null
+    const facility = facilities.get(keyOfRef(facilityRefOf(item))) ?? null
     return {
       ...item,
       json: `${item.json.slice(0, -1)},"facility":${toByteString(JSON.stringify(facility))}}`,

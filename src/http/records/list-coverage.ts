@@ -191,9 +191,9 @@ export function facilitiesInFilters(
   return codes.length > FACILITIES_MAX || codes.includes(NO_FACILITY) ? [] : codes
 }
 
-/** @param found rows of each facility over all months, newest last @returns their states; null when one is unknown */
-export function statesOfFacilities(found: readonly (readonly Row[])[]): States | null {
-  const states = found.map((rows) => rows.at(-1)?.uf)
+/** @param rowsByFacility rows of each facility over all months, newest last @returns their states; null when one is unknown */
+export function statesOfFacilities(rowsByFacility: readonly (readonly Row[])[]): States | null {
+  const states = rowsByFacility.map((rows) => rows.at(-1)?.uf)
   return states.length === 0 || states.some((uf) => typeof uf !== 'string')
     ? null
     : new Set(states as string[])
@@ -209,10 +209,10 @@ export function statesFromRows(
   const hasFlows = view.components.sih !== null || view.components.sia !== null
   if (view.components.cnes?.datasets.facilities === undefined) return hasFlows ? undefined : null
   const file = rows?.find(view, 'facilities', 'all') ?? null
-  const found = codes.map((code) => file?.recordsOf(code) ?? null)
-  return found.some((each) => each === null || (each.length === 0 && hasFlows))
+  const rowsByFacility = codes.map((code) => file?.recordsOf(code) ?? null)
+  return rowsByFacility.some((records) => records === null || (records.length === 0 && hasFlows))
     ? undefined
-    : statesOfFacilities(found as (readonly Row[])[])
+    : statesOfFacilities(rowsByFacility as (readonly Row[])[])
 }
 
 export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>

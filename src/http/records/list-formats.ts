@@ -12,7 +12,7 @@ import { csvHeader, csvLine } from '../../report/writers/csv.ts'
 import { parseRow, type RowItem, type RowPage } from '../../rows/row-store.ts'
 import { GEOJSON_NAME } from '../request/formats.ts'
 import { type FileResult, type ListRoute, releaseMeta, VERSION } from '../route.ts'
-import { type Boxes, isSuspect, loadBoxes, numberIn } from './coordinates.ts'
+import { type Boxes, isSuspect, loadBoxes, readNumber } from './coordinates.ts'
 import { INCLUDED_FIELDS } from './include-facility.ts'
 import {
   cursorAt,
@@ -88,10 +88,10 @@ function columnsOf({
     const name = field.startsWith('facility_') ? field : `facility_${field}`
     const cell = (row: Readonly<Record<string, JsonValue>>): JsonValue => memberOf(row.facility, field)
     if (field === 'address')
-      return ADDRESS.map((part) => ({
-        name: `${name}_${part}`,
+      return ADDRESS.map((member) => ({
+        name: `${name}_${member}`,
         type: 'text',
-        cell: (row) => memberOf(cell(row), part),
+        cell: (row) => memberOf(cell(row), member),
       }))
     return [{ name, type: isText(field) ? 'text' : 'integer', cell }]
   })
@@ -210,7 +210,7 @@ function featureOf({ json, point }: RowItem, boxes: Boxes): string {
   const start = json.indexOf('"cnes_code":"') + 13
   const id = json.substring(start, json.indexOf('"', start))
   const geometry = point === null ? 'null' : `{"type":"Point","coordinates":[${point[1]},${point[0]}]}`
-  const suspect = isSuspect(boxes, numberIn(json, 'municipality_ibge_code'), point?.[0], point?.[1])
+  const suspect = isSuspect(boxes, readNumber(json, 'municipality_ibge_code'), point?.[0], point?.[1])
   const properties = `${json.slice(0, -1)},"coordinates_suspect":${suspect}}`
   return `{"type":"Feature","id":"${id}","geometry":${geometry},"properties":${properties}}`
 }

@@ -39,7 +39,7 @@ import {
   statesOfList,
   tableOf,
 } from './list-coverage.ts'
-import { loadPlaces, resolvePlaces } from './place-filters.ts'
+import { loadTerritories, resolveTerritories } from './place-filters.ts'
 
 export interface RowRequest {
   readonly params: Params
@@ -178,7 +178,7 @@ function readList(
     place,
     order,
     digest,
-    after: cursor === null ? null : continueWalk(cursor, view, digest),
+    after: cursor === null ? null : readCursor(cursor, view, digest),
     counts: params.count === 'true',
     includesFacility,
     limit: params.limit === undefined ? route.limit.default : Number(params.limit),
@@ -192,7 +192,7 @@ function readList(
   }
 }
 
-function continueWalk(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {
+function readCursor(cursor: Cursor, view: ReleaseView, digest: string): readonly (string | number)[] {
   if (cursor.release !== view.id || cursor.query !== digest)
     throw new AppError('invalid_cursor', {
       errors: [
@@ -217,7 +217,7 @@ export const cursorAt = (
 /** Resolves a list request, with the engine when row files do not suffice. @throws same errors as listFromRows */
 export async function resolveList(route: ListRoute, request: EngineRequest): Promise<ResolvedList> {
   const { view, rows, engine, signal, params } = request
-  const filters = await loadPlaces(route.dataset, filtersOf(route, params), view, rows, engine, signal)
+  const filters = await loadTerritories(route.dataset, filtersOf(route, params), view, rows, engine, signal)
   const codes = facilitiesInFilters(view, tableOf(route.dataset.name as DatasetName), filters)
   const states = statesFromRows(codes, view, rows)
   return readList(
@@ -232,7 +232,7 @@ export async function resolveList(route: ListRoute, request: EngineRequest): Pro
 export function listFromRows(route: ListRoute, request: RowRequest): JsonResult | null {
   const { params, view, rows } = request
   if (!hasDataset(view, route.dataset.name as DatasetName)) return null
-  const filters = resolvePlaces(route.dataset, filtersOf(route, params), view, rows)
+  const filters = resolveTerritories(route.dataset, filtersOf(route, params), view, rows)
   if (filters === null) return null
   const codes = facilitiesInFilters(view, tableOf(route.dataset.name as DatasetName), filters)
   const states = statesFromRows(codes, view, rows)
@@ -337,8 +337,8 @@ async function pageNear(
   const pageKeys = candidates.slice(start, start + limit).map(({ key }) => key)
   const rows =
     pageKeys.length === 0 ? [] : await engine.run(planKeys(question, pageKeys, extraFields), view, { signal })
-  const textOf = (row: Row): string => JSON.stringify(order.map((column) => keyValue(row, column)))
-  const byKey = new Map(rows.map((row) => [textOf(row), row]))
+  const keyTextOf = (row: Row): string => JSON.stringify(order.map((column) => keyValue(row, column)))
+  const byKey = new Map(rows.map((row) => [keyTextOf(row), row]))
   const orderedRows = pageKeys.flatMap((key): Row[] => {
     const row = byKey.get(JSON.stringify(key))
     return row === undefined ? [] : [row]

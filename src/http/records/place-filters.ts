@@ -18,7 +18,7 @@ type Filters = Readonly<Record<string, string>>
 const MUNICIPALITIES_MAX = 6000
 const CACHED_LISTS_MAX = 1000
 /** Parameters that need the territorial source, on every dataset. */
-const TERRITORIAL: Readonly<Record<string, DimensionCode>> = {
+const TERRITORIAL_FILTERS: Readonly<Record<string, DimensionCode>> = {
   health_region_code: 'health_region',
   health_macroregion_code: 'health_macroregion',
 }
@@ -32,7 +32,7 @@ const DATASET_DIMENSIONS: Readonly<Record<string, DimensionCode>> = {
 const CACHED_MUNICIPALITIES = new WeakMap<ReleaseView, Map<string, string>>()
 
 /** @returns filters with territories resolved; null when only the engine can. @throws AppError 'dimension_not_loaded' */
-export function resolvePlaces(
+export function resolveTerritories(
   dataset: Dataset,
   filters: Filters,
   view: ReleaseView,
@@ -42,11 +42,11 @@ export function resolvePlaces(
   if (datasetDimension !== undefined) requireDimension(datasetDimension, view, null)
   let resolved = filters
   for (const [name, text] of Object.entries(filters)) {
-    const dimension = TERRITORIAL[name]
+    const dimension = TERRITORIAL_FILTERS[name]
     if (dimension !== undefined) requireDimension(dimension, view, { parameter: name })
     const filter = dataset.filters?.[name]
     if (filter?.kind !== 'within') continue
-    const places =
+    const territories =
       filter.place === 'region'
         ? placesText(
             STATES.filter(({ region_code }) => codesIn(text).includes(String(region_code))).map(
@@ -55,14 +55,14 @@ export function resolvePlaces(
           )
         : (CACHED_MUNICIPALITIES.get(view)?.get(`${name} ${text}`) ??
           municipalitiesFromRows(name, text, view, rows))
-    if (places === null) return null
-    resolved = { ...resolved, [name]: places }
+    if (territories === null) return null
+    resolved = { ...resolved, [name]: territories }
   }
   return resolved
 }
 
 /** Like resolvePlaces, with a statement for each territory that is not cached. */
-export async function loadPlaces(
+export async function loadTerritories(
   dataset: Dataset,
   filters: Filters,
   view: ReleaseView,
@@ -70,15 +70,15 @@ export async function loadPlaces(
   engine: Engine,
   signal: AbortSignal,
 ): Promise<Filters> {
-  const resolved = resolvePlaces(dataset, filters, view, rows)
+  const resolved = resolveTerritories(dataset, filters, view, rows)
   if (resolved !== null) return resolved
   const loaded: Record<string, string> = { ...filters }
   for (const [name, text] of Object.entries(filters)) {
     const filter = dataset.filters?.[name]
     if (filter?.kind !== 'within') continue
     loaded[name] =
-      resolvePlaces(dataset, { [name]: text }, view, rows)?.[name] ??
-      remember(
+      resolveTerritories(dataset, { [name]: text }, view, rows)?.[name] ??
+      cacheMunicipalities(
         name,
         text,
         view,
@@ -106,10 +106,20 @@ function municipalitiesFromRows(
     ?.find(view, 'municipalities', null)
     ?.page({ filters: { [name]: text }, after: null, limit: MUNICIPALITIES_MAX, counts: false })
   if (page === null || page === undefined) return null
-  return remember(name, text, view, JSON.parse(Buffer.from(page.json, 'latin1').toString()) as Row[])
+  return cacheMunicipalities(
+    name,
+    text,
+    view,
+    JSON.parse(Buffer.from(page.json, 'latin1').toString()) as Row[],
+  )
 }
 
-function remember(name: string, text: string, view: ReleaseView, municipalities: readonly Row[]): string {
+function cacheMunicipalities(
+  name: string,
+  text: string,
+  view: ReleaseView,
+  municipalities: readonly Row[],
+): string {
   const codes = placesText(municipalities.map(({ ibge_code }) => Number(ibge_code)))
   const cached = CACHED_MUNICIPALITIES.get(view) ?? new Map<string, string>()
   if (cached.size >= CACHED_LISTS_MAX) cached.clear()

@@ -21,8 +21,8 @@ const secretOf = (authorization: string | undefined): string | null =>
 /** Node.js uses the first Host header, while a proxy may have routed by the second. @param list name, value, name, value… */
 function hasTwoHosts(list: readonly string[]): boolean {
   let hosts = 0
-  for (let at = 0; at < list.length; at += 2) {
-    const name = list[at] as string
+  for (let index = 0; index < list.length; index += 2) {
+    const name = list[index] as string
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
   }
   return hosts > 1

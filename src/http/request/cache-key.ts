@@ -27,15 +27,15 @@ export function requestKeyOf(
   return `${numberOf(current)} ${access.number} ${accept}\n${method} ${url}\n${text}`
 }
 
-const VIEWS = new WeakMap<ReleaseView, number>()
-let viewsSeen = 0
+const VIEW_NUMBERS = new WeakMap<ReleaseView, number>()
+let lastNumber = 0
 /** @returns a number unique to this open release */
 function numberOf(view: ReleaseView): number {
-  let number = VIEWS.get(view)
+  let number = VIEW_NUMBERS.get(view)
   if (number === undefined) {
-    viewsSeen += 1
-    number = viewsSeen
-    VIEWS.set(view, number)
+    lastNumber += 1
+    number = lastNumber
+    VIEW_NUMBERS.set(view, number)
   }
   return number
 }
@@ -47,7 +47,9 @@ export function canonicalKeyOf(
   view: ReleaseView,
   extra: readonly string[] = [],
 ): string {
-  const { expected_release_id: _pin, ...others } = params
-  const parameters = JSON.stringify(Object.entries(others).sort(([left], [right]) => (left < right ? -1 : 1)))
+  const { expected_release_id: _pin, ...unpinned } = params
+  const parameters = JSON.stringify(
+    Object.entries(unpinned).sort(([left], [right]) => (left < right ? -1 : 1)),
+  )
   return [view.id, methodOf(route), route.path, parameters, ...extra].join('\n')
 }

@@ -21,7 +21,8 @@ function tagBase({ name, tags }: AccessClass, releaseId: string): string {
 /** FNV-1a. Tags are compared for the same URL only, so a weak checksum suffices to tell URLs apart. */
 function checksum(text: string): string {
   let sum = 0x811c9dc5
-  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
+  for (let index = 0; index < text.length; index += 1)
+    sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193)
   return (sum >>> 0).toString(36)
 }
 

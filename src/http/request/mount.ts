@@ -14,7 +14,7 @@ import {
 import { type Admission, charge } from './authorise.ts'
 import { requestCost } from './formats.ts'
 import { type Params, queryReader } from './parameters.ts'
-import { type ApiParts, type ApiRequest, respond } from './request.ts'
+import { type ApiRequest, type ApiServices, respond } from './request.ts'
 import { stateOf } from './state.ts'
 
 export interface MountedRoute {
@@ -32,7 +32,7 @@ export interface MountedRoute {
 export type Done = (error?: Error) => void
 
 export interface Output {
-  checkAdmission(request: FastifyRequest, route: string, cost: number | null, done: Done): void
+  precheck(request: FastifyRequest, route: string, cost: number | null, done: Done): void
   send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
   fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
 }
@@ -40,7 +40,7 @@ export interface Output {
 export function mountRoute(
   app: FastifyInstance,
   route: Route,
-  parts: ApiParts & Pick<Admission, 'limiter'>,
+  services: ApiServices & Pick<Admission, 'limiter'>,
   output: Output,
 ): void {
   const mounted: MountedRoute = {
@@ -59,7 +59,7 @@ export function mountRoute(
     method: methodOf(route),
     url,
     onRequest: (request, _reply, done) =>
-      output.checkAdmission(
+      output.precheck(
         request,
         url,
         cost === null ? null : requestCost(route, cost, request.headers, request.query as object),
@@ -69,12 +69,12 @@ export function mountRoute(
       reply.hijack()
       const finish = (answer: ApiResponse): Promise<void> | void => {
         const rowCost = costOfRows(route, stateOf(request).rows)
-        const charged = rowCost === 0 ? undefined : charge(stateOf(request), rowCost, parts)
+        const charged = rowCost === 0 ? undefined : charge(stateOf(request), rowCost, services)
         if (charged instanceof Promise) return charged.then(() => output.send(request, reply, answer))
         return output.send(request, reply, answer)
       }
       try {
-        const answer = respond(mounted, apiRequest(request, reply), parts)
+        const answer = respond(mounted, apiRequest(request, reply), services)
         if (answer instanceof Promise)
           answer.then(finish).catch((error: unknown) => output.fail(request, reply, error))
         else finish(answer)

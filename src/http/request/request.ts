@@ -54,7 +54,7 @@ export interface ApiRequest {
   readonly makeSignal: () => AbortSignal
 }
 
-export interface ApiParts {
+export interface ApiServices {
   readonly engine: Engine
   readonly lookups: Lookups
   readonly releases: ReleaseSource
@@ -71,7 +71,7 @@ export interface ApiParts {
 interface Context {
   readonly mounted: MountedRoute
   readonly request: ApiRequest
-  readonly parts: ApiParts
+  readonly services: ApiServices
   readonly access: AccessClass
   readonly gzipWanted: boolean
   /** Null when the request is not cached. */
@@ -89,9 +89,9 @@ const NOT_MODIFIED: ApiResponse = { status: 304, body: { kind: 'none' } }
 export function respond(
   mounted: MountedRoute,
   request: ApiRequest,
-  parts: ApiParts,
+  services: ApiServices,
 ): ApiResponse | Promise<ApiResponse> {
-  const answer = answerRequest(mounted, request, parts)
+  const answer = answerRequest(mounted, request, services)
   if (!isWildcard(request.headers['if-none-match']) || !mounted.isGet) return answer
   const asNotModified = (value: ApiResponse): ApiResponse =>
     value.status === 200 && request.state.tag !== null ? NOT_MODIFIED : value
@@ -101,14 +101,14 @@ export function respond(
 function answerRequest(
   mounted: MountedRoute,
   request: ApiRequest,
-  parts: ApiParts,
+  services: ApiServices,
 ): ApiResponse | Promise<ApiResponse> {
   const { route } = mounted
   const { headers, state } = request
   requireCapability(route, state.key)
   checkCoding(headers)
   const access = accessClassOf(state.key, headers['accept-language'])
-  const current = mounted.area === null ? null : parts.releases.current()
+  const current = mounted.area === null ? null : services.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])
   // Finding a record takes no longer than a cache look-up, so cache records only for gzip.
   const isCached = mounted.isCacheable && (gzipWanted || route.kind !== 'record')
@@ -125,8 +125,8 @@ function answerRequest(
           access,
           current,
         )
-  const recalled = requestKey === null ? null : parts.cache.recall(requestKey)
-  if (recalled !== null && parts.releases.findOpen(recalled.response.view.id) === recalled.response.view) {
+  const recalled = requestKey === null ? null : services.cache.recall(requestKey)
+  if (recalled !== null && services.releases.findOpen(recalled.response.view.id) === recalled.response.view) {
     const { response, isPinned } = recalled
     nameRelease(mounted, state, response.releaseId)
     if (
@@ -134,9 +134,9 @@ function answerRequest(
       setValidators(addressOf(mounted, request), headers['if-none-match'], access, state, isPinned)
     )
       return NOT_MODIFIED
-    return fromCache(parts, state, response)
+    return fromCache(services, state, response)
   }
-  const body = request.text === null ? undefined : parts.parseJson(request.text)
+  const body = request.text === null ? undefined : services.parseJson(request.text)
   if (!isShallow(body, BODY_DEPTH))
     throw new AppError('invalid_request', {
       errors: [
@@ -156,11 +156,11 @@ function answerRequest(
   const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
-  const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, parts.cursorSecret)
+  const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, services.cursorSecret)
   const context: Context = {
     mounted,
     request,
-    parts,
+    services,
     access,
     gzipWanted,
     requestKey,
@@ -171,14 +171,14 @@ function answerRequest(
     cursor,
   }
   if (mounted.area === null) return run(context, null)
-  const view = chooseRelease(parts.releases, pin, cursor)
+  const view = chooseRelease(services.releases, pin, cursor)
   return view instanceof Promise
     ? view.then((pinned) => fromRelease(context, pinned))
     : fromRelease(context, view)
 }
 
 function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
-  const { mounted, request, parts, access, requestKey, params, format, pin } = context
+  const { mounted, request, services, access, requestKey, params, format, pin } = context
   const { route, area } = mounted
   const { state, headers } = request
   const isPinned = pin !== null
@@ -190,7 +190,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
     return NOT_MODIFIED
   if (format !== 'json') return run(context, view)
   const remember = (canonicalKey: string): void => {
-    if (requestKey !== null) parts.cache.remember(requestKey, { canonicalKey, isPinned })
+    if (requestKey !== null) services.cache.remember(requestKey, { canonicalKey, isPinned })
   }
   const responseOf = (result: DataResult | JsonResult): CachedResponse => ({
     envelope: makeEnvelope(result, releaseMeta(view, releaseId)),
@@ -200,33 +200,33 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   })
 
   // List members one by one: spreading a large object costs more than the rest of a record request.
-  const { rows, cursorSecret } = parts
+  const { rows, cursorSecret } = services
   const { cursor } = context
   const { language } = access
   const fromRows = fromRowFiles(route, { params, view, cursor, cursorSecret, rows, language })
   if (fromRows !== null) {
     const response = responseOf(fromRows)
-    if (route.kind !== 'list' && !context.gzipWanted) return fromCache(parts, state, response)
+    if (route.kind !== 'list' && !context.gzipWanted) return fromCache(services, state, response)
     const key = canonicalKeyOf(route, params, view, [language])
     // Adjacent rows are read quickly, and clients walk through each page once. Cache an unfiltered page only when it is requested again.
     const isSearched = route.kind === 'list' && isFiltered(route, params)
-    const isWorthCaching = context.gzipWanted || isSearched || parts.cache.hasKey(requestKey)
+    const isWorthCaching = context.gzipWanted || isSearched || services.cache.hasKey(requestKey)
     remember(key)
-    return fromCache(parts, state, isWorthCaching ? parts.cache.put(key, response) : response)
+    return fromCache(services, state, isWorthCaching ? services.cache.put(key, response) : response)
   }
   if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
-  const more =
+  const extraInputs =
     route.kind === 'custom'
       ? [access.name, route.method === 'POST' ? JSON.stringify(context.body) : '']
       : [language]
-  const key = canonicalKeyOf(route, params, view, more)
-  const cached = parts.cache.find(key)
+  const key = canonicalKeyOf(route, params, view, extraInputs)
+  const cached = services.cache.find(key)
   const answer = (response: CachedResponse): ApiResponse => {
     remember(key)
-    return fromCache(parts, state, response)
+    return fromCache(services, state, response)
   }
   if (cached !== null) return answer(cached)
-  return parts.cache
+  return services.cache
     .get(key, async () => responseOf((await runWith(context, view)) as DataResult | JsonResult))
     .then(answer)
 }
@@ -254,29 +254,29 @@ const contentOf = (
   body: { kind: 'content', type: contentType, content, isRaw: isRaw || status === 206 },
 })
 
-function fromCache(parts: ApiParts, state: RequestState, response: CachedResponse): ApiResponse {
+function fromCache(services: ApiServices, state: RequestState, response: CachedResponse): ApiResponse {
   const { envelope } = response
   state.rows = envelope.rows
-  return { status: 200, body: { kind: 'envelope', envelope, gzip: () => parts.cache.gzipOf(response) } }
+  return { status: 200, body: { kind: 'envelope', envelope, gzip: () => services.cache.gzipOf(response) } }
 }
 
 const runWith = (context: Context, view: ReleaseView | null): Promise<Result> => {
-  const { request, mounted, params, body, cursor, parts } = context
+  const { request, mounted, params, body, cursor, services } = context
   const { headers } = request
   return runRoute(mounted.route, {
     parameters: request.path,
     query: params,
     cursor,
-    cursorSecret: parts.cursorSecret,
+    cursorSecret: services.cursorSecret,
     view,
     body,
-    engine: engineOfRequest(parts.engine, request.state),
-    lookups: parts.lookups,
-    reports: parts.reports,
-    rows: parts.rows,
-    releases: parts.releases,
-    trust: parts.trust,
-    ...(parts.fileProblems === undefined ? {} : { fileProblems: parts.fileProblems }),
+    engine: engineOfRequest(services.engine, request.state),
+    lookups: services.lookups,
+    reports: services.reports,
+    rows: services.rows,
+    releases: services.releases,
+    trust: services.trust,
+    ...(services.fileProblems === undefined ? {} : { fileProblems: services.fileProblems }),
     key: request.state.key,
     language: context.access.language,
     origin: originOf(headers),

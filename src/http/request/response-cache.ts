@@ -51,14 +51,14 @@ const sizeInCache = ({ envelope, gzip }: CachedResponse, key: string): number =>
  */
 const copyOf = (response: CachedResponse): CachedResponse => ({
   ...response,
-  envelope: { ...response.envelope, body: inOnePiece(response.envelope.body) },
+  envelope: { ...response.envelope, body: flatten(response.envelope.body) },
 })
 
 /**
  * Flattens a text for the cache. V8 keeps a concatenated string as a tree and walks it on every send. Long replaced trees leave hundreds of
  * megabytes until the next collection.
  */
-function inOnePiece(text: ByteString | Buffer): ByteString | Buffer {
+function flatten(text: ByteString | Buffer): ByteString | Buffer {
   if (typeof text !== 'string') return text
   if (text.length < BYTES_FROM) return Buffer.from(text, 'latin1').toString('latin1')
   const bytes = Buffer.allocUnsafeSlow(text.length)

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { YEAR } from '../../query/text-schemas.ts'
-import { widenCode } from '../records/handlers.ts'
+import { expandMunicipalityCode } from '../records/handlers.ts'
 import type { Route } from '../route.ts'
 
 const MUNICIPALITY = z.string().regex(/^\d{6,7}$/)
@@ -57,7 +57,7 @@ export const DEMOGRAPHY: readonly Route[] = [
         store?.find(view, 'population', null)?.recordsOf(code) ??
         (await lookups.find(view, 'population', { municipality_code: code }, null, request.signal))
       let rows: readonly Row[] = []
-      for (const code of text.length === 7 ? [text] : widenCode(text)) {
+      for (const code of text.length === 7 ? [text] : expandMunicipalityCode(text)) {
         if (rows.length === 0) rows = await recordsOf(code)
       }
       // A year alone matches either type. Without a year, the type defaults to the estimate.

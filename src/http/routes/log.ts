@@ -14,9 +14,9 @@ import type { FileResult, HandlerRequest, Route } from '../route.ts'
 /** Paths of tiles and bundles, below tile/. */
 const TILE = new RegExp(TILE_PATH.source.replace('tile\\/', ''))
 /** The next promotion replaces the checkpoint. */
-const CHANGES = 'public, no-cache'
+const CACHE_CHECKPOINT = 'public, no-cache'
 /** A tile at its level, position and width never changes once a checkpoint covers it. */
-const NEVER_CHANGES = 'public, max-age=31536000, immutable'
+const CACHE_TILE = 'public, max-age=31536000, immutable'
 
 async function sendLogFile(
   { trust, conditions }: HandlerRequest,
@@ -60,7 +60,7 @@ export const LOG: readonly Route[] = [
     release: null,
     response: 'ReleaseFileResponse',
     produces: ['text/plain; charset=utf-8'],
-    handle: (request) => sendLogFile(request, CHECKPOINT, 'text/plain; charset=utf-8', CHANGES),
+    handle: (request) => sendLogFile(request, CHECKPOINT, 'text/plain; charset=utf-8', CACHE_CHECKPOINT),
   },
   {
     kind: 'custom',
@@ -79,7 +79,7 @@ export const LOG: readonly Route[] = [
       // Tiles beyond the checkpoint are leftovers of a crash. The next entry replaces them.
       if (!TILE.test(path) || !isTileOf(`tile/${path}`, sizeOf(request.trust.releasesDir)))
         throw new AppError('not_found')
-      return sendLogFile(request, `tile/${path}`, 'application/octet-stream', NEVER_CHANGES)
+      return sendLogFile(request, `tile/${path}`, 'application/octet-stream', CACHE_TILE)
     },
   },
 ]

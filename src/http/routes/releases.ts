@@ -26,7 +26,7 @@ import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
 /** Chunk size in bytes. The file's state is compared after each chunk. */
-const PART_BYTES = 256 << 10
+const CHUNK_BYTES = 256 << 10
 const OPENS_MAX = 3
 const PATHS = { release_id: z.string().regex(RELEASE_ID) } as const
 
@@ -95,9 +95,9 @@ async function findFile({ parameters, releases, trust }: HandlerRequest): Promis
     rejectDamaged(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.known()))
     return foundText(path, text, true)
   }
-  const listed = manifest.files.find((file) => file.path === name)
-  if (listed === undefined) throw new AppError('not_found')
-  return { ...listed, path, changes: false, content: null }
+  const entry = manifest.files.find((file) => file.path === name)
+  if (entry === undefined) throw new AppError('not_found')
+  return { ...entry, path, changes: false, content: null }
 }
 
 const foundText = (path: string, content: Buffer, changes: boolean): FoundFile => ({
@@ -148,11 +148,11 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     : path.endsWith('.json')
       ? 'application/json'
       : 'application/vnd.apache.parquet'
-  const answer = (status: number, stream: Readable, more: Record<string, string>): FileResult => ({
+  const answer = (status: number, stream: Readable, rangeHeaders: Record<string, string>): FileResult => ({
     content: stream,
     contentType,
     status,
-    headers: { ...headers, ...more },
+    headers: { ...headers, ...rangeHeaders },
   })
   if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
   const selected = chooseRange(bytes, { range, ifRange }, tag)
@@ -176,7 +176,7 @@ interface VerifiedFile {
 
 /** @throws AppError 'release_damaged' with the file, when it differs from the manifest */
 async function openVerified(path: string, { guard }: HandlerRequest['releases']): Promise<VerifiedFile> {
-  for (let turn = 0; turn < OPENS_MAX; turn += 1) {
+  for (let attempt = 0; attempt < OPENS_MAX; attempt += 1) {
     await guard.check([path])
     const handle = await open(path, 'r').catch(() => null)
     const state = handle === null ? null : stateOf(await handle.stat())
@@ -192,7 +192,7 @@ function readPart({ handle, state }: VerifiedFile, start: number, end: number): 
   let position = start
   const readNext = async (): Promise<Buffer | null> => {
     if (position > end) return null
-    const target = Buffer.allocUnsafe(Math.min(PART_BYTES, end - position + 1))
+    const target = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - position + 1))
     const { bytesRead } = await handle.read(target, 0, target.length, position)
     if (bytesRead === 0 || stateOf(await handle.stat()) !== state)
       throw new Error('a file of a release changed while it was sent')
@@ -314,10 +314,10 @@ export const RELEASES: readonly Route[] = [
     pathSchemas: PATHS,
     produces: ['application/ld+json'],
     handle: async (request) => {
-      const [manifest, ...joined] = await manifestsOf(request)
+      const [manifest, ...components] = await manifestsOf(request)
       if (manifest === undefined) throw new AppError('not_found')
       const release = (id: string): string => `${request.origin}/v1/releases/${id}`
-      const metadata = describeMetadata(manifest, joined, {
+      const metadata = describeMetadata(manifest, components, {
         release,
         metadata: (id) => `${release(id)}/metadata.jsonld`,
         file: (path) => fileAddress(request.origin, manifest.release_id, path),
