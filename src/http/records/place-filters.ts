@@ -61,7 +61,7 @@ export function resolveTerritories(
   return resolved
 }
 
-/** Like resolvePlaces, with a statement for each territory that is not cached. */
+/** Like resolveTerritories, with a statement for each territory that is not cached. */
 export async function loadTerritories(
   dataset: Dataset,
   filters: Filters,
