@@ -111,6 +111,11 @@ t.test('a cell leads to its published rows', async (t) => {
   t.match(text, /Denominador: /)
 })
 
+t.test('the records of a flow come with what its number says', async (t) => {
+  const { html } = await get('/explorer?m=admissions&by=state&cell=admissions;state:RR')
+  t.match(textOf(html), /De onde vem este número.*O que o número diz/)
+})
+
 t.test('a place, a facility, a search, the releases', async (t) => {
   const place = textOf((await get('/explorer/places/municipality/1400100')).html)
   t.match(place, /Boa Vista/)

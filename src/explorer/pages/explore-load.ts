@@ -67,6 +67,9 @@ const ratioOf = ({ scale, numerator, less, denominator, standardized_by }: Metri
   ...(standardized_by === undefined ? {} : { standardized_by }),
 })
 
+const meaningOf = ({ meaning, meaning_en }: Metric): Pick<Metric, 'meaning' | 'meaning_en'> =>
+  meaning === undefined || meaning_en === undefined ? {} : { meaning, meaning_en }
+
 export async function loadCatalog(api: Api): Promise<Catalog> {
   const { data } = await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')
   // Keep only what pages show, because each page embeds the catalog.
@@ -76,6 +79,7 @@ export async function loadCatalog(api: Api): Promise<Catalog> {
       code: metric.code,
       label: metric.label,
       label_en: metric.label_en,
+      ...meaningOf(metric),
       unit: metric.unit,
       decimals: metric.decimals,
       kind: metric.kind,
