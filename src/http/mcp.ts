@@ -67,7 +67,9 @@ const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 export function mcpHosts(host: string, allowed: readonly string[]): readonly string[] | null {
   const isLoopback = /^(localhost|127\..*|::1)$/.test(host)
   if (!isLoopback && allowed.length === 0) return null
-  return [...LOOPBACK_NAMES, host, ...allowed]
+  // A Host header writes an IPv6 address in brackets.
+  const address = host.includes(':') ? `[${host}]` : host
+  return [...LOOPBACK_NAMES, address.toLowerCase(), ...allowed]
 }
 
 /** @returns host name without its port, in lower case */

@@ -262,7 +262,7 @@ function responseSchema(route: Route): Json {
       )
     case 'custom': {
       const answer = ANSWERS[route.response]
-      if (answer === undefined) throw new TypeError(`openapi-answers.ts has no ${route.response}`)
+      if (answer === undefined) throw new TypeError(`openapi/answers.ts has no ${route.response}`)
       const { data, totals, pagination, meta } = answer
       return envelope(data, meta ?? (route.release === null ? 'Meta' : 'ReleaseMeta'), {
         ...(totals === undefined ? {} : { 'totals?': totals }),

@@ -31,7 +31,7 @@ const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
 }
 export function recordName({ name }: Dataset): string {
   const schemaName = RECORD_NAMES[name as DatasetName]
-  if (schemaName === undefined) throw new TypeError(`openapi-records.ts has no name for records of ${name}`)
+  if (schemaName === undefined) throw new TypeError(`openapi/records.ts has no name for records of ${name}`)
   return schemaName
 }
 

@@ -162,8 +162,7 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
     return answer(selected.status, Readable.from(selectedBytes), selected.headers)
   }
   const file = await openVerified(path, request.releases)
-  if (!request.isHead)
-    return answer(selected.status, Readable.from(readPart(file, start, end)), selected.headers)
+  if (!request.isHead) return answer(selected.status, readPart(file, start, end), selected.headers)
   await file.handle.close()
   return answer(selected.status, Readable.from([]), selected.headers)
 }
