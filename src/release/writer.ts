@@ -111,7 +111,7 @@ export async function commitRelease(
 }
 
 /** Replaces current.json atomically. @param id analytics release */
-export async function writePointer(releasesDir: string, id: string): Promise<void> {
+export function writePointer(releasesDir: string, id: string): void {
   replaceFile(join(releasesDir, POINTER), `${JSON.stringify({ analytics: id })}\n`)
 }
 

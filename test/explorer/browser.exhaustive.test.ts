@@ -37,7 +37,7 @@ async function makeYear(): Promise<SmallRelease & { readonly other: string }> {
   )
   const gaps = await makeSmallRelease('gaps')
   cpSync(gaps.releasesDir, releasesDir, { recursive: true, force: false })
-  await writePointer(releasesDir, result.analytics)
+  writePointer(releasesDir, result.analytics)
   return { folder, snapshots, releasesDir, result, other: gaps.result.analytics }
 }
 

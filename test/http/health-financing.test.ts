@@ -137,7 +137,7 @@ t.test('categories may hold any character', secondRing, async (t) => {
     maxRejected: 0,
     makesRows: true,
   })
-  await writePointer(own.releasesDir, analytics)
+  writePointer(own.releasesDir, analytics)
   const [files, engine] = [
     await openClient(own.releasesDir, 1, { rows: true }),
     await openClient(own.releasesDir),

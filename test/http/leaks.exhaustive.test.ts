@@ -92,7 +92,7 @@ t.test(
     const switchOver = async (count: number): Promise<void> => {
       for (let turn = 0; turn < count; turn += 1) {
         const id = turn % 2 === 0 ? older.analytics : small.result.analytics
-        await writePointer(releasesDir, id)
+        writePointer(releasesDir, id)
         for (let look = 0; (await inService()) !== id; look += 1) {
           if (look > 500) throw new Error('the release does not come into service')
           await wait(20)

@@ -52,7 +52,7 @@ const cnes = await forgeRelease(small.releasesDir, small.result.cnes ?? '', (fol
 )
 const analytics = await joinForged(small.releasesDir, small.result.analytics, cnes)
 await makeRows(small.releasesDir, analytics)
-await writePointer(small.releasesDir, analytics)
+writePointer(small.releasesDir, analytics)
 /** The same with outlines. */
 const demography = await forgeRelease(
   small.releasesDir,

@@ -57,7 +57,7 @@ const old = await joinForged(
     cpSync(join(folder, 'facilities.parquet'), join(forged, FACILITIES))
   }),
 )
-await writePointer(releasesDir, analytics)
+writePointer(releasesDir, analytics)
 const plain = await openClient(releasesDir)
 const written = await openClient(releasesDir, 1, { rows: true })
 t.teardown(async () => {

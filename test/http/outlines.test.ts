@@ -238,7 +238,7 @@ t.test('a release without a mesh says what to import', async (t) => {
   const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
     manifest.components.demography = demography
   })
-  await writePointer(small.releasesDir, analytics)
+  writePointer(small.releasesDir, analytics)
   const old = await openClient(small.releasesDir)
   t.teardown(() => old.close())
   const { status, body } = await old.get(url('state'))

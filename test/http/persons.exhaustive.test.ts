@@ -81,7 +81,7 @@ const joined = await importPaths([funds], {
   makesRows: true,
   onProgress: (step) => steps.push(step),
 })
-await writePointer(releasesDir, joined.analytics)
+writePointer(releasesDir, joined.analytics)
 
 t.test('the search finds what it must', async (t) => {
   const cpf = plant()

@@ -137,7 +137,7 @@ t.test('a release made before names and headers were kept', async (t) => {
     manifest.files = manifest.files.filter(({ path }) => !path.startsWith('code_names_provenance/'))
     rmSync(join(folder, 'code_names_provenance'), { recursive: true })
   })
-  await writePointer(releasesDir, await joinForged(releasesDir, result.analytics, cnes))
+  writePointer(releasesDir, await joinForged(releasesDir, result.analytics, cnes))
   const old = await openClient(releasesDir)
   t.teardown(() => old.close())
   const [row] = (await old.get('/v1/bed-capacity?limit=1')).body.data

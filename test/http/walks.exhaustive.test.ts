@@ -370,20 +370,20 @@ t.test('a walk ends on the release it began on', async (t) => {
     let turn = 0
     const moved = await walk(url, 20, async () => {
       turn += 1
-      await writePointer(small.releasesDir, turn % 2 === 1 ? older.analytics : small.result.analytics)
+      writePointer(small.releasesDir, turn % 2 === 1 ? older.analytics : small.result.analytics)
       await client.store.refresh()
     })
     t.ok(turn > 1, `${turn} promotes`)
     t.same(keysOf(moved.rows, one.key), keysOf(before.rows, one.key))
     t.same([...moved.releases], [...before.releases], 'one release')
-    await writePointer(small.releasesDir, small.result.analytics)
+    writePointer(small.releasesDir, small.result.analytics)
     await client.store.refresh()
   }
-  await writePointer(small.releasesDir, older.analytics)
+  writePointer(small.releasesDir, older.analytics)
   await client.store.refresh()
   const { body } = await client.get('/v1/facilities?limit=1')
   t.equal(body.meta.release_id, older.cnes, 'a new walk is on the new release')
-  await writePointer(small.releasesDir, small.result.analytics)
+  writePointer(small.releasesDir, small.result.analytics)
   await client.store.refresh()
 })
 

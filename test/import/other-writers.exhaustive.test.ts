@@ -97,7 +97,7 @@ for (const { name, writes } of VERSIONS) {
           const manifest = await checkRelease(releasesDir, id, temporaryFolder('scratch'))
           t.equal(manifest.duckdb_version, writes, 'the manifest names the writer')
         }
-      await writePointer(releasesDir, result.analytics)
+      writePointer(releasesDir, result.analytics)
       const client = await openClient(releasesDir)
       t.teardown(() => client.close())
       const [expected, found] = [await answersOf(todays), await answersOf(client)]

@@ -392,7 +392,7 @@ for (const [path, counted] of [
     const { counts } = await readManifest(releasesDir, result.demography ?? '')
     t.equal(counts.municipality_outlines, counted.rows)
     t.equal(counts.municipalities_without_outline, counted.missing)
-    await writePointer(releasesDir, result.analytics)
+    writePointer(releasesDir, result.analytics)
     const client = await openClient(releasesDir, 1, { cacheBytes: 2 ** 27 })
     t.teardown(() => client.close())
     const gzip = { 'accept-encoding': 'gzip' }

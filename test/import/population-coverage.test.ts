@@ -52,7 +52,7 @@ async function importFiles(files: Readonly<Record<string, string | Buffer>>, par
     maxRejected: 0.001,
     partialPopulation,
   })
-  await writePointer(releasesDir, result.analytics)
+  writePointer(releasesDir, result.analytics)
   return { releasesDir, manifest: await readManifest(releasesDir, result.demography ?? '') }
 }
 const refused = async (t: Test, files: Readonly<Record<string, string | Buffer>>, message: RegExp) =>

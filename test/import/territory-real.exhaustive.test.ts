@@ -64,7 +64,7 @@ async function importWith(files: readonly string[], t: Test): Promise<Made> {
     maxRejected: 0.001,
     withoutPopulation: true,
   })
-  await writePointer(releasesDir, result.analytics)
+  writePointer(releasesDir, result.analytics)
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())
   const view = client.store.current() as ReleaseView

@@ -390,7 +390,7 @@ t.test('a release without population by age: null, with notes', secondRing, asyn
   const analytics = await forgeRelease(own.releasesDir, own.result.analytics, (_folder, manifest) => {
     manifest.components.demography = demography
   })
-  await writePointer(own.releasesDir, analytics)
+  writePointer(own.releasesDir, analytics)
   const old = await openClient(own.releasesDir)
   t.teardown(() => old.close())
   for (const group_by of [[], ['residence_state'], ['sex', 'diagnosis_chapter']]) {
@@ -698,7 +698,7 @@ t.test(
     bytes.write('149999', bytes.readUInt16LE(8) + at, 'latin1')
     writeFileSync(join(planted, 'RDRR2605.dbf'), bytes)
     const { analytics } = await importPaths([...ibge, planted], { releasesDir, maxRejected: 0 })
-    await writePointer(releasesDir, analytics)
+    writePointer(releasesDir, analytics)
     const alone = await openClient(releasesDir)
     t.teardown(() => alone.close())
     const [total] = (await alone.query({ metrics: ['admission_records'] })).body.data

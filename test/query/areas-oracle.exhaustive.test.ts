@@ -75,7 +75,7 @@ for (const [name, files] of Object.entries(financingFiles({ all, ufs, chance }))
   for (const [file, bytes] of files) writeFileSync(join(folder, 'financing', name, file), bytes)
 }
 const joined = await importPaths([folder], { releasesDir, maxRejected: 0.001 })
-await writePointer(releasesDir, joined.analytics)
+writePointer(releasesDir, joined.analytics)
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 

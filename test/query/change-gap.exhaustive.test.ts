@@ -16,7 +16,7 @@ for (const path of readdirSync(out, { recursive: true, encoding: 'utf8' }))
   if (/2026-?04/.test(path)) rmSync(join(out, path), { recursive: true, force: true })
 const releasesDir = join(folder, 'releases')
 const result = await importPaths([out], { releasesDir, maxRejected: 0.001 })
-await writePointer(releasesDir, result.analytics)
+writePointer(releasesDir, result.analytics)
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 

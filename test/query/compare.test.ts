@@ -89,7 +89,7 @@ const imported = await importPaths([folder, join(csv, 'ibge'), join(snapshots, '
   maxRejected: 0.001,
 })
 const after = imported.analytics
-await writePointer(releasesDir, after)
+writePointer(releasesDir, after)
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 const compare = (body: Record<string, unknown>) =>

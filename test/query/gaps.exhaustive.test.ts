@@ -91,7 +91,7 @@ cpSync(gaps.snapshots, oneState, {
 })
 const oneReleases = join(temporaryFolder('one-state-releases'), 'releases')
 const oneImport = await importPaths([oneState], { releasesDir: oneReleases, maxRejected: 0.01 })
-await writePointer(oneReleases, oneImport.analytics)
+writePointer(oneReleases, oneImport.analytics)
 const ofOne = await openClient(oneReleases)
 const dataOfOne = await oracleDataOf(ofOne, oneState, 'RR')
 t.teardown(() => ofOne.close())

@@ -18,7 +18,7 @@ const { fns } = financingFiles({ all, ufs: new Set(['AC', 'AP', 'RR']), chance }
 mkdirSync(join(folder, 'fns'))
 for (const [name, bytes] of fns ?? []) writeFileSync(join(folder, 'fns', name), bytes)
 const joined = await importPaths([join(folder, 'fns')], { releasesDir, maxRejected: 0 })
-await writePointer(releasesDir, joined.analytics)
+writePointer(releasesDir, joined.analytics)
 
 const PLACES = ['state', 'municipality', 'region', 'health_region', 'health_macroregion']
 await holdAreaLaws(t, {

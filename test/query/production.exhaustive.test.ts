@@ -347,7 +347,7 @@ t.test('production alone, without facilities and admissions', secondRing, async 
     releasesDir,
     maxRejected: 0,
   })
-  await writePointer(releasesDir, analytics)
+  writePointer(releasesDir, analytics)
   const alone = await openClient(releasesDir)
   t.teardown(() => alone.close())
   const metrics = ['outpatient_quantity_presented']

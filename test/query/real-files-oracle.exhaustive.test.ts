@@ -63,7 +63,7 @@ t.test('drawn questions over real files agree with the oracle', { skip: skipWith
   mkdirSync(path)
   for (const name of FILES) cpSync(sharedPath(`sih/${name}.dbc`), join(path, `${name}.dbc`))
   const made = await importPaths([path], { releasesDir, maxRejected: 0.01 })
-  await writePointer(releasesDir, made.analytics)
+  writePointer(releasesDir, made.analytics)
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())
   const connection = await (await DuckDBInstance.create(':memory:')).connect()

@@ -266,7 +266,7 @@ t.test('a release without a territory', secondRing, async (t) => {
     ['cnes/2026-05', 'ibge'].map((folder) => join(small.snapshots, folder)),
     { releasesDir, maxRejected: 0.001, makesRows: true },
   )
-  await writePointer(releasesDir, result.analytics)
+  writePointer(releasesDir, result.analytics)
   const without = await openClient(releasesDir, 1, { rows: true })
   t.teardown(() => without.close())
   await answersWithout(without, t)
@@ -324,7 +324,7 @@ t.test(
         components: { cnes: olderCnes, demography: olderDemography },
       })
     })
-    await writePointer(releasesDir, older)
+    writePointer(releasesDir, older)
     const [{ cnes_code }] = (await client.get('/v1/facilities?limit=1')).body.data
     for (const rows of [false, true]) {
       if (rows) await makeRows(releasesDir, older)

@@ -43,7 +43,7 @@ const result = await importPaths(
   ['ibge', 'datasus', 'territory', 'cnes/2025-05', 'cnes/2026-05'].map((name) => join(snapshots, name)),
   { releasesDir, maxRejected: 0.001, makesRows: false },
 )
-await writePointer(releasesDir, result.analytics)
+writePointer(releasesDir, result.analytics)
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 

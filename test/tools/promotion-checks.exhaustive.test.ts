@@ -17,7 +17,7 @@ const older = await importPaths([join(snapshots, 'cnes/2026-04'), join(snapshots
   releasesDir,
   maxRejected: 0.001,
 })
-await writePointer(releasesDir, older.analytics)
+writePointer(releasesDir, older.analytics)
 const run = (...args: string[]) => {
   const { stdout, stderr, status } = spawnSync(process.execPath, [bin, ...args], {
     encoding: 'utf8',

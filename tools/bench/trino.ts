@@ -107,7 +107,7 @@ async function make(folder: string, rowsAMonth: number, months: number): Promise
       rmSync(join(draftDir, name), { recursive: true })
     }
   })
-  await writePointer(releasesDir, made)
+  writePointer(releasesDir, made)
   console.log(made)
 }
 
