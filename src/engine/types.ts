@@ -1,6 +1,6 @@
 /**
- * The interface of the engine: what routes, reports and the row store may ask of a database. Types only, so that plans can be
- * tested without one. The implementation is duckdb/.
+ * Interface of the database engine for routes, reports and the row store. It contains only types, so that plans can
+ * be tested without a database. `duckdb/` and `trino/` implement it.
  */
 import type { FileGuard } from '../release/guard.ts'
 import type { Manifest } from '../release/manifest.ts'
@@ -18,26 +18,32 @@ export type JsonValue =
 export type Row = Readonly<Record<string, JsonValue>>
 
 export interface RunOptions {
-  /** Aborted when the client leaves: the running statement is interrupted. */
+  /** Aborted when the client disconnects, which interrupts the running statement. */
   readonly signal?: AbortSignal
-  /** Id of the key that the statement is run for: keys take turns. Empty without it. */
+  /** Id of the API key on whose behalf the statement runs, so that keys take turns; empty without a key. */
   readonly owner?: string
-  /** Weight of an aggregation, whose tables go into memory when some have run; absent for other statements, which are light. */
+  /**
+   * Weight of an aggregation; after several of them, their tables are loaded into memory. Other statements omit it
+   * and count as light.
+   */
   readonly weight?: Weight
-  /** Columns that have one value in all rows: only the first row of the result has them. */
+  /** Columns with the same value in all rows; only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
-  /** The other release of a statement over two. */
+  /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
-  /** A keyed relation that the statement reads: it goes into memory, in the background, when some statements have wanted it. */
+  /**
+   * Keyed relation that the statement reads. After several such statements it is loaded into memory in the
+   * background.
+   */
   readonly wanted?: ResidentRelation
-  /** Is called with the engine that added up a statement's facts, where there are two: once it has run. */
+  /** Receives the engine that aggregated the facts, after the statement ran; only called when there are two engines. */
   readonly onEngine?: (engine: EngineName) => void
 }
 
 export const ENGINES = ['duckdb', 'trino'] as const
 export type EngineName = (typeof ENGINES)[number]
 
-/** How Trino is reached and used, as processes tell each other: no secrets, but where they are. */
+/** How to reach and use Trino, passed between processes. It names the files of secrets, never the secrets. */
 export interface TrinoSettings {
   readonly url: string
   readonly user: string
@@ -51,58 +57,59 @@ export interface TrinoSettings {
   readonly queue: number
 }
 
-/** Which engine adds up the facts of a statement, and why. */
+/** The engine that aggregates the facts of a statement, and the reason. */
 export interface EngineChoice {
   readonly name: EngineName
   /**
-   * only_engine: there is no other; no_facts: nothing is added up; all_facts: SUS_ENGINE=trino; many_rows, few_rows: auto, by
-   * SUS_TRINO_MIN_ROWS. What few_rows leaves to DuckDB goes to Trino all the same where it does not fit into the process.
+   * only_engine: there is no other; no_facts: nothing to aggregate; all_facts: SUS_ENGINE=trino; many_rows,
+   * few_rows: auto, by SUS_TRINO_MIN_ROWS. A few_rows statement still goes to Trino when it does not fit into this
+   * process.
    */
   readonly because: (typeof ENGINE_REASONS)[number]
-  /** Rows that the largest of its relations reads, pre-aggregates where they serve; null where there is no other engine. */
+  /** Rows that the largest relation reads, counting pre-aggregates where used; null without a second engine. */
   readonly rows: number | null
-  /** From so many on Trino adds them up; null where that does not decide. */
+  /** Number of rows from which Trino aggregates; null when that is not the criterion. */
   readonly min_rows: number | null
 }
 
 export const ENGINE_REASONS = ['only_engine', 'no_facts', 'all_facts', 'many_rows', 'few_rows'] as const
 
-/** An engine of other machines, beside that in the process. */
+/** An engine on other machines, used in addition to the one in the process. */
 export interface Distributed {
-  /** auto: only what reads many rows goes there. */
+  /** auto: only statements that read many rows go there. */
   readonly mode: 'trino' | 'auto'
-  /** Nothing is asked or run: manifests say how many rows there are. */
+  /** Chooses from the row counts in the manifests, without running anything. */
   choose(statement: Sql, release: ReleaseView): EngineChoice
-  /** Asked anew after some seconds. @param release null: none is in service */
+  /** Checked again after some seconds. @param release null: no release is current */
   status(release: ReleaseView | null): Promise<{ readonly up: boolean; readonly registered: boolean }>
   stats(): {
     readonly running: number
     readonly waiting: number
-    /** Statements it answered, and those it did not, by code of the error. */
+    /** Number of answered statements, and of failed ones by error code. */
     readonly answered: number
     readonly failed: Readonly<Record<string, number>>
-    /** Rows that came back. */
+    /** Number of rows that Trino returned. */
     readonly rows: number
   }
 }
 
-/** A relation of a release that may be held in memory as a table. */
+/** A relation of a release that can be held in memory as a table. */
 export interface ResidentRelation {
   readonly name: string
-  /** Rows it has at most. */
+  /** Upper bound of the number of rows. */
   readonly rows: number
   readonly definition: Sql
-  /** Columns of codes, of which there are few. */
+  /** Columns with few distinct codes. */
   readonly codes: readonly string[]
-  /** Column of seven digits that may be held as a number, where there is one. */
+  /** Column of seven digits that can be stored as an integer, if any. */
   readonly number: string | null
-  /** Where it is of several months: each of them, the newest first. They go into memory one after another, as far as there is room. */
+  /** Months of the relation, newest first. They are loaded one after another while there is room. */
   readonly months?: readonly ResidentMonth[]
-  /** Column by which rows are looked up in the table, which gets an index; the definition has file_row_number, too. */
+  /** Look-up column, for which the table gets an index. The definition then includes file_row_number. */
   readonly key?: string
 }
 
-/** A month of a resident relation, whose rows say in reference_period that they are of it. */
+/** A month of a resident relation; its rows carry the month in reference_period. */
 export interface ResidentMonth {
   /** YYYYMM */
   readonly period: number
@@ -112,53 +119,53 @@ export interface ResidentMonth {
 
 export interface Engine {
   /**
-   * Runs one statement on one release.
-   * Integers come back as numbers (an integer beyond 2^53−1 is an `internal` error, never a rounded number), DECIMAL as
-   * exact decimal text, DATE as YYYY-MM-DD, a column named reference_period as YYYY-MM, structs and lists as JSON.
+   * Runs one statement on one release. Integers become numbers (an integer beyond 2^53−1 is an `internal` error,
+   * never a rounded number), DECIMAL exact decimal text, DATE YYYY-MM-DD, a column named reference_period YYYY-MM,
+   * and structs and lists JSON.
    * @throws AppError 'query_timeout', 'overloaded'
    */
   run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
   /**
-   * As run, in batches of about 2,000 rows: the result is held by DuckDB, and rows become JSON values as they are taken.
-   * The connection is free again when the last batch is taken or the loop is left.
+   * Like `run`, but in batches of about 2,000 rows. DuckDB holds the result, and rows become JSON as the caller
+   * takes them. The connection is released after the last batch or when the caller leaves the loop.
    */
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
-  /** Opens a verified release; running it twice is free. */
+  /** Opens a verified release; opening it again does nothing. */
   open(release: ReleaseView): Promise<void>
   /**
-   * Loads the resident relations of a release into memory, as many as the bound allows; ends when they are loaded. Statements
-   * that run meanwhile read the files of those that are not loaded yet. Running it twice is free. Where there is not room for all,
-   * what is held of other releases goes.
-   * @param beside a release of which it stays
+   * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them.
+   * Meanwhile statements read the files of relations that are not loaded yet. A second call does nothing. Other
+   * releases are unloaded when there is not room for all.
+   * @param beside release whose tables stay in memory
    */
   warm(release: ReleaseView, beside?: ReleaseView | null): Promise<void>
-  /** Frees what an open release holds once its running statements have ended. */
+  /** Closes a release and frees its memory after its running statements end. */
   release(id: string): Promise<void>
-  /** What it is doing now. */
+  /** Number of running and waiting statements, and of open releases. */
   stats(): { readonly running: number; readonly waiting: number; readonly open: number }
-  /** Absent where the process has all to itself. */
+  /** Absent when this process runs everything itself. */
   readonly distributed?: Distributed
-  /** Memory DuckDB holds, in bytes. */
+  /** Memory that DuckDB holds, in bytes. */
   memoryBytes(): Promise<number>
   close(): Promise<void>
 }
 
-/** Where verified releases come from. Implemented by release/store.ts. */
+/** Source of verified releases; `release/store.ts` implements it. */
 export interface ReleaseSource {
-  /** The promoted release, or null when there is none that verifies. */
+  /** The promoted release; null when none passes verification. */
   current(): ReleaseView | null
-  /** A release that is open already, by its own id or that of a component; null: `pin` has to look for it. */
+  /** A release that is already open, by its id or a component's id; null when only `pin` can find it. */
   findOpen(id: string): ReleaseView | null
-  /** An analytics release by its own id, or by the id of a component it joins (the current one preferred). */
+  /** An analytics release by its id or by a component's id, preferring the current release. */
   pin(id: string): Promise<ReleaseView | null>
-  /** Every verified release in the folder. */
+  /** All verified releases in the folder. */
   list(): Promise<readonly { readonly manifest: Manifest; readonly promoted: boolean }[]>
-  /** Folder of a verified release of any area, with its manifest; null where there is none. */
+  /** Folder and manifest of a verified release of any area; null when there is none. */
   locate(id: string): Promise<{ readonly folder: string; readonly manifest: Manifest } | null>
-  /** What is wrong with current.json, in public words; null where it is in order, or not there. */
+  /** Problem with current.json in words for the public; null when it is valid or missing. */
   pointerProblem(): string | null
-  /** Says whether files of releases are as they were verified; who reads them asks it before and after. */
+  /** Detects files that changed since verification. Check it before and after reading files. */
   readonly guard: FileGuard
-  /** Releases that were refused, and why, in public words. */
+  /** Rejected releases, with reasons in words for the public. */
   problems(): readonly { readonly release_id: string; readonly reason: string }[]
 }

@@ -1,10 +1,11 @@
 /**
- * One Parquet file of a verified release → its row file. Runs in a worker process; makes the same bytes of the same Parquet.
+ * Builds the row file of one Parquet file of a verified release. Runs in a worker process. The same Parquet gives
+ * the same bytes.
  *
- * A row is the numbers of JSON fragments (`,"uf":"RR"`) for fields that have few values, and shortened texts for the others;
- * `row-file.ts` describes the bytes. Fields side by side share one number where their values go together. What a row says is
- * byte for byte what JSON.stringify makes of the row that the engine reads. Refuses (throws) what could not be answered
- * exactly: keys that do not ascend.
+ * A row consists of fragment numbers (`,"uf":"RR"`) for fields with few values, and compressed texts for the
+ * others; `row-file.ts` describes the bytes. Adjacent fields share a number where their values correlate. The
+ * decoded row equals byte for byte what JSON.stringify makes of the row that the engine reads. It throws when keys
+ * do not ascend, because lookups would be wrong.
  */
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
@@ -30,14 +31,14 @@ import { type SectionDigests, type SectionWriter, writeSections } from './sectio
 import { writeCoordinates, writeSortIndexes } from './sort-index.ts'
 import { collectWords } from './text-index.ts'
 
-/** Stands between the JSON texts of a row where DuckDB writes them. */
+/** Separates the JSON texts of a row that DuckDB writes. */
 const SEPARATOR = 31
-/** Texts of each field that phrases are chosen from. */
+/** Texts of each field from which phrases are chosen. */
 const PHRASE_SAMPLE = 40_000
 
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** @param out path of the file to make, which must not be there; @throws with nothing kept open */
+/** @param out path of the new file, which must not exist @throws after closing everything */
 export async function buildRowFile(
   connection: DuckDBConnection,
   dataset: Dataset,
@@ -111,7 +112,10 @@ export async function buildRowFile(
   }
 }
 
-/** Widths of the key columns and the key of each block's first row. @throws for keys that do not ascend */
+/**
+ * Reads the widths of the key columns and the key of each block's first row. @throws RangeError when keys do not
+ * ascend
+ */
 async function readKeys(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
@@ -126,7 +130,7 @@ async function readKeys(
     .map((column, index) =>
       isInteger(column)
         ? `lpad(CAST(${quoteName(column)} AS VARCHAR), ${INTEGER_WIDTH}, '0')`
-        : // By bytes, as strlen counts; rpad counts characters.
+        : // Pad by bytes, as strlen counts; rpad counts characters.
           `${quoteName(column)} || repeat(' ', ${widths[index] ?? 0} - strlen(${quoteName(column)}))`,
     )
     .join(' || ')
@@ -167,10 +171,13 @@ async function choosePhrases(
 }
 
 const textExpression = (field: FieldName): string => requestFor(field).expression
-/** Fields whose JSON DuckDB writes; numbers are written here, as JavaScript writes them. */
+/** Fields whose JSON DuckDB writes. Numbers are formatted here, as JavaScript formats them. */
 const isWritten = (field: FieldName): boolean =>
   !['coordinate', 'integer', 'percentage'].includes(FIELDS[field].type)
-/** JSON of several fields in one value: to fetch a value costs more than its bytes. No JSON text holds the separator. */
+/**
+ * Joins the JSON of several fields, because fetching a value costs more than its bytes. JSON never contains the
+ * separator.
+ */
 const jsonOf = (expressions: readonly string[]): string =>
   `encode(concat_ws(chr(${SEPARATOR}), ${expressions.map((expression) => `coalesce(CAST(to_json(${expression}) AS VARCHAR), 'null')`).join(', ')}))`
 const splitJson = (value: unknown): ByteString[] => {
@@ -180,11 +187,11 @@ const splitJson = (value: unknown): ByteString[] => {
     .split(String.fromCharCode(SEPARATOR))
     .map(asJavaScript)
 }
-/** DuckDB writes control characters with other letters than JSON.stringify does. */
+/** DuckDB escapes control characters differently from JSON.stringify. */
 const asJavaScript = (json: ByteString): ByteString =>
   json.includes('\\u') ? jsonBytes(JSON.parse(fromByteString(json)) as JsonValue) : json
 
-/** @returns rows whose record only the engine writes */
+/** @returns rows whose record only the engine can answer */
 async function writeRows(
   { connection, from, rows }: RowFileSource,
   parts: readonly Part[],
@@ -249,7 +256,7 @@ async function writeRows(
     }
     if (headParts > 0) {
       const at = block.length
-      // The head of a row that has the same as one before it in its block is there.
+      // A row with the same head as the row before it in the block refers to the stored head.
       if (at === 0 || head !== lastHead) [lastHead, lastHeadRow] = [head, at]
       body = String.fromCharCode(lastHeadRow) + (lastHeadRow === at ? head : '') + body
     }
@@ -265,11 +272,11 @@ async function writeRows(
   return odd
 }
 
-/** A number as the engine gives it; of one that is not finite the row is the engine's. */
+/** Decodes a number as the engine does. A number that is not finite becomes null, and its row is left to the engine. */
 const decodeNumber = (value: DuckDBValue): JsonValue =>
   typeof value === 'number' && !Number.isFinite(value) ? null : decodeValue(value)
 
-/** @returns the text that a JSON string is; nothing for null */
+/** @returns the content of a JSON string; empty for null */
 const textOf = (json: ByteString): ByteString =>
   json.startsWith('"')
     ? json.includes('\\')
@@ -277,7 +284,7 @@ const textOf = (json: ByteString): ByteString =>
       : json.slice(1, -1)
     : ''
 
-/** Where each row begins in the block, three bytes each, then the rows. */
+/** Writes a block: the offset of each row, three bytes each, then the rows. */
 function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {
   let at = 3 * block.length
   let places = ''
@@ -321,13 +328,13 @@ const isPositive = (dataset: Dataset, column: string): boolean =>
     (filter) => filter.kind === 'positive' && filter.column === column,
   )
 
-/** Quantities as filters see them: above zero or not. */
+/** Reduces quantities to what filters test: above zero or not. */
 const signs = (column: CodedColumn): CodedColumn =>
   recode(column, (value) => (value === null ? null : Number(value) > 0 ? 1 : 0))
 const profiles = (column: CodedColumn): CodedColumn =>
   recode(column, (value) => profilesOf(value) as JsonValue)
 
-/** Values seen otherwise, of which there are fewer. */
+/** Maps values to fewer distinct values. */
 function recode({ codes, values }: CodedColumn, see: (value: JsonValue) => JsonValue): CodedColumn {
   const numbers = new Map<string, number>()
   const seen: JsonValue[] = []

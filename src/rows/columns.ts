@@ -1,37 +1,43 @@
 /**
- * Columns of a Parquet file as numbers of their distinct values. In: a connection and SQL expressions. Out: for every row the
- * number of its value, and the values; two columns as one.
+ * Reads Parquet columns as numbers of their distinct values, and merges two such columns. Input: a connection and
+ * SQL expressions. Output: the distinct values and, for every row, the number of its value.
  */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
 import type { JsonValue } from '../engine/types.ts'
 
 export interface CodedColumn {
-  /** Number of the value of each row. */
+  /** Index into `values` for each row. */
   readonly codes: Uint32Array
   readonly values: readonly JsonValue[]
 }
 
-/** What is read of a column. `text`: compared as text by DuckDB; `nested`: as lists; `plain`: numbers and booleans, here. */
+/**
+ * How a column is read. `text`: DuckDB numbers distinct texts; `nested`: DuckDB numbers distinct lists; `plain`:
+ * this module numbers numbers and booleans.
+ */
 export interface ColumnRequest {
   readonly expression: string
   readonly kind: 'text' | 'nested' | 'plain'
 }
 
-/** A Parquet file that is read. */
+/** The Parquet file to read. */
 export interface RowFileSource {
   readonly connection: DuckDBConnection
-  /** SQL of the table, with its column file_row_number. */
+  /** SQL of the table, including its column file_row_number. */
   readonly from: string
   readonly rows: number
 }
 
-/** Tables of pairs up to this many numbers are arrays, larger ones maps. */
+/** Largest number of pairs for which an array is used instead of a map. */
 const PAIR_TABLE_MAX = 1 << 24
-/** Texts with more values are numbered by a join: to make an ENUM of 255,294 and to look 1.4 million rows up in it takes five times as long. */
+/**
+ * Texts with more distinct values are numbered by a join. Building an ENUM of 255,294 values and looking up 1.4
+ * million rows takes five times as long.
+ */
 const ENUM_MAX = 10_000
 
-/** Reads columns of all rows. @throws when the rows are not as many as they should be */
+/** Reads columns of all rows. @throws RangeError when the row count differs from the manifest */
 export async function readCoded(
   { connection, from, rows }: RowFileSource,
   requests: readonly ColumnRequest[],
@@ -64,7 +70,7 @@ export async function readCoded(
     }
     columns.push({ codes: new Uint32Array(rows), values, numbers: new Map() })
   }
-  /** Joins give the rows in any order: each goes to its place. */
+  /** Joins return rows in any order, so `file_row_number` says where each belongs. */
   const isThere = new Uint8Array(rows)
   let row = 0
   const statement = `SELECT CAST(file_row_number AS INTEGER), ${selected.join(', ')} FROM ${from}${joins.join('')}`
@@ -115,7 +121,10 @@ async function readValues(connection: DuckDBConnection, statement: string): Prom
   return values
 }
 
-/** Two columns as one, numbered by first appearance. @returns null when it has more than `max` distinct pairs */
+/**
+ * Merges two columns into one, numbered by first appearance. @returns null when it has more than `max` distinct
+ * pairs
+ */
 export function mergeColumns(
   left: CodedColumn,
   right: CodedColumn,

@@ -1,9 +1,10 @@
 /**
- * Where row files stand: releases/.derived/<release_id>/<format>/, beside the release and outside its digest. In: the manifest of a
- * component release. Out: the row files it should have, and those it has, with what is wrong with them.
+ * Locates row files in releases/.derived/<release_id>/<format>/, beside the release and outside its digest. Input:
+ * the manifest of a component release. Output: the row files that it should have, those that it has, and what is
+ * wrong with them.
  *
- * An index file names each row file with its size and SHA-256 and the SHA-256 of the Parquet it was made of. Everything here can be
- * deleted and made again at any time; store and verification of releases look past the folder.
+ * An index file lists each row file with its size, its SHA-256 and the SHA-256 of its source Parquet. Everything in
+ * this folder can be deleted and rebuilt at any time; the store and the verification of releases ignore it.
  */
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { canonicalJson, digestFile, digestJson } from '../release/digest.ts'
 import type { Manifest, ManifestFile } from '../release/manifest.ts'
 import { ROW_FORMAT } from './sections.ts'
 
-/** Datasets that have row files, the largest first: they take longest to make. */
+/** Datasets that have row files. The largest come first, because they take longest to build. */
 export const ROW_DATASETS: readonly DatasetName[] = [
   'facilities',
   'specialized_services',
@@ -35,10 +36,10 @@ const entrySchema = z.strictObject({
   path: z.string().regex(/^[a-z_]+(-\d{6})?\.rows$/),
   bytes: z.number().int().positive(),
   sha256,
-  /** SHA-256 of the checksums at its end, by which a server checks what it reads. */
+  /** SHA-256 of the checksums at its end, with which a server checks what it reads. */
   sums_sha256: sha256,
   rows: z.number().int().nonnegative(),
-  /** The Parquet file it was made of. */
+  /** The Parquet file from which it was built. */
   source: z.string(),
   source_sha256: sha256,
 })
@@ -46,7 +47,7 @@ const indexSchema = z.strictObject({
   format: z.literal(ROW_FORMAT),
   release_id: z.string(),
   files: z.array(entrySchema),
-  /** SHA-256 of the canonical JSON of all this but itself. */
+  /** SHA-256 of the canonical JSON of the other members. */
   digest: sha256,
 })
 
@@ -74,20 +75,20 @@ export interface ListedRowFile {
 
 export interface RowFiles {
   readonly folder: string
-  /** Those that the index has, made of the Parquet that is there; some of them may be damaged. */
+  /** Files that the index lists and that were built from the current Parquet; some may be damaged. */
   readonly listed: readonly ListedRowFile[]
   readonly good: readonly ListedRowFile[]
   readonly problems: readonly RowProblem[]
-  /** Those of the problems that are no absence: a file is there, or the index says that it is, but it is no good. */
+  /** Problems other than absence: a file exists or is listed, but is unusable. */
   readonly damaged: readonly RowProblem[]
 }
 
 export const derivedFolder = (releasesDir: string): string => join(releasesDir, DERIVED)
-/** @returns the folder of a release's row files, whether it is there or not */
+/** @returns the folder of a release's row files, whether or not it exists */
 export const rowFolder = (releasesDir: string, id: string): string =>
   join(releasesDir, DERIVED, id, ROW_FORMAT)
 
-/** @returns folders of a release's row files in other formats: those of earlier versions, which nobody reads any more */
+/** @returns folders of a release's row files in formats of earlier versions, which nothing reads any more */
 export async function otherFormats(releasesDir: string, id: string): Promise<string[]> {
   const folder = join(releasesDir, DERIVED, id)
   const names = await readdir(folder).catch(() => [])
@@ -96,7 +97,7 @@ export async function otherFormats(releasesDir: string, id: string): Promise<str
     .map((name) => join(folder, name))
 }
 
-/** @returns what a release should have row files of; a partition of several files has none */
+/** @returns the row files that a release should have; a partition of several files has none */
 export function rowSources(manifest: Manifest): RowSource[] {
   const area = manifest.area
   return ROW_DATASETS.filter((name) => DATASETS[name].area === area).flatMap((dataset) =>
@@ -112,13 +113,12 @@ export function rowSources(manifest: Manifest): RowSource[] {
   )
 }
 
-/** @returns text of an index file */
 export function indexText(id: string, files: readonly RowEntry[]): string {
   const body = { format: ROW_FORMAT, release_id: id, files }
   return `${canonicalJson({ ...body, digest: digestJson(body) })}\n`
 }
 
-/** @returns the entries of an index file, or why it is refused */
+/** @returns the entries of an index file, or why it is rejected */
 export async function readIndex(releasesDir: string, id: string): Promise<RowEntry[] | string> {
   const text = await readFile(join(rowFolder(releasesDir, id), INDEX), 'utf8').catch(() => null)
   if (text === null) return NO_INDEX
@@ -132,8 +132,8 @@ export async function readIndex(releasesDir: string, id: string): Promise<RowEnt
 }
 
 /**
- * Row files of a release: names, sizes, format and what they were made of are checked, their bytes only when asked for.
- * @param whole checks the SHA-256 of each file as well
+ * Checks names, sizes, format and source of a release's row files.
+ * @param fullCheck also checks the SHA-256 of each file
  */
 export async function checkRowFiles(
   releasesDir: string,
@@ -173,9 +173,9 @@ export async function checkRowFiles(
   return found
 }
 
-/** @returns the dataset and month of a row file, as problems name them */
+/** @returns dataset and month of a row file, as problems name them */
 export const datasetPart = ({ path }: RowSource): string => path.replace(/\.rows$/, '')
-/** @returns what is said of a row file that is no good; @param reason goes on after its name */
+/** @returns the message about an unusable row file @param reason continues the sentence after its name */
 export const damageText = ({ path }: RowSource, reason: string): string => `its row file ${path} ${reason}`
 
 async function damageOf(folder: string, entry: RowEntry, whole: boolean): Promise<string | null> {
@@ -189,5 +189,5 @@ async function damageOf(folder: string, entry: RowEntry, whole: boolean): Promis
   return digest.sha256 === entry.sha256 ? null : 'does not have the SHA-256 of the index'
 }
 
-/** @returns name of the index file */
+/** @returns path of the index file */
 export const indexPath = (folder: string): string => join(folder, INDEX)

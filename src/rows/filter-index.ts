@@ -1,10 +1,11 @@
 /**
- * Which rows meet a filter of a list. In: the values that filters look at, row by row. Out: lists of rows by value, stored in the
- * row file, and the sets of rows that meet conditions.
+ * Finds the rows that meet the filters of a list. Input: the filtered values of each row. Output: lists of rows by
+ * value, stored in the row file, and sets of rows that meet conditions.
  *
- * Filters whose values go together (the state and the municipality) share one index: an entry holds the values of all its
- * filters. A condition is tried on the entries, which are few, and the rows of those that meet it are united; so it means
- * exactly what query/filters.ts says in SQL, NULL included: a value that is not there meets no comparison.
+ * Filters whose values correlate (state and municipality) share one index, whose entries hold the values of all its
+ * filters. A condition is tested on the few entries, and the rows of the matching entries are united. The result
+ * therefore equals that of the SQL in `query/lists/filters.ts`, including NULL: a missing value meets no
+ * comparison.
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset, Filter } from '../model/datasets.ts'
@@ -14,7 +15,7 @@ import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'
 import type { Place, SectionFile } from './sections.ts'
 
-/** A declaration as filters see it: characteristic, provider kind, four flags. */
+/** A declaration reduced to what filters read: characteristic, provider kind, four flags. */
 export type DeclarationProfile = readonly (string | boolean | null)[]
 const MEMBERS = [
   'characteristic_code',
@@ -26,38 +27,36 @@ const MEMBERS = [
 ] as const
 export const DECLARATIONS = 'declarations'
 
-/** One index as the file describes it. */
 export interface FilterIndexHead {
-  /** What its entries hold the values of: columns, or `declarations`. */
+  /** Columns whose values the entries hold, or `declarations`. */
   readonly columns: readonly string[]
   readonly entries: readonly (readonly JsonValue[])[]
-  /** Where each entry's rows end. */
+  /** End of each entry's rows in `bytes`. */
   readonly ends: Place
   readonly bytes: Place
 }
 
-/** An entry more than this many distinct values are merged into must not get more of them. */
+/** Largest number of distinct values that merging may produce, unless the group already has more. */
 const MERGED_MAX = 256
 
-/** @returns the column a filter looks at; null for those that need no index (the text search and the first key column) */
+/** @returns the column that a filter reads; null for filters without an index (text search and the first key column) */
 export function filterColumn(dataset: Dataset, name: string): string | null {
   const filter = dataset.filters?.[name]
   if (filter === undefined || filter.kind === 'search') return null
   if (filter.kind === 'declaration') return DECLARATIONS
   if (filter.kind === 'status') return 'is_active'
   const column = filter.column ?? name
-  // Rows stand in the order of their key: what its first column begins with is a range of them.
+  // Rows are sorted by key, so a prefix of the first key column selects a contiguous range.
   return column === dataset.key[0] && ['equals', 'municipality', 'within'].includes(filter.kind)
     ? null
     : column
 }
 
-/** @returns columns that filters look at, each once */
 export const filterColumns = (dataset: Dataset): string[] => [
   ...new Set(Object.keys(dataset.filters ?? {}).flatMap((name) => filterColumn(dataset, name) ?? [])),
 ]
 
-/** Columns that go together as one: as few indexes as there can be without many more entries. */
+/** Merges columns into as few groups as possible without many more entries. */
 export function groupColumns(
   columns: ReadonlyMap<string, CodedColumn>,
 ): { names: string[]; column: CodedColumn }[] {
@@ -83,7 +82,7 @@ export function groupColumns(
   return groups
 }
 
-/** The distinct declarations of an offering, as its entry holds them. @param declarations as the record shows them */
+/** Distinct declarations of an offering, as an entry stores them. @param declarations as the record shows them */
 export function profilesOf(declarations: JsonValue): DeclarationProfile[] {
   const profiles = new Map<string, DeclarationProfile>()
   for (const declaration of (declarations ?? []) as Record<string, string | boolean | null>[]) {
@@ -93,10 +92,10 @@ export function profilesOf(declarations: JsonValue): DeclarationProfile[] {
   return [...profiles].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, profile]) => profile)
 }
 
-/** A condition on the entries of one index. */
+/** Tests the entry of one index. */
 type Test = (entry: readonly JsonValue[]) => boolean
 
-/** @param params filters of columns of this index, names → texts, already valid */
+/** @param params valid filters on columns of this index, names → texts */
 function testFor(
   dataset: Dataset,
   columns: readonly string[],
@@ -112,7 +111,7 @@ function testFor(
       const meets = valueTest(filter, text)
       tests.push((entry) => meets(entry[at] ?? null))
     } else if ('boolean' in filter.values && text === 'false') {
-      // The complement of true, over offerings: no declaration may have it.
+      // `false` is the complement of `true` over offerings: no declaration may have the flag.
       const meets = declarationTest(filter.column, 'true')
       tests.push((entry) => !(entry[at] as unknown as DeclarationProfile[]).some(meets))
     } else together.push(declarationTest(filter.column, text))
@@ -174,7 +173,6 @@ function valueTest(
   }
 }
 
-/** @returns rows that meet conditions on one index */
 export function rowsMeeting(
   dataset: Dataset,
   rows: number,
@@ -191,7 +189,7 @@ export function rowsMeeting(
       entry += 1
       continue
     }
-    // Lists that stand side by side are read at once.
+    // Adjacent lists are read with one call.
     const first = entry
     while (entry + 1 < entries.length && meets(entries[entry + 1] ?? [])) entry += 1
     const start = first === 0 ? 0 : (ends32[first - 1] ?? 0)

@@ -1,32 +1,31 @@
 /**
- * Keys of rows as texts of one width: their order as texts is the order of the rows. Pure.
+ * Encodes row keys as fixed-width texts whose order as texts is the order of the rows. Pure.
  *
- * Integers are padded with zeros in front, texts with spaces behind. Texts are their UTF-8 bytes (ByteString), whose order is that of
- * the engine; widths are of bytes.
+ * Integers are padded with leading zeros, texts with trailing spaces. Texts are UTF-8 bytes (ByteString), which
+ * sort as in the engine. Widths count bytes.
  */
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
 import { toByteString } from './phrases.ts'
 
-/** A value of a key column. */
 export type KeyValue = string | number
-/** Bytes of each key column; null for integers. */
+/** Bytes of each key column; null for integers, which take INTEGER_WIDTH. */
 export type KeyWidths = readonly (number | null)[]
 
-/** Digits an integer key is padded to. */
+/** Digits to which an integer key is padded. */
 export const INTEGER_WIDTH = 10
 
 export const isInteger = (field: FieldName): boolean => FIELDS[field].type === 'integer'
-/** Fields of a record, in the order of its JSON. */
+/** Fields of a record, in the order of its JSON members. */
 export const fieldsOf = (dataset: Dataset): FieldName[] => [...dataset.fields, ...(dataset.detail ?? [])]
 export const isSearched = (dataset: Dataset): boolean =>
   dataset.internal?.includes('search_text' as FieldName) ?? false
 
-/** @returns bytes of a whole key */
+/** @returns bytes of a complete key */
 export const widthOf = (widths: KeyWidths): number =>
   widths.reduce<number>((sum, width) => sum + (width ?? INTEGER_WIDTH), 0)
 
-/** @returns the text of a key, or of its first columns; null when no row can have it */
+/** @returns the text of a key or of its first columns; null when no row can have that key */
 export function keyText(
   dataset: Pick<Dataset, 'key'>,
   widths: KeyWidths,

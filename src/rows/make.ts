@@ -1,9 +1,9 @@
 /**
- * Makes the row files of a release, removes them. In: the manifest of a component release and the folder of its Parquet files. Out: a
- * folder of row files that is renamed into place whole, or nothing.
+ * Makes and removes the row files of a release. Input: the manifest of a component release and the folder of its
+ * Parquet files. Output: a folder of row files that is renamed into place when complete, or nothing.
  *
- * The files are made by worker processes, two at once: one that a Parquet file crashes, or that is killed, harms nothing. A file
- * that another release has already, of the same Parquet bytes, becomes a hard link to it: a new month costs a month.
+ * Two worker processes build the files, so that a crash or a kill of one harms nothing. When another release has a
+ * row file of the same Parquet bytes, a hard link replaces the work: a new month only costs that month.
  */
 import { link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -29,45 +29,45 @@ import {
 } from './derived.ts'
 import type { SectionDigests } from './sections.ts'
 
-/** One file to make: what a worker is sent. */
+/** Job for a worker: one file to make. */
 export interface RowJob {
   readonly dataset: RowSource['dataset']
   readonly file: string
   readonly rows: number
   readonly out: string
 }
-/** What it answers. */
+/** Reply of a worker. */
 export type RowReply = SectionDigests | { readonly error: string }
 
 export interface MadeRows {
   readonly files: number
-  /** Those that another release had already. */
+  /** Files that were linked from another release. */
   readonly linked: number
   readonly bytes: number
   readonly problems: readonly RowProblem[]
 }
 
-/** Row files that are complete but not in their place. */
+/** Row files that are complete but not yet in place. */
 export interface PreparedRows {
   readonly made: MadeRows
   commit(): Promise<void>
-  /** Removes them unless they are in their place. */
+  /** Removes the files unless `commit` moved them. */
   discard(): Promise<void>
 }
 
 const AT_ONCE = 2
-/** A second worker costs a start: fewer rows are not worth it. */
+/** Fewest rows for which a second worker is worth its start-up time. */
 const ROWS_OF_ONE = 100_000
 
-/** A component release, and the folder its files stand in now. */
+/** A component release, and the folder that holds its files now. */
 export interface ReleaseFolder {
   readonly manifest: Manifest
   readonly folder: string
 }
 
 /**
- * @param isBackground a server may run beside: give way to it
- * @returns row files by release
+ * @param isBackground a server may be running, so workers yield to it
+ * @returns prepared row files by release id
  */
 export async function prepareRows(
   releasesDir: string,
@@ -123,7 +123,7 @@ export async function prepareRows(
   }
 }
 
-/** Row files of one release, while they are made. */
+/** Row files of one release while they are being made. */
 interface RowsInMaking {
   readonly making: string
   readonly entries: RowEntry[]
@@ -146,7 +146,7 @@ async function finishRows(
       const target = rowFolder(releasesDir, id)
       await mkdir(dirname(target), { recursive: true })
       syncPath(making)
-      // What was there is stale or damaged; who has it open reads on.
+      // The old folder is stale or damaged. Processes that have its files open can still read them.
       const old = `${making}.old`
       await rename(target, old).catch(() => undefined)
       await rename(making, target)
@@ -158,9 +158,9 @@ async function finishRows(
 }
 
 /**
- * Makes the row files of a release and of those it joins, where they are missing or no good; removes those of other formats.
- * @param id any release @param again makes those that are good, too
- * @returns what was made, by component release; those that had all of theirs are not among them
+ * Makes missing or unusable row files of a release and of its components, and removes those of other formats.
+ * @param id any release @param again also rebuilds usable files
+ * @returns what was made, by component release; components that were complete are absent
  */
 export async function makeRows(
   releasesDir: string,
@@ -184,7 +184,7 @@ export async function makeRows(
   return made
 }
 
-/** Removes the row files of a release and of those it joins. @returns ids of those that had some */
+/** Removes the row files of a release and of its components. @returns ids of the releases that had some */
 export async function removeRows(releasesDir: string, id: string): Promise<string[]> {
   const removed: string[] = []
   for (const { release_id } of await componentsOf(releasesDir, id)) {
@@ -196,7 +196,10 @@ export async function removeRows(releasesDir: string, id: string): Promise<strin
   return removed
 }
 
-/** @returns the manifests of the releases that hold rows: a component itself, or those an analytics release joins */
+/**
+ * @returns the manifests of the releases that hold rows: the component itself, or the components of an analytics
+ * release
+ */
 export async function componentsOf(releasesDir: string, id: string): Promise<Manifest[]> {
   const manifest = await readManifest(releasesDir, id)
   if (manifest.area !== 'analytics') return [manifest]
@@ -210,7 +213,10 @@ interface KnownFile {
   readonly entry: RowEntry
 }
 
-/** Row files of all releases by name, which holds dataset and month, and SHA-256 of their Parquet: their rows show the month. */
+/**
+ * Row files of all releases, by name and by SHA-256 of their Parquet. The name includes dataset and month, because
+ * rows show the month.
+ */
 async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile[]>> {
   const known = new Map<string, KnownFile[]>()
   for (const id of await readdir(derivedFolder(releasesDir)).catch(() => [])) {
@@ -225,7 +231,7 @@ async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile
   return known
 }
 
-/** Links the first of some files that is whole; a rotten copy must not spread. */
+/** Links the first undamaged candidate; a damaged copy must not spread. */
 async function linkKnown(candidates: readonly KnownFile[], out: string): Promise<SectionDigests | null> {
   for (const { file, entry } of candidates)
     try {
@@ -233,7 +239,7 @@ async function linkKnown(candidates: readonly KnownFile[], out: string): Promise
       await link(file, out)
       return entry
     } catch {
-      // It has gone meanwhile, or the file system has no links.
+      // The file disappeared meanwhile, or the file system has no hard links.
     }
   return null
 }

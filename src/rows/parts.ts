@@ -1,6 +1,6 @@
 /**
- * How each field of a dataset's rows is written: as the number of a JSON fragment, alone or together with the fields beside it, or as a
- * text. In: a Parquet file's columns. Out: the parts of a row, in order.
+ * Decides how each field of a row is encoded: as the number of a JSON fragment, possibly merged with neighbouring
+ * fields, or as text. Input: the columns of a Parquet file. Output: the segments of a row, in order.
  */
 import type { JsonValue } from '../engine/types.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
@@ -8,20 +8,20 @@ import { type CodedColumn, type ColumnRequest, mergeColumns, type RowFileSource 
 import { DECLARATIONS } from './filter-index.ts'
 import { type ByteString, toByteString } from './phrases.ts'
 
-/** Rows whose values decide how a field is written. */
+/** Rows in the sample that decides each field's encoding. */
 const SAMPLE_ROWS = 100_000
-/** A field with more distinct values in the sample is written as text. */
+/** A field with more distinct values in the sample is encoded as text. */
 const FRAGMENTS_MAX = 8192
-/** A number takes two bytes. */
+/** Largest count of fragments in one segment, because a fragment number takes at most two bytes. */
 const NUMBERS_MAX = 65_536
-/** Bytes of the fragments of one number: they are held in memory. */
+/** Largest size in bytes of one segment's fragments, which stay in memory. */
 const FRAGMENT_BYTES_MAX = 1 << 20
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** How a field is written: numbers of fragments, texts that repeat, texts that do not. */
+/** Encoding of a field: fragment numbers, repeating texts, or texts that rarely repeat. */
 type FieldKind = 'fragments' | 'repeated' | 'texts'
 
-/** What is written for one field or several: a piece of the row's JSON for each row. */
+/** Piece of each row's JSON that covers one field or several merged fields. */
 export type Part =
   | { readonly kind: 'code'; readonly column: CodedColumn }
   | { readonly kind: 'repeated'; readonly prefix: ByteString; readonly column: CodedColumn }
@@ -54,12 +54,15 @@ export function requestFor(field: FieldName): ColumnRequest {
   if (type === 'string') return { expression, kind: 'text' }
   if (type === 'date') return { expression: `CAST(${expression} AS VARCHAR)`, kind: 'text' }
   if (type === 'declarations' || type === 'address' || type === 'codes') return { expression, kind: 'nested' }
-  // Two decimals: the number that is nearest is written as them.
+  // DuckDB casts to the double nearest to the two decimals, which JavaScript then writes with two decimals.
   if (type === 'percentage') return { expression: `CAST(${expression} AS DOUBLE)`, kind: 'plain' }
   return { expression, kind: 'plain' }
 }
 
-/** Fields as parts of the row, in order. @param boundaries numbers of fields before which a part ends */
+/**
+ * Groups fields into the segments of a row, in order. @param boundaries field numbers before which a segment must
+ * end
+ */
 export function planParts(
   fields: readonly FieldName[],
   kinds: ReadonlyMap<FieldName, FieldKind>,

@@ -1,32 +1,31 @@
 /**
- * Texts with their frequent phrases shortened. In: JSON texts as bytes. Out: bytes in which a phrase is two bytes, and back.
+ * Compresses texts by replacing frequent phrases. Input: JSON texts as bytes. Output: bytes in which a phrase takes
+ * two bytes; decoding is in `row-file.ts`.
  *
- * JSON text and UTF-8 hold no byte below 32, so such a byte begins the number of a phrase, and the last of them ends a text.
- * Digits are never part of a phrase when there are three or more of them: they are what makes values differ.
+ * JSON in UTF-8 has no byte below 32. Such a byte therefore starts a phrase number, and 31 ends a text. A phrase
+ * never contains three or more consecutive digits, because such digits differ from value to value.
  */
 
-/** UTF-8 bytes as a string whose code units are bytes (WebIDL ByteString). */
+/** UTF-8 bytes as a string with one byte per code unit (WebIDL ByteString). */
 export type ByteString = string
 
-/** Ends a text in a row. */
+/** Byte that ends a text in a row. */
 export const TEXT_END = 31
-/** Two-byte numbers there are: a byte below TEXT_END, then any byte. */
+/** Number of two-byte codes: a byte below TEXT_END, then any byte. */
 const PHRASES_MAX = TEXT_END * 256
 const DIGITS_MIN = 3
-/** A phrase must occur this often in the sample, or the dictionary costs what it saves. */
+/** Fewest occurrences in the sample for which a dictionary entry saves more than it costs. */
 const COUNT_MIN = 3
 // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes below 128 are what is looked for
 const ASCII = /^[\x00-\x7f]*$/
 
-/** @returns the UTF-8 bytes of a text */
 export const toByteString = (text: string): ByteString =>
   ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
 
-/** @returns the text that UTF-8 bytes are */
 export const fromByteString = (bytes: ByteString): string =>
   ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8')
 
-/** Counts phrases in a sample of texts and chooses those that save most. */
+/** Counts phrases in a sample of texts and chooses those that save the most bytes. */
 export function collectPhrases(): { add(text: ByteString): void; choose(): ByteString[] } {
   const counts = new Map<string, number>()
   return {
@@ -51,14 +50,14 @@ export function collectPhrases(): { add(text: ByteString): void; choose(): ByteS
 const SPACE = 32
 const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57
 
-/** Digits that stand together from a place on. */
+/** Counts the consecutive digits from a position on. */
 function digitsFrom(text: ByteString, from: number): number {
   let at = from
   while (isDigit(text.charCodeAt(at))) at += 1
   return at - from
 }
 
-/** A token is three digits or more, or what stands before the next of them, up to and with the next space. */
+/** A token is a run of three or more digits, or the text up to and including the next space or up to such a run. */
 function tokenEnd(text: ByteString, from: number): number {
   const digits = digitsFrom(text, from)
   if (digits >= DIGITS_MIN) return from + digits
@@ -75,9 +74,9 @@ function tokenEnd(text: ByteString, from: number): number {
   return at
 }
 
-/** @returns a function that shortens a text and ends it */
+/** @returns a function that compresses a text and appends TEXT_END */
 export function phraseEncoder(phrases: readonly ByteString[]): (text: ByteString) => ByteString {
-  // A table of hashes, so that no token has to be cut out of its text to be looked up.
+  // A hash table over the text itself avoids cutting out each token to look it up.
   let size = 1 << 10
   while (size < phrases.length * 4) size <<= 1
   const table = new Int32Array(size).fill(-1)
@@ -113,7 +112,6 @@ export function phraseEncoder(phrases: readonly ByteString[]): (text: ByteString
   }
 }
 
-/** @returns a hash of a part of a text */
 export function hashOf(text: ByteString, from: number, to: number): number {
   let hash = to - from
   for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)

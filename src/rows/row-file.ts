@@ -1,12 +1,14 @@
 /**
- * A row file, opened for reading: rows by number, numbers by key. In: a file that `build.ts` made. Out: JSON as bytes.
+ * Reads an open row file: rows by number, row numbers by key. Input: a file that `build.ts` made. Output: JSON as
+ * bytes.
  *
- * Rows stand in blocks of sixteen. A block begins with where each of its rows begins (three bytes each). A row is the parts of
- * its JSON in order: the number of a fragment, or a text with its phrases shortened. Where a dataset's rows repeat what they
- * belong to (the facility of its beds), these first parts, the head, are written once in a block: a row then begins with the
- * number of the row, in the block, that has its head.
- * Blocks are read where they stand, and what the system keeps of the file in memory is shared by all processes; this one holds
- * the fragments, the phrases and the first key of each block.
+ * Rows are stored in blocks of sixteen. A block starts with the offset of each row (three bytes each). A row is the
+ * segments of its JSON in order: a fragment number, or a text with compressed phrases. Some datasets repeat leading
+ * segments, the head, from row to row (the facility of its beds). A block stores each head once, and every row
+ * begins with the number of the row in the block that holds its head.
+ *
+ * Blocks are read from disk on demand, and all processes share the system's page cache. This process holds only the
+ * fragments, the phrases and the first key of each block.
  */
 import type { Dataset } from '../model/datasets.ts'
 import type { FilterIndexHead } from './filter-index.ts'
@@ -18,13 +20,13 @@ import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.
 
 export const BLOCK_ROWS = 16
 
-/** Strings one behind the other, and where each ends. */
+/** Concatenated strings and the end of each. */
 export interface StringsPlace {
   readonly ends: Place
   readonly bytes: Place
 }
 
-/** A part of every row: one of a few fragments, by a number of one or two bytes, or a text behind a prefix. */
+/** Segment of every row: a fragment numbered by one or two bytes, or a text after a prefix. */
 export type PartHead =
   | { readonly bytes: 1 | 2; readonly fragments: StringsPlace }
   | { readonly prefix: ByteString }
@@ -32,20 +34,19 @@ export type PartHead =
 export interface RowFileHead {
   readonly rows: number
   readonly widths: KeyWidths
-  /** Rows whose record only the engine answers. */
+  /** Rows whose record only the engine can answer. */
   readonly odd: readonly number[]
   /** Key of each block's first row, all of one width. */
   readonly firstKeys: Place
   readonly phrases: StringsPlace
   readonly parts: readonly PartHead[]
-  /** Parts of the head, of those that hold the key, and of those that lists show. */
+  /** Number of segments in the head, in the prefix that contains the key, and in list rows. */
   readonly headParts: number
   readonly keyParts: number
   readonly listParts: number
   readonly filters: readonly FilterIndexHead[]
   readonly text: TextIndexHead | null
   readonly sorts: readonly SortIndexHead[]
-  /** Latitude and longitude of each row. */
   readonly coordinates: Place | null
 }
 
@@ -54,33 +55,40 @@ export interface RowFile {
   readonly file: SectionFile
   readonly filters: readonly (FilterIndexHead & { readonly ends32: Uint32Array })[]
   readonly text: TextIndex | null
-  /** Bytes of the file, and of memory while it is open. */
+  /** Bytes of the file on disk, and of memory while it is open. */
   readonly disk: number
   readonly memory: number
-  /** Ranks of the rows by a field; null where there are none. */
+  /** Ranks of the rows by a field; null when the field has no sort index. */
   sortIndex(field: string): SortIndex | null
-  /** Latitude and longitude of each row, one behind the other; null where rows have none. In memory from the first use on. */
+  /**
+   * Latitude and longitude of each row, interleaved; null when the dataset has none. Kept in memory after the first
+   * use.
+   */
   coordinates(): Float64Array | null
-  /** First row whose key is not below the key that begins with a text; with `past`, the first behind all such keys. */
+  /**
+   * First row whose key is not less than the prefix `text`; with `past`, the first row after all keys with that
+   * prefix.
+   */
   bound(text: string, past: boolean): number
   keyText(values: readonly KeyValue[]): string | null
   keyAt(row: number): KeyValue[]
   /** JSON of a record with every field. */
   record(row: number): ByteString
-  /** JSON array of rows as lists show them, ascending. @param begin what each row begins with */
+  /** JSON array of rows as lists show them, ascending. @param begin replaces the opening brace of each row */
   list(rows: readonly number[], begin?: ByteString): ByteString
-  /** The same rows one by one, in any order. */
+  /** The same rows as separate JSON objects, in any order. */
   each(rows: readonly number[], begin?: ByteString): ByteString[]
   close(): void
 }
 
-/** What is read at once at most, and how far apart the blocks may stand. */
+/** Largest number of bytes read at once, and largest distance in blocks between rows that one read covers. */
 const READ_BYTES = 64 << 10
 const NEAR_BLOCKS = 5
 /**
- * Every function of the file that is given back throws RowFileDamaged where the bytes that it reads are not those that were written.
- * @param expected what the index file says of it
- * @throws RowFileDamaged for what is not that file
+ * Opens a row file. Every function of the result throws RowFileDamaged when the bytes it reads differ from those
+ * written.
+ * @param expected size and digests from the index file
+ * @throws RowFileDamaged when the file does not match them
  */
 export function openRowFile(dataset: Dataset, path: string, expected: SectionDigests): RowFile {
   const file = openSections(path, expected)
@@ -108,7 +116,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
   const text = head.text === null ? null : openTextIndex(file, head.text, rows)
   const filters = head.filters.map((filter) => ({ ...filter, ends32: readNumbers(file, filter.ends) }))
   const startOf = (block: number): number => (block === 0 ? 0 : (blockEnds[block - 1] ?? 0))
-  /** The block read last: looking for a key and reading its row are steps in one block. */
+  /** The last block read: looking up a key and reading its row both use the same block. */
   let lastBlock = -1
   let lastBytes: ByteString = ''
   const readBlock = (block: number): ByteString => {
@@ -121,9 +129,9 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     return lastBytes
   }
 
-  /** Where the part behind those decoded last begins. */
+  /** Offset after the segments decoded last. */
   let place = 0
-  /** JSON of parts that begin at a place. */
+  /** Decodes segments `from` to `to`, starting at byte `at`. */
   const decode = (bytes: ByteString, at: number, from: number, to: number): ByteString => {
     let json = ''
     for (let index = from; index < to; index += 1) {
@@ -139,7 +147,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
         let start = at
         for (;;) {
           const byte = bytes.charCodeAt(at)
-          // Also at the end of the bytes, where it is no number.
+          // NaN at the end of the bytes also fails this comparison.
           if (!(byte < 32)) {
             if (Number.isNaN(byte)) throw new RangeError('a row that is cut off')
             at += 1
@@ -200,7 +208,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     const end = isLast ? length : buffer.readUIntLE(place + 3, 3)
     return buffer.toString('latin1', at + buffer.readUIntLE(place, 3), at + end)
   }
-  /** Gives the JSON of rows as lists show them, ascending, but for the brace at its end. */
+  /** Calls `use` with the JSON of each row as lists show it, ascending, without the closing brace. */
   const visit = (
     wanted: readonly number[],
     begin: ByteString,
@@ -209,9 +217,9 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     let [block, bytes] = [-1, '']
     let buffer: Buffer = Buffer.alloc(0)
     let [from, to] = [0, 0]
-    /** Where the block stands in the buffer, and its bytes. */
+    /** Offset of the block in the buffer, and its length in bytes. */
     let [at, length] = [0, 0]
-    /** Is one row of it wanted? The others need not become a text. */
+    /** Only one row of the block is wanted, so the others need not be converted to text. */
     let isAlone = false
     for (let index = 0; index < wanted.length; index += 1) {
       const row = wanted[index] ?? 0
@@ -220,7 +228,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
         block = next
         const [start, end] = [startOf(block), blockEnds[block] ?? 0]
         if (start < from || end > to) {
-          // Blocks that stand close are read at once: a read costs more than the bytes between them.
+          // Read nearby blocks together: a read costs more than the bytes between them.
           let last = block
           for (let other = index + 1; other < wanted.length; other += 1) {
             const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
@@ -240,7 +248,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
       const shown = isAlone
         ? decode(bytesOfRow(buffer, at, length, row), 0, 0, listParts)
         : decodeRow(bytes, row % BLOCK_ROWS, listParts)
-      // A row that is cut would be copied first.
+      // Keep the string unchanged when possible, because cutting it makes a copy.
       use(begin === '{' ? shown : begin + shown.substring(1), row)
     }
   }
@@ -289,7 +297,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     },
     each(wanted, begin = '{') {
       const found = new Map<number, ByteString>()
-      // Neighbours are read together; a row that is wanted twice is read once.
+      // Neighbouring rows are read together, and a repeated row is read once.
       visit(
         [...new Set(wanted)].sort((left, right) => left - right),
         begin,
@@ -310,7 +318,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
 const QUOTE = 34
 const BACKSLASH = 92
 
-/** @param at behind the quote that begins a JSON text @returns the text */
+/** @param at position after the opening quote of a JSON text @returns the text */
 function readText(json: ByteString, at: number): string {
   let end = at
   let isEscaped = false
@@ -333,5 +341,4 @@ function readStrings(file: SectionFile, { ends, bytes }: StringsPlace): ByteStri
   })
 }
 
-/** @returns the row that JSON bytes are */
 export const parseRow = (json: ByteString): unknown => JSON.parse(fromByteString(json))

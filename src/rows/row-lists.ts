@@ -1,23 +1,23 @@
 /**
- * Ascending lists of row numbers as bytes: the distance from one row to the next, seven bits a byte. In: lists. Out: bytes and
- * where each list ends in them; and back.
+ * Packs ascending lists of row numbers into bytes and reads them back. Each entry is the distance from the previous
+ * row, seven bits per byte.
  */
 
 export interface PackedLists {
-  /** Where each list ends in `bytes`. */
+  /** End of each list in `bytes`. */
   readonly ends: Uint32Array
   readonly bytes: Uint8Array
 }
 
 /**
- * @param lists how many there are
- * @param visit calls `add` with every pair of list and row, the rows of each list ascending; it is run twice
+ * @param lists number of lists
+ * @param visit calls `add` for every pair of list and row, rows of each list ascending; it runs twice
  */
 export function packLists(
   lists: number,
   visit: (add: (list: number, row: number) => void) => void,
 ): PackedLists {
-  // A list begins with the distance from row -1, so that every distance is at least 1.
+  // A list starts from row -1, so that every distance is at least 1.
   const last = new Int32Array(lists).fill(-1)
   const ends = new Uint32Array(lists)
   visit((list, row) => {
@@ -53,7 +53,7 @@ const bytesOf = (distance: number): number => {
   return bytes
 }
 
-/** Gives each row of a packed list, ascending. @param from @param to where the list stands in the bytes */
+/** Calls `add` for each row of a packed list, ascending. @param from @param to byte range of the list */
 export function visitList(bytes: Uint8Array, from: number, to: number, add: (row: number) => void): void {
   let row = -1
   let [distance, shift] = [0, 0]

@@ -1,11 +1,11 @@
 /**
- * Which rows lie in a box or near a point, and how far away. In: the coordinates of all rows. Out: sets of rows, and rows by
- * distance. The coordinates are looked at one by one, which takes a few milliseconds for the country.
+ * Finds the rows inside a box or near a point, and sorts rows by distance. Input: the coordinates of all rows.
+ * Output: row sets. There is no spatial index: a scan of every row of the country takes a few milliseconds.
  */
 import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '../query/lists/places.ts'
 import { collectRows, type RowSet, visitRows } from './row-sets.ts'
 
-/** @param degrees latitude and longitude of each row, one behind the other; NaN where there is none */
+/** @param degrees latitude and longitude of each row, interleaved; NaN where a row has none */
 export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
   const rows = degrees.length / 2
   const found = collectRows(rows)
@@ -16,7 +16,7 @@ export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
   const high = Math.min(box?.north ?? 90, near === null ? 90 : near.latitude + around)
   for (let row = 0; row < rows; row += 1) {
     const latitude = degrees[2 * row] as number
-    // Not a number is in no box.
+    // A comparison with NaN is false, so rows without coordinates are skipped.
     if (!(latitude >= low && latitude <= high)) continue
     const longitude = degrees[2 * row + 1] as number
     if (box !== null && !isInBox(box, latitude, longitude)) continue
@@ -25,7 +25,7 @@ export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
   return found.finish()
 }
 
-/** @returns the rows of a set, the nearest first; those of one distance ascending */
+/** @returns the rows of a set, nearest first; rows at the same distance in ascending order */
 export function rowsByDistance(degrees: Float64Array, set: RowSet, near: Near): Uint32Array {
   const chord = chordFrom(near)
   const found: { row: number; distance: number }[] = []

@@ -1,14 +1,14 @@
 /**
- * Sets of rows of a row file. In: numbers of rows that were found. Out: intersections, counts, and the next rows after a
- * place. A set is a bit for each row or, where that takes less, the rows' numbers. Values only: a set is never changed.
+ * Immutable sets of rows of a row file: intersections, counts, and the next rows after a position. A set stores one
+ * bit per row, or the row numbers where those take less memory.
  */
 export interface RowSet {
   readonly rows: number
-  /** The rows' numbers, ascending. */
+  /** Row numbers, ascending. */
   readonly list: Uint32Array | null
-  /** A bit for each row; neither these nor a list: every row. */
+  /** One bit per row. When `bits` and `list` are both null, the set has every row. */
   readonly bits: Uint32Array | null
-  /** What each of them is asked before it counts; null: all of them do. */
+  /** Predicate that each row must also pass; null when all rows count. */
   readonly check: Check | null
 }
 export type Check = (position: number) => boolean
@@ -20,7 +20,7 @@ export const everyRow = (rows: number, check: Check | null = null): RowSet => ({
   check,
 })
 
-/** Takes rows in any order, each as often as it comes. */
+/** Collects rows in any order; duplicates are allowed. */
 export function collectRows(rows: number): {
   add(position: number): void
   finish(check?: Check | null): RowSet
@@ -65,17 +65,16 @@ export function collectRows(rows: number): {
   }
 }
 
-/** Numbers that take no more than a bit for each row would. */
+/** Largest list that takes no more memory than one bit per row. */
 const listMax = (rows: number): number => rows / 32
 
-/** @returns the rows of a range */
 export function rowRange(rows: number, from: number, to: number): RowSet {
   const found = collectRows(rows)
   for (let row = from; row < to; row += 1) found.add(row)
   return found.finish()
 }
 
-/** Rows that are in all of the sets; every row where there is no set. */
+/** Rows that are in every set; all rows when there are no sets. */
 export function intersect(rows: number, sets: readonly RowSet[]): RowSet {
   if (sets.length === 1 && sets[0] !== undefined) return sets[0]
   const check = checkAll(sets.flatMap((set) => set.check ?? []))
@@ -107,7 +106,6 @@ function checkAll(checks: readonly Check[]): Check | null {
   return (position) => checks.every((check) => check(position))
 }
 
-/** @returns those of a list that are to be kept */
 function keep(list: Uint32Array, isKept: Check): Uint32Array {
   const kept = new Uint32Array(list.length)
   let length = 0
@@ -119,7 +117,7 @@ function keep(list: Uint32Array, isKept: Check): Uint32Array {
   return kept.slice(0, length)
 }
 
-/** First place whose number is not below one. */
+/** Index of the first number that is not less than `wanted`. */
 export function lowerBound(numbers: Uint32Array, wanted: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
@@ -160,7 +158,7 @@ export function countOf(set: RowSet): number {
   return total
 }
 
-/** @param visit is given each row of the set from `from` on, ascending, until it says false */
+/** @param visit receives each row of the set from `from` on, ascending, until it returns false */
 export function visitRows({ rows, list, bits, check }: RowSet, from: number, visit: Check): void {
   const goesOn: Check = check === null ? visit : (position) => !check(position) || visit(position)
   if (list !== null) {
@@ -169,7 +167,7 @@ export function visitRows({ rows, list, bits, check }: RowSet, from: number, vis
     for (let position = from; position < rows; position += 1) if (!goesOn(position)) return
   } else {
     let word = from >>> 5
-    // The rows before `from` in its own word are not asked for.
+    // Skip the rows before `from` in its word.
     let left = (bits[word] ?? 0) & (-1 << (from & 31))
     while (word < bits.length) {
       while (left !== 0) {
@@ -183,5 +181,5 @@ export function visitRows({ rows, list, bits, check }: RowSet, from: number, vis
   }
 }
 
-/** Memory a set takes. */
+/** Memory of a set in bytes. */
 export const bytesOf = ({ list, bits }: RowSet): number => (list ?? bits)?.byteLength ?? 0

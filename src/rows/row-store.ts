@@ -1,13 +1,14 @@
 /**
- * The row files of the releases that are open. In: releases as they are opened and closed. Out: the table of a dataset and period, or
- * null where there is no good row file: then the engine answers.
+ * Keeps the row files of open releases. Input: releases as they open and close. Output: the table of a dataset and
+ * period, or null when it has no usable row file; the caller then queries the engine.
  *
- * Row files are made when a release is imported or promoted, never here: they are opened read-only, by any number of processes.
- * Those of the newest period are opened with the release, so that the first request finds them; older ones when they are asked for.
+ * Import and promotion create row files; this module opens them read-only, so any number of processes can share
+ * them. Files of the newest period open with the release, so that the first request finds them; older ones open on
+ * first use.
  *
- * Every byte is checked whenever it is read. What is found damaged is closed and named, and the engine answers in its place. Besides,
- * files are looked at every two seconds: one that is new here or has changed is read and checked in full, so that damage is named
- * although nobody has met it, and a file that was made again is opened.
+ * Every byte is checked whenever it is read. A damaged file is closed and reported, and the engine answers instead.
+ * Every two seconds the store also checks for new or changed files and reads those in full. This reports damage
+ * that no request has met, and reopens files that were rebuilt.
  */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -45,43 +46,44 @@ export type { PageQuery, RowItem, RowPage, RowTable } from './row-table.ts'
 
 export interface RowStore {
   /**
-   * Opens the row files of a verified release before it is handed out; never throws for missing or damaged files, which
-   * `problems` reports.
+   * Opens the row files of a verified release before the release is used. Never throws for missing or damaged
+   * files; `problems` reports them.
    */
   open(view: ReleaseView): Promise<void>
-  /** Closes what a release no longer in use holds. @param id of the analytics release */
+  /** Closes the files of a release that is no longer in use. @param id of the analytics release */
   release(id: string): Promise<void>
-  /** The rows of a dataset in a period, or in all of them; null where row files are missing. */
+  /** The rows of a dataset in one period or in all periods; null where row files are missing. */
   find(view: ReleaseView, dataset: DatasetName, period: PeriodChoice): RowTable | null
-  /** Datasets and periods of an open release that have no good row file, and why. Empty: all there. */
+  /** Datasets and periods of an open release without a usable row file, with the reason. Empty when all are usable. */
   problems(view: ReleaseView): readonly RowProblem[]
-  /** Looks at the files now, as it does every two seconds: one that is new or has changed is read in full. */
+  /** Checks the files now, as the timer does every two seconds. New or changed files are read in full. */
   look(): Promise<void>
-  /** Bytes of memory and disk of what is open. */
+  /** Bytes of memory and disk that open files take. */
   stats(): { readonly memory: number; readonly disk: number }
   close(): Promise<void>
 }
 
-/** The rows that are open now are asked for with every page: they stay, whatever else may be cached. */
+/**
+ * Smallest cache of row sets in bytes. Every page of a list needs its set again, so these stay cached whatever the
+ * limit.
+ */
 const SET_BYTES_MIN = 16 << 20
 
-/** How often files are looked at. */
+/** Interval between checks of the files. */
 const LOOK_MS = 2000
 
-/** Orders that lists were last asked for in: five of the largest month. */
+/** Cache of sort orders in bytes: five orders of the largest month. */
 const SORT_BYTES = 48 << 20
 
-/** A row file that is open. */
 interface OpenTable {
   readonly source: RowSource
   readonly file: RowFile
-  /** For walks over several periods. */
+  /** Used by tables that join several periods. */
   readonly table: PeriodTable
-  /** For callers: nothing that it does throws RowFileDamaged. */
+  /** Returned to callers: its functions never throw RowFileDamaged. */
   readonly guarded: RowTable
 }
 
-/** Row files of one component release. */
 interface Component {
   readonly manifest: Manifest
   readonly folder: string
@@ -90,9 +92,9 @@ interface Component {
   readonly listed: readonly ListedRowFile[]
   readonly tables: Map<string, OpenTable>
   readonly joined: Map<DatasetName, RowTable>
-  /** By dataset and month. */
+  /** Keyed by dataset and month. */
   readonly problems: Map<string, RowProblem>
-  /** States of the files in which all of their bytes were checked. */
+  /** State of each file when all of its bytes were last checked. */
   readonly checked: Map<string, string>
 }
 
@@ -100,18 +102,18 @@ const nameOf = (dataset: DatasetName, period: number | null): string => `${datas
 
 export interface RowStoreOptions {
   readonly releasesDir: string
-  /** Bytes of sets of rows that meet a filter, all together; 16 MiB at least. */
+  /** Cache for sets of rows that meet a filter, in bytes; at least 16 MiB. */
   readonly setBytes: number
-  /** Is called once for each row file that is found missing or damaged, until it is good again. */
+  /** Called once for each row file that is found missing or damaged, until it is usable again. */
   readonly onProblem?: (releaseId: string, problem: RowProblem) => void
-  /** Is called for each of them that is good again. */
+  /** Called for each row file that is usable again. */
   readonly onMended?: (releaseId: string, dataset: string) => void
 }
 
 export function createRowStore(options: RowStoreOptions): RowStore {
   const { releasesDir } = options
   const components = new Map<string, Component>()
-  /** Component releases of each open analytics release. */
+  /** Ids of the component releases of each open analytics release. */
   const views = new Map<string, readonly string[]>()
   const sets = new LRUCache<string, RowSet>({
     maxSize: Math.max(SET_BYTES_MIN, options.setBytes),
@@ -125,7 +127,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     component.joined.delete(open.source.dataset)
     open.file.close()
   }
-  /** From now on the engine answers for a file. */
+  /** Closes a file, so that the engine answers from now on. */
   const refuse = (component: Component, source: RowSource, reason: string): void => {
     const dataset = datasetPart(source)
     const isKnown = component.problems.has(dataset)
@@ -134,7 +136,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     closeTable(component, nameOf(source.dataset, source.period))
     if (!isKnown) options.onProblem?.(component.manifest.release_id, problem)
   }
-  /** Runs what reads row files; @returns `otherwise` where one of them is damaged, which is then refused */
+  /** Reads from row files. @returns `otherwise` when one of them is damaged, which is then closed and reported */
   const attempt = <Value>(component: Component, read: () => Value, otherwise: Value): Value => {
     try {
       return read()
@@ -143,7 +145,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       const damaged = [...component.tables.values()].find(({ file }) => file.file.path === error.path)
       if (damaged !== undefined) {
         refuse(component, damaged.source, error.reason)
-        // All of it is read again: where only this one reading failed, the file is good.
+        // Force a complete read at the next check: if only this read failed, the file is usable again.
         component.checked.delete(damaged.source.path)
       }
       return otherwise
@@ -157,7 +159,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     page: (query) => attempt(component, () => table.page(query), null),
   })
 
-  /** The table of one period; a file that cannot be read is a problem from now on. */
+  /** The table of one period. A file that cannot be read is recorded as a problem. */
   const tableOf = (component: Component, dataset: DatasetName, period: number | null): OpenTable | null => {
     const name = nameOf(dataset, period)
     const open = component.tables.get(name)
@@ -188,10 +190,10 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       return null
     }
   }
-  /** @param before what is known of it, where it was read before: its problems are in the log */
+  /** @param before the component as read earlier; its problems were already reported */
   const readComponent = async (manifest: Manifest, before: Component | undefined): Promise<Component> => {
     const folder = rowFolder(releasesDir, manifest.release_id)
-    // The state from before the reading: a change in between is another change.
+    // Read the state before the index, so that a change during the read counts as another change.
     const indexState = await fileState(indexPath(folder))
     const { listed, problems } = await checkRowFiles(releasesDir, manifest)
     const isNew = ({ dataset }: RowProblem): boolean => before?.problems.has(dataset) !== true
@@ -218,7 +220,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
   }
   const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
     const known = components.get(manifest.release_id)
-    // One that lacked row files may have got them since.
+    // Read components with problems again, because their row files may exist by now.
     if (known?.problems.size === 0) return
     const component = await readComponent(manifest, known)
     put(component)
@@ -226,11 +228,11 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       const { dataset, period } = source
       if (datasetOf(dataset).periodic && period !== latestPeriod(view, dataset)) continue
       if (components.get(manifest.release_id) === component) tableOf(component, dataset, period)
-      // A large file takes some milliseconds: requests are answered in between.
+      // A large file takes some milliseconds, so let requests run in between.
       await nextTurn()
     }
   }
-  /** Looks at the files of a component, and reads those that are not as they were when they were last read in full. */
+  /** Checks the files of a component and reads in full those that changed since their last full read. */
   const lookAt = async (known: Component): Promise<void> => {
     const id = known.manifest.release_id
     let component = known
@@ -252,7 +254,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       if (damage instanceof Error) refuse(component, source, damage.reason)
       else {
         if (component.problems.delete(datasetPart(source))) options.onMended?.(id, datasetPart(source))
-        // Another file may have come into its place: the one that is there is opened when it is asked for.
+        // The file may have been replaced. Close it; the next request opens the current one.
         if (!isFirst) closeTable(component, nameOf(source.dataset, source.period))
       }
     }
@@ -262,7 +264,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     for (const component of [...components.values()])
       if (components.get(component.manifest.release_id) === component) await lookAt(component)
   }
-  /** One look after another: what changes during a look may have been passed by it. */
+  /** Checks run one after another, because a running check may already have passed a change. */
   const look = (): Promise<void> => {
     const before = looking?.catch(() => undefined) ?? Promise.resolve()
     const mine = before.then(lookAtAll).finally(() => {
@@ -272,7 +274,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     return mine
   }
   const timer = setInterval(() => {
-    // What goes wrong here goes wrong again the next time, and requests meet it; nothing may end the process.
+    // An error here recurs at the next check and in requests. It must not end the process.
     if (looking === null) look().catch(() => undefined)
   }, LOOK_MS)
   timer.unref()

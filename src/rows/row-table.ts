@@ -1,6 +1,7 @@
 /**
- * Lists and records of a dataset from its row files: of one period, or of all of them one behind the other. In: filters, a place
- * to go on from, a limit. Out: the page's JSON. Nothing here waits, and nothing asks an engine.
+ * Answers lists and records of a dataset from its row files, for one period or for all periods in order. Input:
+ * filters, a position to continue from, a limit. Output: the page's JSON. Everything here is synchronous and never
+ * calls the engine.
  */
 import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
@@ -20,70 +21,75 @@ import { rowsInOrder, type SortIndex } from './sort-index.ts'
 export interface PageQuery {
   /** Parameter name → text, already valid. */
   readonly filters: Readonly<Record<string, string>>
-  /** Key of the last row of the page before. */
+  /** Key of the last row of the previous page. */
   readonly after: readonly KeyValue[] | null
   readonly limit: number
   readonly counts: boolean
-  /** What comes before the key in their order. */
+  /** Sort terms that precede the key. */
   readonly sort?: readonly SortTerm[]
-  /** Where they are; near a point they stand by distance, unless they are sorted. */
+  /** Area filter. Rows near a point are sorted by distance unless `sort` is set. */
   readonly place?: Place | null
-  /** The rows one by one, with where they are, instead of one JSON array. */
+  /** Return rows as separate items with their coordinates, instead of one JSON array. */
   readonly isApart?: boolean
 }
 
-/** A row of a page by itself. */
+/** One row of a page. */
 export interface RowItem {
   /** JSON object. */
   readonly json: ByteString
   /** Latitude and longitude. */
   readonly point: readonly [number, number] | null
-  /** Kilometres to the point that the page is near of. */
+  /** Kilometres to the point of the area filter. */
   readonly distance: number | null
 }
 
 export interface RowPage {
-  /** JSON array; empty where the rows are apart. */
+  /** JSON array; empty when the rows are in `items`. */
   readonly json: ByteString
-  /** The rows, where they are wanted apart. */
+  /** The rows as items, when `isApart` requests them. */
   readonly items: readonly RowItem[]
   readonly count: number
-  /** Key of the last row where more follow. */
+  /** Key of the last row when more rows follow. */
   readonly next: readonly KeyValue[] | null
   readonly total: number | null
 }
 
 export interface RowTable {
   readonly rows: number
-  /** Key columns → position, or null; undefined where the engine must answer. */
+  /** Finds the position of a key; null when no row has it, undefined when the engine must answer. */
   find(key: readonly KeyValue[]): number | null | undefined
-  /** JSON of one record with every field; null where the engine must answer. */
+  /** JSON of one record with every field; null when the engine must answer. */
   record(position: number): ByteString | null
-  /** Records whose key begins with a value, parsed; null where the engine must answer. */
+  /** Parsed records whose key starts with a value; null when the engine must answer. */
   recordsOf(first: KeyValue): readonly Row[] | null
-  /** One page; null where a condition cannot be answered from the row files. */
+  /** One page; null when the row files cannot answer a condition. */
   page(query: PageQuery): RowPage | null
 }
 
-/** What answers a filter: an index by its number, the order of the keys, or the text index. */
+/** What answers a filter: an index by its number, the key order, or the text index. */
 type IndexName = number | 'key' | 'search'
 type Params = readonly (readonly [name: string, text: string])[]
 
-/** A table that can be walked with others. */
+/**
+ * A table of one period, which can be joined with others. Its functions throw RowFileDamaged when the engine must
+ * answer.
+ */
 export interface PeriodTable extends RowTable {
-  /** As in RowTable; it throws RowFileDamaged where the engine must answer, as everything here does. */
   find(key: readonly KeyValue[]): number | null
-  /** Rows that meet filters; null where they cannot be found. */
+  /** Rows that meet the filters; null when no index covers one of them. */
   select(filters: PageQuery['filters']): RowSet | null
-  /** First position behind a key, whether a row has it or not. */
+  /** First position after a key, whether or not a row has that key. */
   after(key: readonly KeyValue[]): number
   list(positions: readonly number[], begin?: ByteString): ByteString
-  /** Null where a row's coordinates are the engine's. */
+  /** Null when only the engine can answer a row's coordinates. */
   items(positions: readonly number[], place: Place | null, begin?: ByteString): RowItem[] | null
   keyAt(position: number): KeyValue[]
 }
 
-/** @param sets rows by what they were found for; @param sorts by field; @param name what the file is called among them */
+/**
+ * @param name prefix of this file's keys in both caches @param sets cache of row sets @param sorts cache of sort
+ * orders by field
+ */
 export function openTable(
   dataset: Dataset,
   file: RowFile,
@@ -108,13 +114,16 @@ export function openTable(
         for (let row = file.bound(prefix, false); row < to; row += 1) add(row)
       }
     }) ?? null
-  /** What codes that begin with a text look like among the keys: integers may have any number of digits behind. */
+  /**
+   * Key prefixes for codes that start with a text. An integer code may have any number of further digits, so each
+   * padding is one prefix.
+   */
   const codePrefixes = (text: string): string[] => {
     if (file.head.widths[0] !== null) return /^[\x21-\x7e]+$/.test(text) ? [text] : []
     if (!/^[1-9]\d*$/.test(text) || text.length > INTEGER_WIDTH) return []
     return Array.from({ length: INTEGER_WIDTH - text.length + 1 }, (_, zeros) => '0'.repeat(zeros) + text)
   }
-  /** Rows whose key begins with one of the codes of a filter. */
+  /** Rows whose key starts with one of the codes of a filter. */
   const keyRows = (parameter: string, text: string): RowSet => {
     const filter = dataset.filters?.[parameter]
     const found = collectRows(rows)
@@ -127,7 +136,7 @@ export function openTable(
     }
     return found.finish()
   }
-  /** One condition, or those that one index answers together. */
+  /** Rows that meet one condition, or all conditions that one index answers together. */
   const find = (index: IndexName, params: Params): RowSet | null => {
     const [[, text] = ['', '']] = params
     if (index === 'search') return search(text)
@@ -189,10 +198,10 @@ export function openTable(
     if (index !== null) sorts.set(key, index)
     return index
   }
-  /** Rows in the order of terms or of distance, after a key; null where the file cannot tell. */
+  /** Rows sorted by terms or by distance, after a key; null when the file cannot answer. */
   const inOrder = (set: RowSet, query: PageQuery): number[] | null => {
     const { sort = [], place = null, after, limit, filters } = query
-    // The row that the page before ended with is there, or nothing can be said of what follows it.
+    // Without the last row of the previous page, the position of the next row is unknown.
     const before = after === null ? null : table.find(after)
     if (after !== null && before === null) return null
     const terms = sort.flatMap(({ field, isDescending }) => {
@@ -207,7 +216,7 @@ export function openTable(
     const groups = [[['distance', JSON.stringify(place)]], Object.entries(filters)] as const
     const key = `${name}\n${JSON.stringify(groups)}`
     const order = sets.get(key)?.list ?? rowsByDistance(degrees, set, near)
-    // Cached as the list of a set, which here is no set: its rows stand by distance.
+    // Cached as the list of a set, although its rows are sorted by distance and not by number.
     sets.set(key, { rows, list: order, bits: null, check: null })
     const start = before === null ? 0 : order.indexOf(before) + 1
     return [...order.subarray(start, start + limit + 1)]
@@ -281,12 +290,12 @@ export function openTable(
   return table
 }
 
-/** Periods one behind the other, in order: a key begins with its period (YYYYMM). */
+/** Joins the tables of all periods in order: a key starts with its period (YYYYMM). */
 export function joinPeriods(
   dataset: Dataset,
   tables: readonly { readonly period: number; readonly table: PeriodTable }[],
 ): RowTable {
-  // The period is part of the order, so it is shown, first where the dataset does not show it anyway.
+  // The period is part of the order, so rows show it. It comes first in datasets that otherwise omit it.
   const isShown = dataset.fields.includes('reference_period')
   const rows = tables.reduce((sum, { table }) => sum + table.rows, 0)
   return {
@@ -318,7 +327,7 @@ export function joinPeriods(
       return all
     },
     page({ filters, after, limit, counts, sort = [], place = null, isApart = false }) {
-      // Ranks are those of one month.
+      // Ranks are only comparable within one month.
       if (sort.length > 0 || place !== null) return null
       const items: RowItem[] = []
       const [from = 0, ...key] = after ?? []

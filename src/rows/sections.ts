@@ -1,44 +1,46 @@
 /**
- * The container of a row file: blocks of rows, then parts of bytes one behind the other, and at the end a line of JSON that says where
- * the parts stand. In: bytes in the order they come. Out: the file with its digests; and back, blocks by number, parts by place.
+ * Container format of a row file: blocks of rows, then byte sections, then a JSON description that says where the
+ * sections are. Input: bytes in file order. Output: the file with its digests; for reading, blocks by number and
+ * sections by position.
  *
- * Behind the JSON stand where each block ends, the CRC-32 of each block and of every 4 KiB of what follows them (four bytes each), and
- * 32 bytes: the number of blocks, where they end, and the length of the JSON, as 8 hexadecimal digits each, and the name of the format.
- * The index file of the folder holds the SHA-256 of this end, so a reader trusts the checksums, and checks every byte by them whenever
- * it reads it: a disk may lose bits, and a program may write into the file, at any time after it was opened. A record takes 0.4 µs
- * more for it.
+ * After the JSON follow the end of each block, the CRC-32 of each block and of every 4 KiB after the blocks (four
+ * bytes each), and a tail of 32 bytes: the number of blocks, the end of the last block and the length of the JSON
+ * (8 hexadecimal digits each), then the format mark. The folder's index file holds the SHA-256 of this end, so a
+ * reader can trust the checksums.
+ *
+ * A reader checks every byte at every read, because a disk may lose bits or a program may overwrite the file after
+ * it was opened. This adds 0.4 µs per record.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 
-/** Version of the row file format: the name of the folder row files stand in. Any change of the bytes needs a new one. */
+/** Version of the row file format, used as folder name. Any change of the bytes needs a new one. */
 export const ROW_FORMAT = 'rows-3'
 
 const MARK = 'susrows3'
 const TAIL_BYTES = 32
 const BUFFER_BYTES = 1 << 20
-/** Bytes of one checksum of what stands behind the blocks. */
+/** Bytes that one checksum covers, after the blocks. */
 const CHECKED_BYTES = 4096
-/** Parts begin at multiples of this, so that their numbers can be read in place. */
+/** Sections start at multiples of this, so that their numbers can be read in place. */
 const ALIGNED_BYTES = 8
-/** Places are 32 bits. */
+/** Offsets are 32 bits. */
 const FILE_BYTES_MAX = 2 ** 32 - 1
 
-/** Where a part stands: first byte, bytes. */
+/** Byte range of a section: offset and length. */
 export type Place = readonly [at: number, bytes: number]
 
-/** What an index file says of a row file. */
+/** Size and digests of a row file, as its index file lists them. */
 export interface SectionDigests {
   readonly bytes: number
-  /** SHA-256 of the file. */
   readonly sha256: string
-  /** SHA-256 of its checksums and of what stands behind them. */
+  /** SHA-256 of its checksums and of what follows them. */
   readonly sums_sha256: string
 }
 
-/** A row file does not hold the bytes that were written. `reason` goes on after the name of the file. */
+/** A row file does not hold the bytes that were written. `reason` continues a sentence after the file name. */
 export class RowFileDamaged extends Error {
   readonly path: string
   readonly reason: string
@@ -52,11 +54,11 @@ export class RowFileDamaged extends Error {
 }
 
 export interface SectionWriter {
-  /** Writes a block; all blocks come before the first part. */
+  /** Writes a block; all blocks come before the first section. */
   addBlock(bytes: Uint8Array): void
-  /** Writes one part whole, at a place that its numbers can be read at. */
+  /** Writes one complete section, aligned so that its numbers can be read in place. */
   put(bytes: ArrayBufferView): Place
-  /** Writes the description and closes the file, which is then on disk. */
+  /** Writes the description, syncs the file to disk and closes it. */
   finish(head: unknown): SectionDigests
   /** Closes the file after an error. */
   abandon(): void
@@ -69,7 +71,7 @@ export function writeSections(path: string): SectionWriter {
   const blockEnds: number[] = []
   const sums: number[] = []
   let [filled, size] = [0, 0]
-  /** Checksum of a piece that is not full yet, and its bytes so far. */
+  /** Checksum of the current incomplete piece, and its bytes so far. */
   let [sum, summed] = [0, 0]
   const flush = (bytes: Uint8Array): void => {
     hash.update(bytes)
@@ -142,24 +144,24 @@ export function writeSections(path: string): SectionWriter {
 
 const hexOf = (number: number): string => number.toString(16).padStart(8, '0')
 
-/** A file of sections, open for reading. Every byte that it gives has been checked after it was read from the file. */
+/** A file of sections, open for reading. Every byte that it returns was checked after it was read from the file. */
 export interface SectionFile {
   readonly path: string
-  /** Bytes of the file, and of what of it is in memory here. */
+  /** Bytes of the file on disk, and of memory in this process. */
   readonly disk: number
   readonly memory: number
-  /** Where each block ends. */
+  /** End offset of each block. */
   readonly blockEnds: Uint32Array
-  /** The description at its end. */
+  /** The JSON description at its end. */
   readonly head: unknown
-  /** Exactly the bytes of a part of what follows the blocks; they stay. @throws RowFileDamaged */
+  /** Reads exactly the bytes of a section after the blocks, into a buffer of their own. @throws RowFileDamaged */
   read(place: Place): Buffer
   /**
-   * The bytes of blocks, from one to another, which the next view of any file overwrites. They are not checked: `checkBlock` checks those
-   * that are used. @throws RowFileDamaged
+   * Reads blocks into a shared buffer that the next `view` of any file overwrites. The bytes are unchecked: call
+   * `checkBlock` for each block that is used. @throws RowFileDamaged
    */
   view(first: number, last: number): Buffer
-  /** @param at where the block stands in the bytes; @throws RowFileDamaged where it does not have its checksum */
+  /** @param at offset of the block in the bytes @throws RowFileDamaged when its checksum differs */
   checkBlock(block: number, bytes: Buffer, at: number): void
   close(): void
 }
@@ -167,17 +169,16 @@ export interface SectionFile {
 let shared = Buffer.allocUnsafeSlow(64 << 10)
 
 /**
- * @param expected what the index file says of it
- * @throws RowFileDamaged for what is not that file
+ * @param expected size and digests from the index file
+ * @throws RowFileDamaged when the file does not match them
  */
 export function openSections(path: string, expected: SectionDigests): SectionFile {
   let file = -1
   const close = (): void => {
-    // The number of a file that was closed may be another file's by now.
+    // Reset the descriptor: after closing, the same number may belong to another file.
     if (file >= 0) closeSync(file)
     file = -1
   }
-  /** Fills a buffer from a place of the file on. */
   const fill = (target: Buffer, bytes: number, at: number): void => {
     if (file < 0) throw new RowFileDamaged(path, 'is closed')
     for (let done = 0; done < bytes; ) {
@@ -238,8 +239,8 @@ export function openSections(path: string, expected: SectionDigests): SectionFil
 }
 
 /**
- * Reads all of a file and checks each of its bytes, a part at a time: others get their turn in between.
- * @throws RowFileDamaged for what is not the file that the index file names
+ * Reads a complete file in pieces and checks every byte; other work runs between the pieces.
+ * @throws RowFileDamaged when the file does not match the index file
  */
 export async function checkSections(path: string, expected: SectionDigests): Promise<void> {
   const handle = await open(path, 'r').catch((error: unknown): never => {
@@ -286,7 +287,7 @@ export async function checkSections(path: string, expected: SectionDigests): Pro
   }
 }
 
-/** @returns where the last bytes of a file begin; @throws RowFileDamaged for one of another length */
+/** @returns offset of the tail @throws RowFileDamaged when the file has another length */
 function tailPlace(path: string, disk: number, { bytes }: SectionDigests): number {
   if (disk !== bytes) throw new RowFileDamaged(path, `has ${disk} bytes, not ${bytes}`)
   return Math.max(0, disk - TAIL_BYTES)
@@ -304,12 +305,12 @@ const parseTail = (tail: string): Tail => {
   return { blocks, partsAt, headBytes }
 }
 
-/** @returns where the ends of the blocks begin, and the checksums behind them; @throws RowFileDamaged */
+/** @returns offset of the block ends, which the checksums follow @throws RowFileDamaged */
 function endPlace(path: string, tail: Buffer, disk: number): number {
   const text = tail.toString('latin1')
   const { blocks, partsAt } = parseTail(text)
   if (text.slice(24) !== MARK) throw new RowFileDamaged(path, 'is not a row file of this version')
-  // Each piece takes its bytes and four of its checksum; the last of them may be shorter.
+  // Each piece takes its bytes and four of its checksum; the last piece may be shorter.
   const left = disk - TAIL_BYTES - 8 * blocks - partsAt
   const endAt = disk - TAIL_BYTES - 8 * blocks - 4 * Math.ceil(left / (CHECKED_BYTES + 4))
   if (!(left > 0 && endAt > 0))
@@ -317,7 +318,7 @@ function endPlace(path: string, tail: Buffer, disk: number): number {
   return endAt
 }
 
-/** @throws RowFileDamaged where the end of a file is not the one that the index file names */
+/** @throws RowFileDamaged when the end of the file does not match the index file */
 function parseEnd(path: string, end: Buffer, { sums_sha256 }: SectionDigests) {
   if (createHash('sha256').update(end).digest('hex') !== sums_sha256)
     throw new RowFileDamaged(path, 'is damaged: its checksums do not have the SHA-256 of the index')
@@ -331,7 +332,10 @@ function parseEnd(path: string, end: Buffer, { sums_sha256 }: SectionDigests) {
   }
 }
 
-/** @param from place of the bytes in the file; @param first number of their first piece; @throws RowFileDamaged for one that differs */
+/**
+ * @param from offset of the bytes in the file @param first number of their first piece @throws RowFileDamaged when
+ * a checksum differs
+ */
 function checkPieces(path: string, bytes: Buffer, from: number, first: number, sums: Uint32Array): void {
   for (let at = 0, piece = first; at < bytes.length; at += CHECKED_BYTES, piece += 1) {
     const part = bytes.subarray(at, at + CHECKED_BYTES)
@@ -342,13 +346,13 @@ function checkPieces(path: string, bytes: Buffer, from: number, first: number, s
 const differs = (path: string, from: number, length: number): RowFileDamaged =>
   new RowFileDamaged(path, `is damaged: bytes ${from} to ${from + length - 1} do not have their checksum`)
 
-/** What the system says of a file, without the file's path. */
+/** Describes a system error without the file's path. */
 const reasonOf = (error: unknown): string => {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`
 }
 
-/** @returns the numbers that a part holds; @throws RowFileDamaged */
+/** @returns a section as 32-bit numbers @throws RowFileDamaged */
 export function readNumbers(file: SectionFile, place: Place): Uint32Array {
   const { buffer, byteOffset, byteLength } = file.read(place)
   return new Uint32Array(buffer as ArrayBuffer, byteOffset, byteLength / 4)

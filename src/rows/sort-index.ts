@@ -1,8 +1,9 @@
 /**
- * By what rows are put into another order than that of their keys. In: a Parquet file and the fields a dataset may be sorted by.
- * Out: for each field the rank of every row's value, as query/list-order.ts compares them, and the rows' coordinates; and back.
+ * Sorts rows by fields other than their key, and stores the rows' coordinates. Input: a Parquet file and the
+ * sortable fields of a dataset. Output: for each field, the rank of every row's value as `query/lists/order.ts`
+ * compares them; both are also read back here.
  *
- * Ranks are made by DuckDB, of the distinct values: so they mean exactly what ORDER BY means in a statement.
+ * DuckDB computes the ranks over the distinct values, so that they agree exactly with ORDER BY in a statement.
  */
 import type { Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
@@ -12,9 +13,9 @@ import type { Place, SectionFile, SectionWriter } from './sections.ts'
 
 export interface SortIndexHead {
   readonly field: FieldName
-  /** Bytes of each rank. */
+  /** Bytes per rank. */
   readonly bytes: 1 | 2 | 4
-  /** Distinct values; also the rank of what is null, which comes last. */
+  /** Number of distinct values; also the rank of null, which sorts last. */
   readonly values: number
   readonly ranks: Place
 }
@@ -23,16 +24,19 @@ type Ranks = Uint8Array | Uint16Array | Uint32Array
 export interface SortIndex {
   readonly ranks: Ranks
   readonly values: number
-  /** Rows by rank, those of one rank ascending; and where each rank begins in them, that of null and the end included. */
+  /**
+   * Rows by rank, those of equal rank ascending. `starts` holds the first index of each rank, including null, and
+   * the end.
+   */
   readonly order: Uint32Array
   readonly starts: Uint32Array
 }
 
-/** Memory an index takes. */
+/** Memory of an index in bytes. */
 export const bytesOfSort = ({ ranks, order, starts }: SortIndex): number =>
   ranks.byteLength + order.byteLength + starts.byteLength
 
-/** Names are compared as list-order.ts says. */
+/** Names use the collation that `query/lists/order.ts` uses. */
 const comparedBy = (field: FieldName): string =>
   field === 'name' || field.endsWith('_name') ? 'v COLLATE pt' : 'v'
 
@@ -99,7 +103,10 @@ export function readSortIndex(file: SectionFile, { bytes, values, ranks: place }
   return { values, ranks, order, starts }
 }
 
-/** Latitude and longitude of each row, one behind the other; NaN where there is none. @returns null for a dataset without them */
+/**
+ * Writes latitude and longitude of each row, interleaved; NaN where a row has none. @returns null for a dataset
+ * without coordinates
+ */
 export async function writeCoordinates(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
@@ -131,23 +138,22 @@ export function readCoordinates(file: SectionFile, place: Place): Float64Array {
   return new Float64Array(buffer as ArrayBuffer, byteOffset, byteLength / 8)
 }
 
-/** A term of an order with what it is compared by. */
 export interface SortedBy {
   readonly index: SortIndex
   readonly isDescending: boolean
 }
 
-/** Place of a row's value in the order of a term: what is null comes last, ascending and descending. */
+/** Position of a row's value in the order of a term. Null sorts last, ascending and descending. */
 const measureOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: number): number => {
   const rank = ranks[row] ?? values
   return isDescending && rank !== values ? values - 1 - rank : rank
 }
 
 /**
- * The rows of a set in an order, after a row. Of a large set the rows are taken value by value of the first term, and only as far
- * as rows are asked for; a small one is looked through.
- * @param terms compared one after another, then the rows' numbers; at least one
- * @param after the row before the page; null: from the beginning
+ * Returns rows of a set in a sort order, starting after a given row. A large set is walked value by value of the
+ * first term, only until the page is full. A small set is scanned completely.
+ * @param terms compared one after another, then by row number; at least one
+ * @param after last row of the previous page; null starts at the beginning
  * @returns at most `limit` rows
  */
 export function rowsInOrder(
@@ -168,7 +174,7 @@ export function rowsInOrder(
   const begin = after === null ? 0 : measureOf(first, after)
   for (let at = begin; at <= values && found.length < limit; at += 1) {
     const rank = first.isDescending && at !== values ? values - 1 - at : at
-    // Only rows of the value that the page before ended with may stand before its end.
+    // Only rows that share the value of the last row of the previous page can sort before that row.
     const chosen = chooseFirst(others, at === begin ? after : null, limit - found.length)
     const end = starts[rank + 1] ?? 0
     for (let place = starts[rank] ?? 0; place < end; place += 1) {
@@ -181,7 +187,10 @@ export function rowsInOrder(
   return found
 }
 
-/** Keeps the first rows of an order, of rows that come ascending. `add` says false when no later row can be among them. */
+/**
+ * Keeps the first rows of a sort order from rows that arrive ascending. `add` returns false when no later row can
+ * be among them.
+ */
 function chooseFirst(
   terms: readonly SortedBy[],
   after: number | null,

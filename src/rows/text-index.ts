@@ -1,30 +1,33 @@
 /**
- * Which rows hold a text, by the words they are made of. In: each row's folded text, as bytes. Out: the index in the row file, and
- * the rows that contain what is searched, exactly those a scan would find.
+ * Finds the rows that contain a text, by the words of their folded text. Input: each row's text as bytes. Output:
+ * the index in the row file, and exactly the rows that a scan would find.
  *
- * A text is its words joined by single spaces, an empty word between two of them. What is searched are parts of words, so each is
- * looked for in the few distinct words instead of in every row. Of several parts, the rows of the rarest are tried for the
- * others, and only as far as rows are asked for.
+ * A text is split at single spaces; two adjacent spaces enclose an empty word. A search consists of parts of words,
+ * so each part is looked up in the few distinct words instead of in every row. With several parts, only the rows of
+ * the rarest part are tested for the others, and only until the page is full.
  */
 import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
 import { type Check, collectRows, lowerBound, type RowSet } from './row-sets.ts'
 import { type Place, readNumbers, type SectionFile, type SectionWriter } from './sections.ts'
 
-/** The index as the file describes it. Words that several rows hold come first, then those of a single row. */
+/** The index as stored in the file. Words in several rows come first, then words in a single row. */
 export interface TextIndexHead {
-  /** Distinct words, each with a line feed before and behind. */
+  /** Distinct words, each between line feeds. */
   readonly words: Place
-  /** Where each word begins in `words`. */
+  /** Offset of each word in `words`. */
   readonly starts: Place
-  /** Where the rows of each word of several rows end in `lists`, and the row of each other word. */
+  /** End of each shared word's rows in `lists`; `singles` holds the row of each other word. */
   readonly ends: Place
   readonly lists: Place
   readonly singles: Place
-  /** Words of each bucket, the trigrams that hash to it. */
+  /** Words by bucket: the words with a trigram that hashes to it. */
   readonly bucketEnds: Place
   readonly buckets: Place
-  /** The words of the rows, in windows of rows: where each row's words end (two bytes), then their numbers (three bytes). */
+  /**
+   * Words of the rows, in windows of rows: the end of each row's words (two bytes), then word numbers (three
+   * bytes).
+   */
   readonly windowEnds: Place
   readonly windows: Place
 }
@@ -32,9 +35,9 @@ export interface TextIndexHead {
 export interface TextIndex {
   readonly bytes: number
   /**
-   * Rows whose text holds every one of some parts of words.
+   * Finds rows whose text contains every part.
    * @param parts at least one, none with a space or a line feed
-   * @param more rows that are found anyhow: only a single part may have them
+   * @param more adds rows that match in another way; only used with a single part
    */
   find(parts: readonly ByteString[], more?: (add: (row: number) => void) => void): RowSet
 }
@@ -43,16 +46,16 @@ const WINDOW_ROWS = 256
 const WORD_BYTES = 3
 const BUCKETS = 1 << 16
 
-/** Collects the words of texts, row by row. @param rows how many there will be */
+/** Collects the words of texts, row by row. @param rows number of rows */
 export function collectWords(rows: number): {
-  /** @throws for a text that cannot be told from two */
+  /** @throws RangeError for a text with a line feed, which separates words in the file */
   add(text: ByteString): void
   write(out: SectionWriter): TextIndexHead
 } {
   const vocabulary = createVocabulary()
   const counts: number[] = []
   const lastRow: number[] = []
-  /** Number of every word, rows in order; cut by rowEnds. */
+  /** Numbers of all words, rows in order; `rowEnds` holds the end of each row. */
   let sequence = new Uint32Array(rows * 8 + 8)
   let length = 0
   const rowEnds = new Uint32Array(rows)
@@ -138,7 +141,7 @@ export function collectWords(rows: number): {
   }
 }
 
-/** Words and their numbers, in order of first appearance. A word is not cut out of its text to be looked up. */
+/** Numbers words by first appearance. A lookup compares in place instead of cutting the word out of its text. */
 function createVocabulary(): {
   numberOf(text: ByteString, from: number, to: number): number
   word(number: number): ByteString
@@ -161,7 +164,7 @@ function createVocabulary(): {
       const known = table[at] ?? -1
       if (known !== -1) return known
       const number = words.length
-      // Its own bytes: a part of a text would hold on to all of it.
+      // Copy the bytes, because a substring would keep the complete text in memory.
       words.push(Buffer.from(text.substring(from, to), 'latin1').toString('latin1'))
       table[at] = number
       if (words.length * 2 > table.length) {
@@ -185,7 +188,6 @@ function packWindow(sequence: Uint32Array, rowEnds: Uint32Array, first: number, 
   return bytes
 }
 
-/** Opens the index of a row file. @param rows of the dataset */
 export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: number): TextIndex {
   const words = file.read(head.words).toString('latin1')
   const [starts, ends, singles, bucketEnds, windowEnds] = [
@@ -198,7 +200,7 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
   const several = ends.length
   const startIn = (list: Uint32Array, at: number): number => (at === 0 ? 0 : (list[at - 1] ?? 0))
   const read = (place: Place, from: number, to: number): Buffer => file.read([place[0] + from, to - from])
-  /** Bytes of the rows of a word, which are about as many as its rows. */
+  /** Bytes of a word's row list, which approximate its number of rows. */
   const weightOf = (word: number): number => (word < several ? (ends[word] ?? 0) - startIn(ends, word) : 1)
   const addRowsOf = (word: number, add: (row: number) => void): void => {
     if (word >= several) {
@@ -209,7 +211,7 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
     visitList(bytes, 0, bytes.length, add)
   }
 
-  /** The words in which a pattern occurs, each once; a line feed in it stands for the word's begin or end. */
+  /** Distinct words that contain a pattern; a line feed in the pattern matches the start or end of a word. */
   const wordsWith = (pattern: string): number[] => {
     const found: number[] = []
     let rarest = -1
@@ -222,22 +224,22 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
     if (rarest >= 0) {
       const bytes = read(head.buckets, startIn(bucketEnds, rarest), bucketEnds[rarest] ?? 0)
       visitList(bytes, 0, bytes.length, (word) => {
-        // With the line feeds before and behind it.
+        // Include the line feeds around the word.
         if (holds(words, (starts[word] ?? 0) - 1, starts[word + 1] ?? words.length, pattern)) found.push(word)
       })
       return found
     }
-    // Too short to have a trigram: looked for in all words.
+    // A pattern without a trigram is searched in all words.
     for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
       const word = wordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
       found.push(word)
-      // On with the next word: its begin shares a line feed with this one's end.
+      // Continue with the next word, which shares a line feed with this one.
       at = (starts[word + 1] ?? words.length) - 1
     }
     return found
   }
 
-  /** Does a row have a word of each set? */
+  /** Tests whether a row has a word of each set. */
   const hasAll = (parts: readonly ReadonlySet<number>[]): Check => {
     let [window, base] = [-1, 0]
     let bytes: Buffer = Buffer.alloc(0)
@@ -284,7 +286,7 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
   }
 }
 
-/** Does a part of a text hold a pattern? Letter by letter: to cut the part out costs more. */
+/** Tests whether a range of a text contains a pattern, without the cost of cutting the range out. */
 function holds(text: string, start: number, end: number, pattern: string): boolean {
   const first = pattern.charCodeAt(0)
   for (let at = start; at <= end - pattern.length; at += 1) {
@@ -296,17 +298,17 @@ function holds(text: string, start: number, end: number, pattern: string): boole
   return false
 }
 
-/** The trigram at a place, hashed: unequal ones may share a bucket, so what is found there is looked at. */
+/** Hash of the trigram at a position. Different trigrams may share a bucket, so callers check each word found. */
 const bucketAt = (text: string, at: number): number =>
   (text.charCodeAt(at) * 2521 + text.charCodeAt(at + 1) * 157 + text.charCodeAt(at + 2)) & (BUCKETS - 1)
 
-/** Gives each word's trigrams once, line feeds included, so that a word's begin and end are found as well. */
+/** Adds each word's trigrams once, including the line feeds, so that the start and end of words can be searched. */
 function visitTrigrams(
   words: string,
   starts: Uint32Array,
   add: (bucket: number, word: number) => void,
 ): void {
-  /** Last word put into each bucket: a word stands there once. */
+  /** Last word added to each bucket, so that a bucket lists it once. */
   const seen = new Int32Array(BUCKETS).fill(-1)
   for (let word = 0; word < starts.length; word += 1) {
     const end = (starts[word + 1] ?? words.length) - 3
@@ -318,5 +320,5 @@ function visitTrigrams(
   }
 }
 
-/** The last word that begins at or before a place. */
+/** The last word that starts at or before a position. */
 const wordAt = (starts: Uint32Array, place: number): number => Math.max(0, lowerBound(starts, place + 1) - 1)

@@ -1,14 +1,14 @@
 /**
- * A release as a script for DuckDB: views over its files by HTTP, so that anybody's DuckDB asks the very bytes that answers are
- * made of. In: manifests, and where the files are served. Out: SQL. The key stands in no line of it.
+ * Writes a DuckDB script that attaches a release: views over its files by HTTP. Any DuckDB can then query the same
+ * bytes that the API uses. Input: manifests and file addresses. Output: SQL, without the API key.
  */
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { fileOptions, quoteName, quoteText, sharedLists, unionOfLists } from './views.ts'
 
 /**
- * @param manifests of a release, or of an analytics release and those it joins
- * @param address of a file: its release and path in it
+ * @param manifests of a release, or of an analytics release and its components
+ * @param address returns the URL of a file from its release id and path
  */
 export function attachScript(
   manifests: readonly Manifest[],

@@ -1,4 +1,4 @@
-/** Parameters of statements as DuckDB takes them: values, and the types that keep columns as they are. */
+/** Converts statement parameters to DuckDB values, with types that avoid casts of columns. */
 import {
   BIGINT,
   BOOLEAN,
@@ -12,15 +12,15 @@ import {
 import type { SqlValue } from '../../sql.ts'
 
 /**
- * What is bound to a statement; undefined for one without values. That is not prepared first: its plan, and all the memory
- * it holds, is freed where it ran, while a prepared one is freed on the main thread.
+ * Binds the parameters of a statement; undefined when it has none. Such a statement runs unprepared. Its plan, with
+ * all its memory, is freed in the thread that ran it, whereas a prepared statement is freed on the main thread.
  */
 export const boundTo = <Bound>(
   values: readonly SqlValue[],
   bind: (value: SqlValue) => Bound,
 ): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))
 
-/** Statements carry exact values only: text, integers, flags and lists of them. */
+/** Converts a parameter. Statements carry only exact values: texts, integers, booleans and lists of them. */
 export function bindValue(value: SqlValue): DuckDBValue {
   if (typeof value === 'number' && !Number.isInteger(value)) throw new TypeError('parameters are integers')
   if (Array.isArray(value)) return listValue([...(value as readonly (string | number)[])])
@@ -30,7 +30,7 @@ export function bindValue(value: SqlValue): DuckDBValue {
 export function bindType(value: SqlValue): DuckDBType {
   if (typeof value === 'string') return VARCHAR
   if (typeof value === 'boolean') return BOOLEAN
-  // INTEGER where it fits: a wider parameter would cast the column and lose the row-group statistics.
+  // Use INTEGER where the value fits: a wider parameter would cast the column and lose the row-group statistics.
   if (typeof value === 'number') return Math.abs(value) < 2 ** 31 ? INTEGER : BIGINT
   if (typeof value === 'bigint') return BIGINT
   if (value === null) return VARCHAR

@@ -1,8 +1,9 @@
 /**
- * DuckDB value → JSON value, exactly. In: values as the driver reads them and the type of each column. Out: JSON.
+ * Converts DuckDB values to JSON exactly. Input: values as the driver reads them and the type of each column.
+ * Output: JSON.
  *
- * Integers beyond 2^53−1 throw rather than round; DECIMAL stays exact decimal text; the column reference_period (YYYYMM)
- * becomes YYYY-MM. Absent on purpose: any DOUBLE but coordinates.
+ * Integers beyond 2^53−1 throw instead of being rounded. DECIMAL stays exact decimal text. The column
+ * reference_period (YYYYMM) becomes YYYY-MM. DOUBLE is only used for coordinates.
  */
 import {
   type DuckDBDataChunk,
@@ -18,14 +19,14 @@ import type { JsonValue, Row } from '../types.ts'
 
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** As the driver writes it, which divides numbers of any length for it: a quarter of the time. */
+/** Formats a DECIMAL as the driver does, in a quarter of the time: the driver divides numbers of any length. */
 function decimalText({ value, scale }: DuckDBDecimalValue): string {
   if (scale === 0) return String(value)
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
   return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
-/** @throws AppError 'internal' for a value JSON cannot hold exactly */
+/** @throws AppError 'internal' for a value that JSON cannot hold exactly */
 export function decodeValue(value: DuckDBValue): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') {
@@ -46,12 +47,11 @@ export function decodeValue(value: DuckDBValue): JsonValue {
   throw new AppError('internal', { cause: new TypeError('a type the decoder does not know') })
 }
 
-/** What is left out of all rows but the first. */
+/** Default of `once`: no column is limited to the first row. */
 const NOTHING: ReadonlySet<string> = new Set()
 
 /**
- * Column by column, so that a value becomes JSON as it is read and none is read that nobody needs.
- * @param names column names
+ * Decodes column by column, so that values become JSON directly and omitted values are never read.
  * @param once columns that only the first row of the first chunk has
  */
 export function decodeChunk(
@@ -65,7 +65,7 @@ export function decodeChunk(
   names.forEach((name, column) => {
     const vector = chunk.getColumnVector(column)
     const isPeriod = name === 'reference_period'
-    // Two decimals: the number that is nearest is written as them.
+    // The double nearest to the two decimals is written in JSON with two decimals.
     const isPercentage = name === 'percentage'
     const end = once.has(name) ? Math.min(count, isFirst ? 1 : 0) : count
     for (let index = 0; index < end; index += 1) {

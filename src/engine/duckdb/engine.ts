@@ -1,9 +1,9 @@
 /**
- * DuckDB in-process: a bounded pool of connections over the views of open releases.
+ * Runs statements in DuckDB in-process: a bounded pool of connections over the views of open releases.
  *
- * In: statements as values and verified releases. Out: JSON rows. DuckDB has no statement time-out, so each run is
- * interrupted when its time is over or its client has left. The instance may read the releases folder and nothing else:
- * no other file, no network, no extension, and its configuration is locked before the first request.
+ * Input: statements as values and verified releases. Output: JSON rows. DuckDB has no statement time-out, so a
+ * timer interrupts each run when its time is over or its client disconnects. The instance can read only the
+ * releases folder: no other file, no network, no extension. Its configuration is locked before the first request.
  */
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -23,57 +23,63 @@ import { addFilesRead, createViewStatements, viewName } from './views.ts'
 
 export interface EngineOptions {
   readonly releasesDir: string
-  /** DuckDB's memory_limit, e.g. '1GB'. */
+  /** DuckDB's memory_limit, for example '1GB'. */
   readonly memory: string
   readonly threads: number
   readonly timeoutMs: number
-  /** Statements that run at once; more wait, up to `queue`, then 'overloaded'. */
+  /** Largest number of concurrent statements. Up to `queue` more wait; beyond that, requests fail with 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
-  /** Says whether files are as they were verified: nothing is answered from others. */
+  /** Detects files that changed since verification, so that no response uses them. */
   readonly guard?: FileGuard
-  /** Relations of a release to hold in memory, the most useful first, and for how many bytes in all; none without it. */
+  /**
+   * Memory limit in bytes for resident relations, and the relations of a release, most useful first. Without it,
+   * nothing is resident.
+   */
   readonly resident?: {
     readonly bytes: number
     readonly relations: (release: ReleaseView) => readonly ResidentRelation[]
   }
 }
 
-/** A schema of views, and the statements that need it. */
+/** A schema of views, with the statements that use it. */
 interface OpenRelease {
   readonly schema: Promise<string>
-  /** Tables in memory; null where there are none. */
+  /** Tables in memory; null when there are none. */
   resident: ResidentTables | null
-  /** Heavy statements that were run on it. */
+  /** Number of heavy statements so far. */
   heavyRuns: number
-  /** Statements that wanted a relation in memory, by its name. */
+  /** Number of statements that would use each relation in memory, by relation name. */
   readonly wanted: Map<string, number>
   users: number
   isLeaving: boolean
 }
 
-/** Loading takes seconds of a core, so a release that a few queries are about is read from its files. */
+/**
+ * Heavy statements before a release is loaded. Loading takes seconds of a core, so rarely used releases are read
+ * from their files.
+ */
 const RUNS_BEFORE_LOADING = 10
 const CLOSE_LOOK_MS = 10
 
-/** Options of a statement of which another engine ran parts. */
+/** Options for a statement whose relations another engine partly computed. */
 export interface GatheredOptions extends RunOptions {
   readonly gathered?: Gathered
 }
 
-/** An engine that takes rows which another one gathered. */
+/** An engine that accepts rows gathered by another engine. */
 export interface DuckDbEngine extends Engine {
   run(statement: Sql, release: ReleaseView, options?: GatheredOptions): Promise<Row[]>
   runInBatches(statement: Sql, release: ReleaseView, options?: GatheredOptions): AsyncIterable<Row[]>
 }
 
-/** Only what reads runs: one SELECT, whatever a plan should ever print. COPY could write into the releases folder. */
+/** Rejects anything but a single SELECT, because COPY could write into the releases folder. */
 function refuseOther(text: string): void {
   if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
     throw new TypeError('only a single SELECT is run')
 }
 
-/** @returns an engine with nothing open; @throws when DuckDB cannot start */
+/** @returns an engine without open releases @throws when DuckDB cannot start */
 export async function createEngine(options: EngineOptions): Promise<DuckDbEngine> {
   const releasesDir = resolve(options.releasesDir)
   const guard = options.guard ?? null
@@ -82,7 +88,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     threads: String(options.threads),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
-    // It keeps parts of files, damaged ones, too, for as long as their time in seconds is the same.
+    // This cache keeps parts of files, even damaged ones, as long as the modification time in seconds is unchanged.
     enable_external_file_cache: 'false',
     temp_directory: '',
   })
@@ -96,7 +102,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const turns = createTurns(connections, { queue: options.queue, retryAfterSeconds: 1 })
   const loader = options.resident === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
-  // Half of the bound each, so that the release in service and a pinned one have room beside each other.
+  // Each release gets half of the limit, so that the current release and a pinned one both fit.
   const bytesOfRelease = Math.floor((options.resident?.bytes ?? 0) / 2)
   let opened = 0
 
@@ -104,7 +110,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const openSchema = async (release: ReleaseView): Promise<string> => {
     opened += 1
     const schema = `r${opened}`
-    // DDL runs on the setup connection one statement after another: schemas never race each other.
+    // DDL runs sequentially on the setup connection, so schemas never race each other.
     for (const { sql, reads } of createViewStatements(schema, release, releasesDir))
       try {
         await setup.run(sql)
@@ -132,27 +138,27 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     }
     return open
   }
-  /** Drops a schema that nobody may use any more, once nobody does. */
+  /** Drops a schema after its release closed and its last statement ended. */
   const dropUnused = async (open: OpenRelease): Promise<void> => {
     if (!open.isLeaving || open.users > 0) return
     const schema = await open.schema
-    // Loading ends before its tables go.
+    // Loading must end before its tables are dropped.
     await unload(open)
     await dropSchema(schema)
   }
-  /** Drops the tables in memory of a release. */
+  /** Drops the tables of a release from memory. */
   const unload = async (open: OpenRelease): Promise<void> => {
     const { resident } = open
     open.resident = null
-    // Who uses it on gets them again where there is room.
+    // Further use loads the tables again when there is room.
     open.heavyRuns = 0
     open.wanted.clear()
     await resident?.drop()
   }
   let residents = 0
-  /** One release is loaded after another. */
+  /** Loads run one release at a time. */
   let loading: Promise<void> = Promise.resolve()
-  /** Loads relations of a release one after another; those that do not fit the bound are left out. */
+  /** Loads relations of a release one after another. Relations beyond the memory limit are skipped. */
   const load = async (release: ReleaseView, relations: readonly ResidentRelation[]): Promise<void> => {
     const { resident } = options
     const open = openOf(release)
@@ -179,7 +185,10 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     loading = loading.then(() => tables.load(printed, (fill) => readUnchanged(guard, [...reads], fill, 1)))
     await loading
   }
-  /** Its tables replace those of others where there is not room for all. @param beside a release of which they stay */
+  /**
+   * Loads a release, and unloads others when there is not enough room. @param beside release whose tables stay in
+   * memory
+   */
   const warm = async (release: ReleaseView, beside: ReleaseView | null = null): Promise<void> => {
     const others = [...schemas].filter(([id]) => id !== release.id)
     const othersBytes = others.reduce((sum, [, { resident }]) => sum + (resident?.bytes() ?? 0), 0)
@@ -189,7 +198,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
   const loadResident = (release: ReleaseView): Promise<void> =>
     load(release, options.resident?.relations(release) ?? [])
-  /** What of a release is in use but not in memory gets there, in the background: its resident relations, a keyed one. */
+  /** Loads frequently used relations in the background: the resident relations of a release, and keyed relations. */
   const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
     const open = openOf(release)
     if (runOptions.weight !== undefined) {
@@ -203,7 +212,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       if (runs === RUNS_BEFORE_LOADING) load(release, [wanted]).catch(() => undefined)
     }
   }
-  /** A schema is dropped only when no statement printed for it waits or runs. */
+  /** Counts a statement as user of its schemas, which are dropped only when no statement waits or runs on them. */
   const withSchemas = async <Value>(
     releases: readonly ReleaseView[],
     use: (names: readonly string[], resident: ResidentTables | null) => Promise<Value>,
@@ -221,7 +230,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     }
   }
 
-  /** The connection is for others again. */
+  /** Drops gathered rows and returns the connection to the pool. */
   const endTurn = async (
     { place, end }: Turn<DuckDBConnection>,
     gathered: Gathered | undefined,
@@ -233,9 +242,9 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     }
   }
   /**
-   * Runs one statement: interrupted when its time is over or its client has left.
-   * @param isAlone no other heavy statement runs meanwhile
-   * @returns the result, which DuckDB holds, and the turn, which whoever called this ends
+   * Runs one statement and interrupts it when its time is over or its client disconnects.
+   * @param isAlone no other heavy statement may run at the same time
+   * @returns the result, which DuckDB holds, and the turn, which the caller must end
    */
   const runOnce = async (
     statement: Sql,
@@ -283,7 +292,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
               : signal?.aborted === true
                 ? clientLeft(error)
                 : toAppError(error)
-            // What did not fit beside others may fit alone; what had no others beside it is too large.
+            // A statement that ran concurrently may fit into memory alone, so the caller retries it.
             const mayFitAlone = failure.code === 'query_too_large' && turn.hadCompany()
             await endTurn(turn, gathered)
             throw mayFitAlone ? new DoesNotFitBeside(failure) : failure
@@ -361,14 +370,14 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
 }
 
-/** A heavy statement did not fit into memory while others ran. */
+/** A heavy statement ran out of memory while others ran. */
 class DoesNotFitBeside extends AppError {
   constructor(cause: AppError) {
     super(cause.code, { cause: cause.cause })
   }
 }
 
-/** A statement that needs more memory than the limit fails alone, with an error that says so. */
+/** Maps an out-of-memory error to 'query_too_large'; other statements are not affected. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const isMemory = error instanceof Error && /\bOut of Memory Error\b/.test(error.message)

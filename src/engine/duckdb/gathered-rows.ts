@@ -1,7 +1,7 @@
 /**
- * Rows that another engine added up, on their way into a statement: held in DuckDB's own form until a connection is free, then
- * read from a temporary table of that connection. In: rows as JSON. Out: tables by the names of their relations. Not here:
- * where rows come from, and how many there may be.
+ * Passes rows that another engine aggregated to a DuckDB statement. Rows are held in DuckDB chunks until a
+ * connection is free, then loaded into temporary tables of that connection. Input: rows as JSON. Output: tables by
+ * relation name. The caller fetches the rows and limits their number.
  */
 import {
   type DuckDBConnection,
@@ -16,12 +16,12 @@ import type { GatheredPart, GatheredType } from '../../sql.ts'
 import type { JsonValue } from '../types.ts'
 
 const TYPES: Readonly<Record<GatheredType, DuckDBType>> = { INTEGER, HUGEINT, VARCHAR }
-/** Rows of a chunk, as DuckDB has them. */
+/** Rows per DuckDB chunk. */
 const CHUNK_ROWS = 2048
 
 export interface GatheredRows {
   readonly columns: GatheredPart['columns']
-  /** @param rows a value for each column: numbers of HUGEINT as decimal text */
+  /** @param rows one value per column; HUGEINT values as decimal text */
   add(rows: readonly (readonly JsonValue[])[]): void
   readonly count: () => number
   chunks(): readonly DuckDBDataChunk[]
@@ -52,7 +52,7 @@ export function createGatheredRows(columns: GatheredPart['columns']): GatheredRo
   }
 }
 
-/** @throws TypeError, RangeError, SyntaxError for what the column cannot hold exactly */
+/** @throws TypeError, RangeError, SyntaxError when the column cannot hold the value exactly */
 function toDuckDB(value: JsonValue, type: GatheredType): DuckDBValue {
   if (value === null) return null
   if (type === 'HUGEINT') return BigInt(value as string)
@@ -64,18 +64,18 @@ function toDuckDB(value: JsonValue, type: GatheredType): DuckDBValue {
   return value
 }
 
-/** Relations that were gathered, by name. */
+/** Gathered relations by name. */
 export type Gathered = ReadonlyMap<string, GatheredRows>
 
 const tableName = (place: number): string => `gathered_${place}`
 
-/** @returns the table that holds a relation's rows on the connection of its statement, as quoted SQL; null: it was not gathered */
+/** @returns the temporary table of a relation as quoted SQL; null when it was not gathered */
 export function gatheredTable(gathered: Gathered | undefined, name: string): string | null {
   const place = gathered === undefined ? -1 : [...gathered.keys()].indexOf(name)
   return place < 0 ? null : `temp.main."${tableName(place)}"`
 }
 
-/** Makes the tables on a connection. @throws what DuckDB throws where memory is short */
+/** Creates the tables on a connection. @throws DuckDB's error when memory is short */
 export async function loadGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
   for (const [place, { columns, chunks }] of [...gathered.values()].entries()) {
     const declared = columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')
@@ -86,7 +86,7 @@ export async function loadGathered(connection: DuckDBConnection, gathered: Gathe
   }
 }
 
-/** Drops them: the next statement of the connection is another one. */
+/** Drops the tables, because the next statement of the connection must not see them. */
 export async function dropGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
   for (let place = 0; place < gathered.size; place += 1)
     await connection.run(`DROP TABLE IF EXISTS temp.main."${tableName(place)}"`)

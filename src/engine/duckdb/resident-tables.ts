@@ -1,64 +1,70 @@
 /**
- * Resident tables: relations of a release, loaded into memory as narrow tables. In: relations as statements, a bound in
- * bytes. Out: the name of each table once it is loaded; statements printed before read the Parquet files.
+ * Loads relations of a release into memory as narrow tables. Input: relations as statements, and a limit in bytes.
+ * Output: the name of each loaded table. Statements printed before loading ends read the Parquet files.
+ * `query/resident-relations.ts` chooses the relations.
  *
- * Codes become ENUMs and facility codes integers, so that a grouped sum reads a byte or two a row. DuckDB compresses the tables
- * in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses a database only while no statement
- * reads it, so each table has a database of its own and is found once it is whole. A
- * relation that does not fit the bound, or cannot be loaded, is left out: answers do not depend on it. A keyed relation has an index, by
- * which records are found where there is no row store: a tenth of the processor time that reading its file takes. Not here: which
- * relations are worth it (query/resident-relations.ts).
+ * Codes become ENUMs and facility codes become integers, so that a grouped sum reads one or two bytes per row.
+ * DuckDB compresses the tables in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses
+ * a database only while no statement reads it. Each table therefore has its own database and becomes visible when
+ * complete.
+ *
+ * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it. A keyed
+ * relation has an index for record look-ups without a row store. They take a tenth of the processor time of reading
+ * the file.
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
 
 export interface PrintedRelation {
   readonly name: string
   readonly rows: number
-  /** The relation as a SELECT over the views of its schema. */
+  /** SELECT of the relation over the views of its schema. */
   readonly select: string
   readonly codes: readonly string[]
   readonly number: string | null
   readonly key?: string
-  /** The newest first; the SELECT of the relation is of all of them. */
+  /** Months of the relation, newest first; `select` covers all of them. */
   readonly months?: readonly { readonly period: number; readonly rows: number; readonly select: string }[]
 }
 
-/** Runs what reads files; it throws where they are not what they were verified as, all the while. */
+/** Runs a function that reads files, and throws when those files are not in their verified state throughout. */
 export type Unchanged = <Value>(fill: () => Promise<Value>) => Promise<Value>
 
 export interface ResidentTables {
   /**
-   * @param periods months that are wanted of a relation that is of several
-   * @returns the table, or those rows of it, as quoted SQL; null where it is not loaded, or one of them is not
+   * @param periods required months of a relation that has several
+   * @returns the table, or those months of it, as quoted SQL; null when it or one of the months is not loaded
    */
   find(name: string, periods?: readonly number[]): string | null
-  /** Loads one relation after another into a schema; ends early when `stop` was called. */
+  /** Loads relations one after another; ends early after `stop`. */
   load(relations: readonly PrintedRelation[], unchanged?: Unchanged): Promise<void>
-  /** Marks the begin of a statement that reads tables found; @returns a function that marks its end */
+  /** Marks the start of a statement that reads found tables. @returns a function that marks its end */
   enter(): () => void
-  /** From now on nothing is found; ends when loading has. */
+  /** Makes `find` return null from now on, and waits until loading ends. */
   stop(): Promise<void>
-  /** Stops, and drops the tables once no statement reads them. */
+  /** Stops, and drops the tables when no statement reads them any more. */
   drop(): Promise<void>
-  /** Memory of the tables that are loaded. */
+  /** Memory of the loaded tables in bytes. */
   bytes(): number
 }
 
-/** Column types of fixed width; a text is taken to have so many bytes. */
+/** Bytes per value of fixed-width types. */
 const WIDTHS: Readonly<Record<string, number>> = { BOOLEAN: 1, INTEGER: 4, BIGINT: 8 }
 const ENUM_BYTES = 2
 const TEXT_BYTES = 48
-/** DuckDB's tables grow in blocks, one at least for each column and group of rows, and one for which values are null. */
+/** DuckDB's tables grow in blocks: at least one per column and row group, and one more for its null mask. */
 const BLOCK_BYTES = 262_144
 const GROUP_ROWS = 122_880
-/** Tables below so many rows have smaller blocks; below the second number, none of their own for nulls. */
+/**
+ * Tables of at most SMALL_ROWS rows have smaller blocks. Tables of at most FEW_ROWS rows have no separate block for
+ * nulls.
+ */
 const SMALL_ROWS = 2048
 const SMALL_BYTES = 24_576
 const FEW_ROWS = 16_384
-/** Rows that tell whether the texts of a column differ from row to row. */
+/** Rows of the sample that shows whether a column's texts differ from row to row. */
 const SAMPLE_ROWS = 10_000
 
-/** @param widths bytes of each column @returns what a table takes in memory, rather too much than too little */
+/** @param widths bytes per value of each column @returns memory of a table in bytes, rather too much than too little */
 export function estimateBytes(rows: number, widths: readonly number[]): number {
   if (rows <= SMALL_ROWS) return widths.length * SMALL_BYTES
   const groups = Math.ceil(rows / GROUP_ROWS)
@@ -72,11 +78,11 @@ const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export interface ResidentTablesOptions {
-  /** What the names of the databases that will hold them begin with. */
+  /** Prefix of the names of the databases that hold the tables. */
   readonly prefix: string
-  /** Memory they may take; a table is estimated before it is loaded, and measured afterwards. */
+  /** Memory limit for this release in bytes. A table is estimated before loading and measured afterwards. */
   readonly bytesMax: number
-  /** Memory that the tables of all releases may take. */
+  /** Memory limit for the tables of all releases in bytes. */
   readonly totalBytesMax: number
 }
 
@@ -86,7 +92,7 @@ interface LoadedTable {
   readonly bytes: number
 }
 
-/** @param loader a connection of its own: loading holds up no statement */
+/** @param loader separate connection, so that loading delays no statement */
 export function createResidentTables(
   loader: DuckDBConnection,
   { prefix, bytesMax, totalBytesMax }: ResidentTablesOptions,
@@ -109,7 +115,7 @@ export function createResidentTables(
     return Number(row?.[0] ?? 0)
   }
 
-  /** Gives a relation a database of its own, which is there only if `fill` made a table in it. */
+  /** Attaches a database for a relation, and keeps it only if `fill` created a table in it. */
   const loadOne = async (
     name: string,
     fill: (database: string) => Promise<LoadedTable | null>,
@@ -130,8 +136,8 @@ export function createResidentTables(
     }
   }
   /**
-   * A table of whole rows, found by an index. It is wide, so it is loaded and compressed a group of rows at a time, and given up
-   * when it outgrows the bound: how well it compresses is not known before.
+   * Loads a table of complete rows with an index. The table is wide and its compression is unpredictable, so row
+   * groups are loaded and compressed one at a time. Loading gives up when the table outgrows the limit.
    */
   const loadKeyed = async (
     database: string,
@@ -158,7 +164,10 @@ export function createResidentTables(
     await loader.run(`CREATE INDEX record_key ON ${table} (${quote(key)})`)
     return { table, months: new Set(), bytes: await grown() }
   }
-  /** Texts that differ from row to row are held as they are: nearly all of a look-up went into decoding the compressed ones. */
+  /**
+   * Declares columns. Texts that differ from row to row stay uncompressed, because decompression took nearly all of
+   * a look-up's time.
+   */
   const declareColumns = async (records: string): Promise<string> => {
     const described = await rowsOf(`DESCRIBE ${records}`)
     const counts = described.map(([column]) => `count(DISTINCT ${quote(String(column))}) * 2 > count(*)`)
@@ -170,7 +179,7 @@ export function createResidentTables(
       })
       .join(', ')
   }
-  /** Months go into the table one after another, and compressed, until there is no room. */
+  /** Loads months one after another, compressing each, until there is no room. */
   const loadNarrow = async (
     database: string,
     { rows, select, codes, number, months }: PrintedRelation,
@@ -216,19 +225,22 @@ export function createResidentTables(
         await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${part.select})`)
         await loader.run(`CHECKPOINT ${database}`)
       } catch (error) {
-        // The months before it are found nevertheless.
+        // The months loaded before remain available.
         if (!isThere) throw error
         break
       }
       isThere = true
-      // Measured, not estimated, unless tables of another release were dropped meanwhile.
+      // Use the measured growth, which is only wrong when tables of another release were dropped meanwhile.
       const grown = (await tableBytes()) - before
       taken += grown > 0 ? Math.min(grown, bytes) : 0
       if (part.period !== null) loadedMonths.add(part.period)
     }
     return isThere ? { table, months: loadedMonths, bytes: taken } : null
   }
-  /** The distinct codes of each column, and whether every number has seven digits: only then are equal numbers equal texts. */
+  /**
+   * Reads the distinct codes of each column, and whether all numbers have seven digits. Only then do equal integers
+   * mean equal texts.
+   */
   const readMembers = async (
     select: string,
     codes: readonly string[],
@@ -261,7 +273,7 @@ export function createResidentTables(
       if (!periods.every((period) => months.has(period))) return null
       const [first, last] = [Math.min(...periods), Math.max(...periods)]
       const between = [...months].filter((month) => month >= first && month <= last)
-      // Of a long list DuckDB makes a join.
+      // DuckDB turns a long IN list into a join.
       const isSpan = between.length === new Set(periods).size
       return `(SELECT * FROM ${table} WHERE reference_period ${isSpan ? `BETWEEN ${first} AND ${last}` : `IN (${periods.join(', ')})`})`
     },
@@ -276,7 +288,7 @@ export function createResidentTables(
       loading = loading.then(async () => {
         for (const relation of relations) {
           if (isStopped) return
-          // Those that there was no room for are tried again.
+          // Relations that did not fit earlier are tried again.
           if (tables.has(relation.name)) continue
           try {
             await loadOne(relation.name, (database) =>
@@ -287,7 +299,7 @@ export function createResidentTables(
               ),
             )
           } catch {
-            // Memory is short or a file is broken: the statement that reads the file says so.
+            // Memory is short or a file is damaged. The statement that reads the file reports it.
           }
         }
       })

@@ -1,7 +1,7 @@
 /**
- * The datasets of a release as views over their Parquet files. In: a verified release and where releases stand on disk.
- * Out: CREATE statements for one schema. Every partition has a view of its own beside the whole, so that a statement on
- * one period never opens the others.
+ * Defines the datasets of a release as views over their Parquet files. Input: a verified release and the releases
+ * folder. Output: CREATE statements for one schema. Besides the view of all periods, every partition has its own,
+ * so that a statement on one period never opens the other files.
  */
 import { join } from 'node:path'
 import { AREA_NAMES } from '../../model/datasets.ts'
@@ -17,11 +17,11 @@ export const viewName = (schema: string, dataset: string, period: number | null)
 
 export interface ViewStatement {
   readonly sql: string
-  /** What the statement reads, for the message when DuckDB cannot: release/dataset. */
+  /** release/dataset that the statement reads, for error messages. */
   readonly reads: string
 }
 
-/** @returns statements that make the schema and its views, in order */
+/** @returns statements that create the schema and its views, in order */
 export function createViewStatements(
   schema: string,
   release: ReleaseView,
@@ -58,7 +58,7 @@ export function createViewStatements(
   return statements
 }
 
-/** @returns code lists that several of the releases hold: those of procedures are with admissions and with production */
+/** @returns code lists that several releases hold, as admissions and production both hold procedures */
 export function sharedLists(manifests: readonly Manifest[]): Map<string, Manifest[]> {
   const holders = new Map<string, Manifest[]>()
   for (const manifest of manifests)
@@ -68,8 +68,8 @@ export function sharedLists(manifests: readonly Manifest[]): Map<string, Manifes
 }
 
 /**
- * @param manifests of the releases that hold the list @param filesOf files of the list in one of them
- * @returns SELECT that has each code once: with a name where any release names it, then as the first area has it
+ * @param manifests of the releases that hold the list @param filesOf returns the list's files in one of them
+ * @returns SELECT of each code once, preferring a row with a name, then the area that comes first
  */
 export function unionOfLists(
   dataset: string,
@@ -96,7 +96,7 @@ function filesOf(manifest: Manifest, dataset: string, releasesDir: string): stri
 
 const FILES_READ = new WeakMap<ReleaseView, Map<string, readonly string[]>>()
 
-/** Adds the files that a view of `createViewStatements` reads to a set. @param releasesDir absolute */
+/** Adds the files that a view of `createViewStatements` reads to a set. @param releasesDir absolute path */
 export function addFilesRead(
   reads: Set<string>,
   release: ReleaseView,
@@ -125,14 +125,14 @@ function createView(
   columns: string,
   periodic: boolean,
 ): string {
-  // file_row_number is a row's place in its partition, which is in key order.
+  // file_row_number is the position of a row in its partition, which is sorted by key.
   const options = `file_row_number = true, ${fileOptions(periodic)}`
   return `CREATE VIEW ${viewName(schema, dataset, period)} AS SELECT ${columns} FROM read_parquet([${files.map(quoteText).join(', ')}], ${options})`
 }
 
-/** Options of read_parquet over a dataset's files; @param periodic there is a folder for each month */
+/** Options of read_parquet for a dataset's files. @param periodic the dataset has a folder per month */
 export const fileOptions = (periodic: boolean): string =>
-  // Provenance tables keep the published columns, which differ between file families: union by name.
+  // Provenance tables keep the published columns, which differ between file families, so union by name.
   periodic
     ? "hive_partitioning = true, hive_types = {'reference_period': INTEGER}, union_by_name = true"
     : 'hive_partitioning = false'

@@ -1,9 +1,10 @@
 /**
- * Trino's client protocol over HTTP: a statement is posted, and its rows are fetched page by page until there is no next one.
- * In: SQL. Out: rows as JSON. https://trino.io/docs/current/develop/client-protocol.html
+ * Trino's client protocol over HTTP: posts a statement and fetches its rows page by page until there is no next
+ * page. Input: SQL. Output: rows as JSON. https://trino.io/docs/current/develop/client-protocol.html
  *
- * Our own, because the JavaScript client rounds BIGINT (trinodb/trino-js-client #983) and leaves time-outs and cancelling to its caller; this
- * one asks for whole numbers as text and needs nothing of it but these two. Not here: what statements say, and how many run.
+ * We do not use the JavaScript client, because it rounds BIGINT (trinodb/trino-js-client #983) and leaves time-outs
+ * and cancelling to its caller. The caller of this client casts large integers to text, writes the statements and
+ * limits their number.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { clientLeft } from '../../errors.ts'
@@ -11,26 +12,26 @@ import type { JsonValue } from '../types.ts'
 import { TrinoError, unavailable } from './errors.ts'
 
 export interface TrinoAccess {
-  /** Address of the coordinator, or of what stands before it. */
+  /** Address of the coordinator or of its proxy. */
   readonly url: string
   readonly user: string
-  /** Gives the value of the Authorization header, which may be another one with each statement; null: nobody is asked. */
+  /** Returns the Authorization header, which may change between statements; null without authentication. */
   readonly authorization: (() => string) | null
 }
 
 export interface TrinoClient {
   /**
-   * @returns rows, a page at a time; the statement is cancelled when the loop is left before its end, or the signal aborts
-   * @throws TrinoError; AppError 'engine_unavailable' where nobody answers
+   * @returns rows, one page at a time. Leaving the loop early or aborting the signal cancels the statement.
+   * @throws TrinoError; AppError 'engine_unavailable' when the coordinator does not respond
    */
   query(statement: string, options?: QueryOptions): AsyncGenerator<(readonly JsonValue[])[], void, void>
-  /** Is a coordinator there that has started? It is asked, for some seconds. */
+  /** Whether a coordinator responds and has started; waits up to 10 seconds. */
   isUp(): Promise<boolean>
 }
 
 export interface QueryOptions {
   readonly signal?: AbortSignal
-  /** Trino ends the statement after that time, too, whatever becomes of this process. */
+  /** Trino also ends the statement after this time, even if this process dies. */
   readonly timeoutMs?: number
   /** Session properties of the statement. */
   readonly session?: Readonly<Record<string, string>>
@@ -43,17 +44,17 @@ interface Page {
   readonly error?: { readonly errorName?: string; readonly message?: string }
 }
 
-/** Waits before a page is asked for once more, of which the protocol says that it may be. */
+/** Delays in milliseconds before a page is requested again, as the protocol allows for the codes in MAY_RETRY. */
 const RETRY_MS = [50, 200, 800]
 const MAY_RETRY = new Set([429, 502, 503, 504])
-/** Bytes of a page: a larger one would hold up this process while it is parsed. */
+/** Target size of a page: parsing a larger one would block this process. */
 const PAGE = 'targetResultSize=1MB'
 const CANCEL_MS = 5000
 const PROBE_MS = 10_000
-/** A coordinator that says nothing for so long is gone: it answers within a second where there are no rows yet. */
+/** Time-out of a request. A running coordinator responds within a second even without rows. */
 const SILENCE_MS = 20_000
 
-/** What an operator may change, in the log and in what commands print. */
+/** Explains a status to operators, in the log and in the output of commands. */
 const meaningOf = (status: number): string =>
   status === 401
     ? 'status 401: it knows no such user with this password or token: SUS_TRINO_USER, SUS_TRINO_PASSWORD_FILE, SUS_TRINO_TOKEN_FILE'
@@ -75,7 +76,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
     init: RequestInit,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
-    // Only the coordinator that was named gets the credentials.
+    // Only the configured coordinator may receive the credentials.
     if (new URL(address).origin !== origin) throw unavailable(new Error('a page at another address'))
     const silence = AbortSignal.timeout(SILENCE_MS)
     try {
@@ -108,7 +109,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
       }
     }
   }
-  /** Nobody waits for it: a statement that nobody fetches from is ended by Trino, too. */
+  /** Cancels in the background. If this fails, Trino itself ends a statement whose rows are not fetched. */
   const cancel = (address: string): void => {
     ask(address, { method: 'DELETE' }, AbortSignal.timeout(CANCEL_MS)).then(
       (response) => response.body?.cancel(),

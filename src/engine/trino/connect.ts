@@ -1,6 +1,7 @@
 /**
- * Settings → a client, and an engine that uses it: once for the server, for the report worker and for commands. Passwords and tokens
- * stand in their files alone, and are read anew for each request to Trino: tokens end, and whoever renews them needs no restart.
+ * Creates a Trino client, and an engine that uses it, from settings; used by the server, the report worker and
+ * commands. Passwords and tokens stay in their files and are read for each request, so that a renewed token needs
+ * no restart.
  */
 import { readFileSync } from 'node:fs'
 import type { DuckDbEngine } from '../duckdb/engine.ts'
@@ -8,7 +9,7 @@ import type { Engine, TrinoSettings } from '../types.ts'
 import { createTrinoClient, type TrinoClient } from './client.ts'
 import { type TrinoDialect, withTrino } from './engine.ts'
 
-/** @throws what reading the file of the password or token throws */
+/** @throws the error of reading the password or token file */
 export function connectTrino({
   url,
   user,
@@ -22,12 +23,12 @@ export function connectTrino({
       : passwordFile !== null
         ? () => `Basic ${Buffer.from(`${user}:${secret(passwordFile)}`).toString('base64')}`
         : null
-  // A file that is not there is said now.
+  // Fail now when the file is missing.
   authorization?.()
   return createTrinoClient({ url, user, authorization })
 }
 
-/** @param settings null: the process has all to itself */
+/** @param settings null: DuckDB runs everything */
 export const engineWith = (
   local: DuckDbEngine,
   settings: TrinoSettings | null,

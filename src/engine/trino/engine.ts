@@ -1,7 +1,8 @@
 /**
- * DuckDB with a Trino before it: what adds up facts may run on other machines, and the rest of each statement runs in the
- * process over the rows that come back, so that answers are the same to the last byte. In: an engine, a client, which relations
- * are worth sending. Out: an engine. Lists, records, lineage and causes of differences have no such parts: they stay.
+ * Combines DuckDB with Trino. Trino may aggregate the facts of a statement; the rest runs in this process over the
+ * returned rows, so responses are identical to the last byte. Input: an engine, a client, and the criteria for
+ * sending relations. Output: an engine. Lists, records, lineage and explanations of differences always stay in the
+ * process.
  */
 import { AppError, both, clientLeft } from '../../errors.ts'
 import { type ReleaseView, rowsRead } from '../../release/view.ts'
@@ -16,47 +17,50 @@ import { isRegistered } from './register.ts'
 import { createStatus } from './status.ts'
 import { trinoRelation } from './tables.ts'
 
-/** How a plan's relations are said to Trino: query/dialect/trino.ts. */
+/** Prints a plan's relations for Trino; `query/analytics/dialect/trino.ts` implements it. */
 export interface TrinoDialect {
   print(part: GatheredPart, relation: (dataset: string, periods: readonly number[] | null) => string): string
   readsOf(statement: Sql): readonly { readonly dataset: string; readonly periods: readonly number[] | null }[]
-  /** Session properties that such statements run with. */
+  /** Session properties for these statements. */
   readonly session: Readonly<Record<string, string>>
 }
 
 export interface TrinoOptions {
   readonly client: TrinoClient
   readonly dialect: TrinoDialect
-  /** The catalog of the releases' schemas. */
+  /** Catalog that holds the schemas of releases. */
   readonly catalog: string
-  /** trino: all that adds up facts; auto: what reads as many rows as minRows, and what does not fit into the process. */
+  /**
+   * trino: every aggregation of facts; auto: those that read at least minRows, and those that do not fit into the
+   * process.
+   */
   readonly mode: 'trino' | 'auto'
   readonly minRows: number
-  /** Rows that may come back for one statement; more are 'query_too_large'. */
+  /** Largest number of rows that one statement may return; more fail with 'query_too_large'. */
   readonly rowsMax: number
   readonly timeoutMs: number
-  /** Statements that are gathered at once; more wait, up to `queue`, then 'overloaded'. */
+  /** Largest number of concurrent statements. Up to `queue` more wait; beyond that, requests fail with 'overloaded'. */
   readonly concurrency: number
   readonly queue: number
 }
 
 export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   const { client, dialect, catalog, mode, minRows, rowsMax } = options
-  // Keys take turns, as with DuckDB's connections.
+  // API keys take turns, as with DuckDB's connections.
   const turns = createTurns([...new Array(options.concurrency).keys()], {
     queue: options.queue,
     retryAfterSeconds: 1,
   })
-  /** Releases that were found whole in Trino: one that is half registered would give too little. */
+  /** Releases that were found completely registered; an incomplete one would return too few rows. */
   const whole = new Set<string>()
   const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
 
-  /** Rows that a part reads, as the manifests say. */
+  /** Rows that a relation reads, according to the manifests. */
   const rowsOf = (part: GatheredPart, release: ReleaseView): number =>
     dialect
       .readsOf(part.definition)
       .reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0)
-  /** Parts of a statement that Trino runs. */
+  /** Relations of a statement that Trino computes. */
   const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] =>
     partsOf(statement).filter((part) => isAll || rowsOf(part, release) >= minRows)
   const gather = async (
@@ -65,7 +69,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     { signal, owner = '' }: RunOptions,
   ): Promise<Gathered> => {
     const turn = await turns.take(owner, 'light', { signal })
-    // Ends the other parts when one has failed, or when the time is over.
+    // Cancels the other relations when one fails or the time is over.
     const ending = new AbortController()
     let isTimedOut = false
     const timer = setTimeout(() => {
@@ -109,7 +113,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
       return new Map(fetched)
     } catch (error) {
       const own = isTimedOut ? new AppError('query_timeout', { cause: error }) : toAppError(error)
-      // Whatever it was that is not there may have been the release.
+      // The missing object may be a dropped release, so check its registration again.
       if (own.code === 'engine_unavailable') whole.delete(release.id)
       if (signal?.aborted !== true) counts.failed[own.code] = (counts.failed[own.code] ?? 0) + 1
       throw own
@@ -133,7 +137,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     if (gathered !== undefined) onEngine?.('trino')
     else if (gatheredOf(statement).length > 0) onEngine?.('duckdb')
   }
-  /** In `auto`, what did not fit into the process is Trino's. */
+  /** In `auto` mode, Trino takes statements that did not fit into the process. */
   const mayFitThere = (error: unknown, own: GatheredOptions, statement: Sql): boolean =>
     mode === 'auto' &&
     own.gathered === undefined &&
@@ -143,8 +147,8 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     gatheredOf(statement).length > 0
 
   /**
-   * The rest of a statement, over what Trino added up for it; before its first rows, what did not fit into the process is done
-   * once more with all facts added up there.
+   * Runs the rest of a statement over the rows that Trino aggregated. When the statement does not fit into the
+   * process, it is retried once with all facts aggregated by Trino, provided that no rows were returned yet.
    */
   async function* rowsOver(
     statement: Sql,
@@ -197,7 +201,7 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   }
 }
 
-/** Parts of a statement that Trino may run, each once. */
+/** Relations of a statement that Trino can compute, without duplicates. */
 const partsOf = (statement: Sql): GatheredPart[] => [
   ...new Map(gatheredOf(statement).map((part) => [part.name, part])).values(),
 ]

@@ -1,13 +1,13 @@
 /**
- * Trino's errors in our codes. In: the name of an error, or what a connection threw. Out: an AppError; Trino's own words are
- * its cause, for the log alone.
+ * Maps Trino's errors to our error codes. Input: an error name, or an error of the connection. Output: an AppError.
+ * Trino's message becomes its cause, which only the log shows.
  */
 import { AppError, both, type ErrorCode, type Text } from '../../errors.ts'
 
-/** After so many seconds a client may try again. */
+/** Seconds after which a client may retry. */
 const RETRY_AFTER = '5'
 
-/** https://trino.io/docs: StandardErrorCode, and those of the Hive connector. What is not here is `internal`. */
+/** Names from StandardErrorCode (https://trino.io/docs) and the Hive connector. All others are `internal`. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   ...named('query_too_large', [
     'EXCEEDED_GLOBAL_MEMORY_LIMIT',
@@ -62,7 +62,7 @@ function named(code: ErrorCode, names: readonly string[]): Record<string, ErrorC
 
 const NOT_REGISTERED = new Set(['SCHEMA_NOT_FOUND', 'TABLE_NOT_FOUND', 'CATALOG_NOT_FOUND'])
 
-/** A statement that Trino ended with an error. */
+/** Error with which Trino ended a statement. */
 export class TrinoError extends Error {
   readonly errorName: string
 
@@ -73,7 +73,7 @@ export class TrinoError extends Error {
   }
 }
 
-/** Trino does not answer, or not as it should. @param detail what is wrong, in public words */
+/** Trino does not respond, or responds incorrectly. @param detail reason in words for the public */
 export const unavailable = (cause: unknown, detail?: Text): AppError =>
   new AppError('engine_unavailable', {
     cause,
@@ -81,7 +81,7 @@ export const unavailable = (cause: unknown, detail?: Text): AppError =>
     ...(detail === undefined ? {} : { detail }),
   })
 
-/** @param cause what a statement ended with, where one was tried */
+/** @param cause error of the statement, if one was tried */
 export const notRegistered = (cause?: unknown): AppError =>
   unavailable(
     cause,
@@ -91,7 +91,7 @@ export const notRegistered = (cause?: unknown): AppError =>
     ),
   )
 
-/** @returns what a client is told of anything that a statement threw */
+/** @returns the error that the client receives */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   if (!(error instanceof TrinoError)) return new AppError('internal', { cause: error })

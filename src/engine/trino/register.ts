@@ -1,6 +1,6 @@
 /**
- * Makes a release's tables in Trino, drops them, and compares what Trino reads with the manifests. In: manifests and a client.
- * Out: what was done, and what differs. Doing it twice changes nothing.
+ * Creates and drops a release's tables in Trino, and compares Trino's files with the manifests. Input: manifests
+ * and a client. Output: a summary of changes and differences. Every operation is idempotent.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '../../release/manifest.ts'
@@ -20,11 +20,11 @@ import {
 export interface TrinoPlace {
   readonly client: TrinoClient
   readonly catalog: string
-  /** Where Trino finds the folder of releases: local:///releases, s3://bucket/releases. */
+  /** Releases folder as Trino reaches it: local:///releases, s3://bucket/releases. */
   readonly location: string
 }
 
-/** Statements that run at once: each takes the metastore some tens of milliseconds. */
+/** Largest number of concurrent statements; each takes the metastore some tens of milliseconds. */
 const AT_ONCE = 4
 
 const runAll = async (tasks: readonly (() => Promise<void>)[]): Promise<void> => {
@@ -45,12 +45,13 @@ const rowsOf = async (
   return rows
 }
 
-/** Waits before a table is made once more. */
+/** Delays before a table is created again, in milliseconds. */
 const AGAIN_MS = [100, 300, 1000]
 
 /**
- * Two that register a release at once get in each other's way: the metastore refuses a table or a month that the other has
- * just made, and takes back what belonged to the refused statement. Once more, it is found there, or made.
+ * Retries work that collides with another process registering the same release. The metastore refuses a table or
+ * month that the other process just created, and rolls back the refused statement. The retry finds the table or
+ * creates it.
  */
 async function insist(work: () => Promise<unknown>): Promise<void> {
   for (const delay of AGAIN_MS)
@@ -59,15 +60,15 @@ async function insist(work: () => Promise<unknown>): Promise<void> {
       return
     } catch (error) {
       if (!(error instanceof TrinoError)) throw error
-      // Not at the same time as the other again.
+      // A random delay keeps the two processes from colliding again.
       await wait(delay * (1 + Math.random()))
     }
   await work()
 }
 
 /**
- * @param manifests a release's and those of what it joins; it may be registered already, or by another process at this moment
- * @returns how many tables there are @throws as the client does
+ * @param manifests of a release and its components; they may already be registered, or be registered concurrently
+ * @returns number of tables @throws like the client
  */
 export async function registerReleases(
   manifests: readonly Manifest[],
@@ -91,7 +92,7 @@ export async function registerReleases(
   return tasks.length
 }
 
-/** @returns schemas of the catalog that have tables, and whether all of a release is in each; @throws as the client does */
+/** @returns schemas of the catalog that have tables, and whether each is complete @throws like the client */
 export async function registeredSchemas(
   client: TrinoClient,
   catalog: string,
@@ -101,7 +102,7 @@ export async function registeredSchemas(
   return new Map(rows.map(([schema, isWhole]) => [String(schema), isWhole === true]))
 }
 
-/** @returns whether the releases that a release's statements read are whole in Trino; @throws as the client does */
+/** @returns whether all releases that a release's statements read are completely registered @throws like the client */
 export async function isRegistered(
   release: ReleaseView,
   client: TrinoClient,
@@ -112,7 +113,7 @@ export async function isRegistered(
   return manifestsOf(release).every(({ release_id }) => schemas.get(schemaOf(release_id)) === true)
 }
 
-/** @returns whether there was anything to drop */
+/** @returns whether the release was registered */
 export async function unregisterRelease(
   releaseId: string,
   { client, catalog }: Pick<TrinoPlace, 'client' | 'catalog'>,
@@ -123,8 +124,8 @@ export async function unregisterRelease(
 }
 
 /**
- * Compares every file of every table with the manifest: its path, its bytes and its rows.
- * @returns a sentence for each table that differs; none: Trino reads what was verified
+ * Compares every file of every table with the manifest: path, bytes and rows.
+ * @returns one sentence per table that differs; empty when Trino reads the verified files
  */
 export async function checkRegistered(
   manifest: Manifest,
@@ -135,7 +136,7 @@ export async function checkRegistered(
   if (isWhole !== true) return [isWhole === undefined ? 'is not registered' : 'is not registered to its end']
   const checkTable = async (table: string): Promise<void> => {
     const expected = manifest.files
-      // A file without rows has none to show.
+      // A file without rows does not appear in Trino.
       .filter(({ path, rows }) => path.startsWith(`${table}/`) && rows > 0)
       .map(({ path, bytes, rows }) => `${path} ${bytes} bytes ${rows} rows`)
     try {
@@ -161,7 +162,7 @@ export async function checkRegistered(
 const more = (all: readonly string[]): string => (all.length > 1 ? ` and ${all.length - 1} more` : '')
 const afterFolder = (path: string, releaseId: string): string =>
   path.slice(path.indexOf(`${releaseId}/`) + releaseId.length + 1)
-/** Of an error of ours, what the engine said. */
+/** Prefers the engine's message, which our errors carry as their cause. */
 const reasonOf = (error: unknown): string =>
   error instanceof Error
     ? error.cause instanceof Error

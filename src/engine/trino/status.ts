@@ -1,6 +1,7 @@
 /**
- * What is known of Trino, for /ready and /metrics: does it take statements, has it the tables of a release? It is asked again after
- * some seconds, while what was known is answered. Not here: whether a query may be sent, which is tried and seen.
+ * Reports the state of Trino for /ready and /metrics: whether it accepts statements and has the tables of a
+ * release. The state is refreshed after some seconds, while callers get the last one. Queries do not depend on it:
+ * they are sent and may fail.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ReleaseView } from '../../release/view.ts'
@@ -10,15 +11,18 @@ import { isRegistered } from './register.ts'
 
 type Status = Awaited<ReturnType<Distributed['status']>>
 
-/** It is asked anew after so long. */
+/** How long a status counts as fresh. */
 const FRESH_MS = 5000
-/** Whoever asks is answered after so long, with what is known by then. */
+/** Longest wait of a caller before it gets the last known status. */
 const PATIENCE_MS = 3000
-/** A coordinator without workers has statements wait for minutes: it takes none. */
+/**
+ * Time-out of the check. A coordinator without workers counts as unavailable, because statements would wait for
+ * minutes.
+ */
 const ASK_MS = 20_000
 const DOWN: Status = { up: false, registered: false }
 
-/** @param patienceMs how long a question may wait for an answer that is not there yet */
+/** @param patienceMs longest wait of a caller for a status that is being refreshed */
 export function createStatus(
   client: TrinoClient,
   catalog: string,

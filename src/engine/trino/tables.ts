@@ -1,7 +1,7 @@
 /**
- * The tables of a release in Trino: a schema each for the release and for those that it joins, external tables over the files
- * that are there. In: manifests. Out: names, the statements that make and drop them, and how a statement reads one. Only what
- * plans add up is a table: facts, residents, the list of municipalities, pre-aggregates.
+ * Maps a release to Trino tables: one schema per component release, with external tables over the existing files.
+ * Input: manifests. Output: names, statements that create and drop the tables, and relations that statements read.
+ * Only tables that plans aggregate are included: facts, residents, the list of municipalities, pre-aggregates.
  */
 import { ADDED_UP_TABLES } from '../../model/dimensions.ts'
 import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
@@ -25,14 +25,17 @@ const TABLES: ReadonlySet<string> = new Set<string>([
 const quote = (name: string): string => `"${name}"`
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The schema of a release: its id in letters that every metastore takes. */
+/** The schema of a release: its id in characters that every metastore accepts. */
 export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-', '_')
 
-/** @returns tables of a release that statements read, by name */
+/** @returns names of a release's tables that statements read */
 export const tablesOf = ({ datasets }: Manifest): string[] =>
   Object.keys(datasets).filter((name) => TABLES.has(name))
 
-/** @returns a dataset of a release, or some months of it, as quoted SQL; @param catalog letters, digits and _ */
+/**
+ * @returns a function that gives a dataset, or some of its months, as quoted SQL @param catalog letters, digits and
+ * _
+ */
 export function trinoRelation(catalog: string, release: ReleaseView) {
   return (dataset: string, periods: readonly number[] | null): string => {
     const holders = manifestsOf(release).filter(({ datasets }) => datasets[dataset] !== undefined)
@@ -63,7 +66,10 @@ const SCALARS: Readonly<Record<string, string>> = {
   DATE: 'date',
 }
 
-/** @param type as DuckDB writes it: a scalar, a DECIMAL, a STRUCT of scalars, a list of either; @throws TypeError for others */
+/**
+ * @param type in DuckDB's notation: a scalar, a DECIMAL, a STRUCT of scalars, or a list of either @throws TypeError
+ * for others
+ */
 export function trinoType(type: string): string {
   if (type.endsWith('[]')) return `array(${trinoType(type.slice(0, -2))})`
   const struct = /^STRUCT\((.*)\)$/.exec(type)?.[1]
@@ -81,15 +87,14 @@ export function trinoType(type: string): string {
   return scalar
 }
 
-/** One table's statement, with what it is for. */
 export interface TableStatements {
   readonly table: string
   readonly create: string
-  /** Finds the months that are there; null where the table has none. */
+  /** Registers the table's months; null for a table without months. */
   readonly synchronise: string | null
 }
 
-/** @param location where Trino finds the folder of releases, without a / at its end */
+/** @param location releases folder as Trino reaches it, without a trailing / */
 export function createStatements(
   manifest: Manifest,
   catalog: string,
@@ -122,22 +127,22 @@ export function createStatements(
   }
 }
 
-/** The files are left as they are: the tables are external. */
+/** Drops the schema only; the files remain, because the tables are external. */
 export const dropStatement = (releaseId: string, catalog: string): string =>
   `DROP SCHEMA IF EXISTS ${quote(catalog)}.${quote(schemaOf(releaseId))} CASCADE`
 
 /**
- * A view that a release's schema has once all its tables and all their months are there. A table whose months nobody has added yet
- * would be read as if there were none.
+ * Name of a view that marks a schema as completely registered. Without it, a table whose months are not yet
+ * registered would read as empty.
  */
 const WHOLE = 'registered'
 export const wholeStatement = (releaseId: string, catalog: string): string =>
   `CREATE OR REPLACE VIEW ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(WHOLE)} SECURITY INVOKER AS SELECT true AS is_whole`
 
-/** @returns schemas that have tables, and whether each is whole; one column each */
+/** @returns statement for schemas that have tables, and whether each is complete */
 export const schemasStatement = (catalog: string): string =>
   `SELECT table_schema, bool_or(table_name = ${quoteText(WHOLE)}) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
 
-/** @returns path, bytes and rows of each file that a table has */
+/** @returns statement for path, bytes and rows of each file of a table */
 export const filesStatement = (releaseId: string, catalog: string, table: string): string =>
   `SELECT "$path", "$file_size", count(*) FROM ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(table)} GROUP BY 1, 2`
