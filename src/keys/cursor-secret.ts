@@ -1,6 +1,6 @@
 /**
- * The secret that signs cursors. Cursors outlive a restart and are understood by every instance that shares the keys, so it
- * stands beside the keys file, made once, whole or not at all.
+ * Creates and reads the secret that signs cursors. It is a file beside the keys file, created atomically. Cursors
+ * thus survive a restart and are valid on every instance that shares the keys.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { createFile } from '../files.ts'
 
 const CURSOR_SECRET = /^[0-9a-f]{64}$/
 
-/** @returns null where there is none and none can be made; a file that holds something else is not taken for a secret */
+/** @returns the secret; null when it cannot be read or created, or the file has other content */
 export function sharedCursorSecret(keysFile: string): Buffer | null {
   const file = `${keysFile}.cursor`
   const read = (): string | null => {
@@ -27,6 +27,6 @@ function makeSecret(file: string): void {
   try {
     createFile(file, randomBytes(32).toString('hex'), 0o600)
   } catch {
-    // Another instance was faster, or the folder cannot be written.
+    // Another instance created it first, or the folder is read-only.
   }
 }

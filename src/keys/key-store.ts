@@ -1,9 +1,10 @@
 /**
- * The keys a running server accepts: the file in memory, read again when it changes.
+ * The keys that a running server accepts: an in-memory copy of the keys file, reloaded when the file changes.
  *
- * In: the file of keys. Out: `authenticate`. The file is polled, because file watching misses replaced files on some
- * systems. A file that turns unusable changes nothing: the last good list stays, and `onProblem` is called once; a file
- * that is removed means no keys, which is a problem, too. Absent on purpose: reasons. Unknown, malformed, revoked and expired keys all give null.
+ * Input: the keys file. Output: `authenticate`. The file is polled, because file watching misses replaced files on
+ * some systems. When the file becomes unusable, the last valid list stays in use and `onProblem` is called once. A
+ * removed file means no valid keys and is also reported. Unknown, malformed, revoked and expired keys all give
+ * null, without a reason.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { basename } from 'node:path'
@@ -12,25 +13,25 @@ import { hashKeyText, keyIdOf } from './key-text.ts'
 import { fileVersion, type KeyRecord, readKeysFile } from './keys-file.ts'
 import { trackLastUsed } from './last-used.ts'
 
-/** What a request may do. */
+/** An authenticated key and its permissions. */
 export interface Key {
   readonly id: string
   readonly name: string
   readonly capabilities: readonly Capability[]
-  /** Requests a minute, or null for the server's default. */
+  /** Requests per minute; null for the server's default. */
   readonly rate_per_minute: number | null
 }
 
 export interface KeyStore {
   /**
-   * @param secret of ASCII characters
-   * @param connection it came by: a key seen on it before is compared by its text, which costs less than its hash
-   * @returns the key whose text this is, if there is one, not revoked and not expired
+   * @param secret ASCII characters
+   * @param connection of the request; a key already seen on it is compared as text, which costs less than hashing
+   * @returns the active key with this text; null when it is unknown, revoked or expired
    */
   authenticate(secret: string, connection?: object): Key | null
   /** @returns the key of an id, if it is neither revoked nor expired: of links, which are signed for it */
   find(id: string): Key | null
-  /** @returns what is wrong with the file now, or null; it holds no secret and no folder */
+  /** @returns the current problem with the file, or null; without secrets and folder names */
   problem(): string | null
   close(): void
 }
@@ -39,9 +40,9 @@ export interface KeyStoreOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
   readonly pollMs?: number
-  /** Writes when each key was last used, beside the file. */
+  /** Record when each key was last used, in a file beside the keys file. */
   readonly notesUse?: boolean
-  /** Called with a sentence when a changed file cannot be used; it holds no secret. */
+  /** Called with a sentence when a changed file cannot be used; it contains no secret. */
   readonly onProblem?: (message: string) => void
 }
 
@@ -56,16 +57,16 @@ interface Entry {
 interface SeenKey {
   readonly text: Buffer
   readonly entry: Entry
-  /** Of the file as it was then. */
+  /** Entries of the file at that time; a reload makes this outdated. */
   readonly entries: ReadonlyMap<string, Entry>
 }
 
-/** Compared against when there is no such key, so that an unknown id takes as long as an existing one. */
+/** Hash for unknown ids, so that they take as long as known ones. */
 const NO_HASH = Buffer.alloc(32)
 
 /**
- * @param file path of the keys; a missing file means no keys, until there is one
- * @throws KeysError when the file is there and cannot be used: a server must not start on it
+ * @param file path of the keys; while it is missing, no key is valid
+ * @throws KeysError when the file exists but is unusable, because a server must not start with it
  */
 export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeyStore {
   const { now = Date.now, pollMs = 1000, onProblem = () => undefined } = options
@@ -82,7 +83,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
       const found = fileVersion(file)
       if (found === version) return
       entries = indexKeys(readKeysFile(file))
-      // Set only after a good read: a file that could not be read is tried again at every poll.
+      // Set only after a successful read, so that a failed one is retried at every poll.
       version = found
       report(found === '' ? `${file} is missing: no key is valid until it is put back.` : '')
     } catch (error) {
@@ -94,7 +95,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   const lastUsed = options.notesUse === true ? trackLastUsed(file, now) : null
 
   const seen = new WeakMap<object, SeenKey>()
-  /** @returns the entry whose text this is, or null, in a time that does not depend on the text */
+  /** @returns the entry with this text, or null, in a time that does not depend on the text */
   const findByText = (secret: string): Entry | null => {
     const hash = hashKeyText(secret)
     const entry = entries.get(keyIdOf(secret) ?? '')
@@ -125,7 +126,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
     authenticate: (secret, connection) =>
       activeKey(connection === undefined ? findByText(secret) : findAgain(secret, connection)),
     find: (id) => activeKey(entries.get(id) ?? null),
-    // Anybody may read it in /ready: folders of the server are nobody else's business.
+    // /ready is public, so hide the server's folders.
     problem: () => (problem === '' ? null : problem.replaceAll(file, basename(file))),
     close() {
       clearInterval(timer)

@@ -1,10 +1,11 @@
 /**
- * The text of an API key: `sus_` + 8-character id + `_` + 52 characters of secret (256 bits) + 6 of checksum.
+ * Creates and parses the text of an API key: `sus_` + 8-character id + `_` + 52 characters of secret (256 bits) + 6
+ * of checksum.
  *
- * In: random bytes or a text that a client sent. Out: the text of a key, its id, its hash. The alphabet is Crockford's base32 in
- * lower case: no letter that reads like a digit, nothing to escape in a header or a shell, one double click selects it all.
- * The checksum lets a scanner for leaked keys tell one from a text that looks like it; the hash decides whether it is an existing key.
- * Absent on purpose: a slow password hash. A secret of 256 random bits cannot be guessed, so SHA-256 is enough.
+ * The alphabet is Crockford's base32 in lower case. It has no letter that resembles a digit, needs no escaping in a
+ * header or a shell, and a double click selects the complete key. The checksum lets a scanner for leaked keys
+ * recognise a key; only the hash decides whether the key exists. SHA-256 suffices instead of a slow password hash,
+ * because 256 random bits cannot be guessed.
  */
 import { hash, randomBytes } from 'node:crypto'
 
@@ -14,7 +15,7 @@ const SECRET_BYTES = 32
 const CHECKSUM_CHARACTERS = 6
 const CHARACTER = `[${ALPHABET}]`
 
-/** Id of a key, as lists and logs show it. */
+/** Pattern of a key id, as lists and logs show it. */
 export const KEY_ID = new RegExp(`^${CHARACTER}{8}$`)
 const KEY_TEXT = new RegExp(`^sus_(${CHARACTER}{8})_${CHARACTER}{${52 + CHECKSUM_CHARACTERS}}$`)
 
@@ -25,10 +26,10 @@ export function makeKeyText(): { id: string; secret: string } {
   return { id, secret: body + checksumOf(body) }
 }
 
-/** @returns the id inside a text of a key's shape, or null; whether the text is that key's is decided by its hash */
+/** @returns the id in a text that has the form of a key, or null; only the hash shows whether such a key exists */
 export const keyIdOf = (text: string): string | null => KEY_TEXT.exec(text)?.[1] ?? null
 
-/** @returns SHA-256 of the text of a key: what is stored and compared, 32 bytes */
+/** @returns SHA-256 of a key's text (32 bytes), which is stored and compared */
 export const hashKeyText = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 function checksumOf(body: string): string {

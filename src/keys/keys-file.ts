@@ -1,7 +1,6 @@
 /**
- * The file of keys: JSON, mode 0600, SHA-256 hashes only, replaced as a whole and never edited in place.
- *
- * In: the path and a change of the list. Out: the list. Absent on purpose: secrets; a key that is lost is rotated.
+ * Reads and replaces the keys file: JSON, mode 0600, SHA-256 hashes only. It is always replaced as a whole, never
+ * edited in place. It contains no secrets, so a lost key must be rotated.
  */
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -12,7 +11,7 @@ import { KEY_ID } from './key-text.ts'
 import { KeysError } from './keys-error.ts'
 import { keepReserve, writeInReserve } from './reserve.ts'
 
-/** Largest rate of a key, requests a minute. */
+/** Largest rate of a key, requests per minute. */
 export const RATE_MAX = 100_000_000
 const KEYS_MAX = 100_000
 
@@ -38,8 +37,8 @@ export function fileVersion(file: string): string {
 }
 
 /**
- * @returns the records; none when the file does not exist
- * @throws KeysError when others may read the file, or it is not a file of keys
+ * @returns the records; empty when the file does not exist
+ * @throws KeysError when others may read the file, or it is not a keys file
  */
 export function readKeysFile(file: string): readonly KeyRecord[] {
   let handle: number
@@ -53,7 +52,7 @@ export function readKeysFile(file: string): readonly KeyRecord[] {
   try {
     const stat = fstatSync(handle)
     if (!stat.isFile()) throw new KeysError(`${file} is not a file.`)
-    // Windows has no such modes: every file looks readable by all there.
+    // Windows has no such modes; every file appears readable by everybody there.
     if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0) {
       const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
       throw new KeysError(`${file} has mode ${mode}, so others can reach it; run chmod 600 on it.`)
@@ -65,10 +64,11 @@ export function readKeysFile(file: string): readonly KeyRecord[] {
 }
 
 /**
- * Changes the list under the lock and replaces the file atomically: a reader sees the old list or the new one.
- * @param change gets the records, returns the new ones and a result to hand back
- * @param usesReserve whether it is to be made with the reserve where the disk is full
- * @throws KeysError as readKeysFile; FileLockError when another command holds the lock
+ * Changes the list under a lock and replaces the file atomically, so that a reader sees either the old or the new
+ * list.
+ * @param change receives the records and returns the new ones with a result
+ * @param usesReserve write into the reserve when the disk is full
+ * @throws KeysError like readKeysFile; FileLockError when another command holds the lock
  */
 export function updateKeysFile<Result>(
   file: string,
@@ -97,7 +97,7 @@ function parseKeys(file: string, text: string): readonly KeyRecord[] {
   try {
     value = JSON.parse(text)
   } catch {
-    // The parser's own message quotes the text, hashes included.
+    // The parser's message would quote the text, including hashes.
     throw new KeysError(`${file} is not JSON.`)
   }
   const parsed = fileSchema.safeParse(value)

@@ -1,8 +1,8 @@
 /**
- * API keys: make, list, revoke, rotate. What the command line and the server use; contract 9.
+ * Creates, lists, revokes and rotates API keys, for the command line and the server.
  *
- * In: the file of keys and what the operator wants changed. Out: the new file, and once, when it is made, the secret of a key.
- * A revoked key keeps its line, so that its id and name still explain old logs.
+ * Input: the keys file and a change. Output: the new file, and the secret of a new key, which is returned only
+ * once. A revoked key stays in the file, so that its id and name still explain old logs.
  */
 import { CAPABILITIES, type Capability } from '../model/capabilities.ts'
 import { hashKeyText, makeKeyText } from './key-text.ts'
@@ -14,16 +14,16 @@ export { type Key, type KeyStore, type KeyStoreOptions, openKeyStore } from './k
 export { KeysError } from './keys-error.ts'
 
 export interface KeyRequest {
-  /** Who or what the key is for, 1 to 100 characters. */
+  /** Purpose or holder of the key, 1 to 100 characters. */
   readonly name: string
   readonly capabilities: readonly Capability[]
-  /** YYYY-MM-DD (the key's last day, UTC) or a time such as 2027-01-31T12:00:00Z. */
+  /** YYYY-MM-DD (last valid day, UTC) or a time such as 2027-01-31T12:00:00Z. */
   readonly expires?: string
-  /** Requests a minute. */
+  /** Requests per minute. */
   readonly rate?: number
 }
 
-/** A key as lists show it. Never its secret or hash. */
+/** A key as lists show it, without its secret and hash. */
 export interface KeyInfo {
   readonly id: string
   readonly name: string
@@ -33,11 +33,11 @@ export interface KeyInfo {
   readonly expires_at: string | null
   readonly revoked_at: string | null
   readonly rate_per_minute: number | null
-  /** To the minute; null for a key that no server has seen. */
+  /** To the minute; null when no server has seen the key. */
   readonly last_used_at: string | null
 }
 
-/** A new key; this is the only time its secret is anywhere. */
+/** A new key; its secret is stored nowhere. */
 export interface NewKey {
   readonly id: string
   readonly secret: string
@@ -47,7 +47,7 @@ const HOUR_MS = 3_600_000
 const OVERLAP_HOURS = 24
 const OVERLAP_HOURS_MAX = 24 * 365
 
-/** @throws KeysError when an argument is not allowed, or the file cannot be used */
+/** @throws KeysError for an invalid argument or an unusable file */
 export function createKey(file: string, request: KeyRequest): NewKey {
   const { name, rate } = request
   if (name.trim() === '' || name.length > 100 || /\p{Cc}/u.test(name))
@@ -69,7 +69,7 @@ export function createKey(file: string, request: KeyRequest): NewKey {
   })
 }
 
-/** @returns keys in order of creation; none when the file does not exist; @throws KeysError */
+/** @returns keys in order of creation; empty when the file does not exist @throws KeysError */
 export function listKeys(file: string): KeyInfo[] {
   const used = readLastUsed(file)
   return readKeysFile(file).map(({ sha256: _never, ...shown }) => ({
@@ -79,7 +79,10 @@ export function listKeys(file: string): KeyInfo[] {
   }))
 }
 
-/** Takes a key away at once, on a full disk too; a key revoked already stays as it is. @throws KeysError when the id is unknown */
+/**
+ * Revokes a key immediately, even on a full disk. Revoking it again changes nothing. @throws KeysError when the id
+ * is unknown
+ */
 export function revokeKey(file: string, id: string): void {
   const revoke = (records: readonly KeyRecord[]) => {
     const old = findKey(records, id)
@@ -90,8 +93,8 @@ export function revokeKey(file: string, id: string): void {
 }
 
 /**
- * Makes a key with the terms of an old one (name, capabilities, expiry, rate); the old one expires after the overlap, or
- * earlier where it would anyway.
+ * Creates a key with the name, capabilities, expiry and rate of an old one. The old key expires after the overlap,
+ * unless it expires earlier anyway.
  * @param options overlapHours 0 to 8760, 24 by default
  * @throws KeysError when the id is unknown, or its key is revoked or expired
  */
@@ -117,7 +120,7 @@ type Terms = Pick<KeyRecord, 'name' | 'capabilities' | 'expires_at' | 'rate_per_
 
 function makeKey(records: readonly KeyRecord[], terms: Terms): { key: NewKey; record: KeyRecord } {
   let key = makeKeyText()
-  // Two ids of 40 random bits may meet once in a very long time; a key must not shadow another then.
+  // Ids of 40 random bits can collide, and a key must never shadow another.
   while (records.some(({ id }) => id === key.id)) key = makeKeyText()
   const record = {
     id: key.id,
@@ -134,7 +137,7 @@ function makeKey(records: readonly KeyRecord[], terms: Terms): { key: NewKey; re
 
 function findKey(records: readonly KeyRecord[], id: string): KeyRecord {
   const found = records.find((record) => record.id === id)
-  // An id that is not one may be a whole key pasted by mistake: it is not repeated.
+  // Do not repeat the invalid id, because it may be a complete key pasted by mistake.
   if (found === undefined)
     throw new KeysError('There is no key with this id; the command keys list shows them.')
   return found
@@ -148,7 +151,7 @@ function stateOf(key: Pick<KeyRecord, 'expires_at' | 'revoked_at'>): KeyInfo['st
   return key.expires_at !== null && Date.parse(key.expires_at) <= Date.now() ? 'expired' : 'active'
 }
 
-/** @returns the end that a day or a time says, as a time in UTC; @throws KeysError */
+/** @returns the end of a day, or a time, in UTC @throws KeysError */
 export function parseExpiry(text: string): string {
   const [, day, clock] =
     /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []

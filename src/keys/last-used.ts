@@ -1,8 +1,8 @@
 /**
- * When each key was last used, to the minute: what an operator needs to take an unused key away. In: ids as they are
- * used. Out: a small file beside the keys, written now and then; several servers of one folder add to the same file.
+ * Records when each key was last used, to the minute, so that operators can revoke unused keys. Input: ids of used
+ * keys. Output: a small file beside the keys file, which several servers of one folder update.
  *
- * Best effort on purpose: a use that is not written (a full disk, a kill) costs nothing but the note.
+ * This is best effort: a failed write (full disk, kill) only loses the time of use.
  */
 import { readFileSync } from 'node:fs'
 import { replaceFile } from '../files.ts'
@@ -11,14 +11,14 @@ const MINUTE_MS = 60_000
 
 export interface LastUsed {
   note(id: string): void
-  /** Writes what is new. */
+  /** Writes the uses since the last flush. */
   flush(): void
   close(): void
 }
 
 const fileOf = (keysFile: string): string => `${keysFile}.used`
 
-/** @returns key id → time of last use (ISO 8601); none where nothing was noted */
+/** @returns key id → time of last use (ISO 8601); empty when nothing was recorded */
 export function readLastUsed(keysFile: string): Readonly<Record<string, string>> {
   try {
     const value: unknown = JSON.parse(readFileSync(fileOf(keysFile), 'utf8'))
@@ -45,7 +45,7 @@ export function trackLastUsed(keysFile: string, now: () => number = Date.now): L
     try {
       replaceFile(fileOf(keysFile), `${JSON.stringify(merged)}\n`, { mode: 0o600 })
     } catch {
-      // Where the folder cannot be written there is no note.
+      // A read-only folder gets no record of use.
     }
   }
   const timer = setInterval(flush, MINUTE_MS)

@@ -1,10 +1,12 @@
 /**
- * Links that carry their own right to read, in the parameter access_token: for programs that take an address and no header.
+ * Signed links that carry read access in the parameter access_token, for programs that accept an address but no
+ * header.
  *
- * In: a key's id, an address, an end. Out: a token that is good for that address alone (path and parameters), or for what is below
- * one release, until its end, for as long as its key is. The token holds no secret of the key: it is signed with the server's secret
- * (HMAC-SHA-256), so it cannot be widened, and nothing is stored of it. Whoever holds the link can read what it says, as with any
- * link. Not responsible for: what the key may read (the routes decide, as for the key itself).
+ * Input: a key id, an address, an expiry time. Output: a token that is valid for exactly that address (path and
+ * parameters), or for everything below one release. It is valid until it expires or its key becomes invalid. The
+ * token contains no secret of the key. The server's secret signs it (HMAC-SHA-256), so it cannot be extended to
+ * other addresses, and nothing is stored. Anybody with the link can read what it covers. Routes decide what the key
+ * itself may read.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Key, KeyStore } from './key-store.ts'
@@ -13,7 +15,7 @@ import { KeysError } from './keys-error.ts'
 
 export const LINK_PARAMETER = 'access_token'
 
-/** Forms of an answer that a link may ask for, which others ask for with a header; by the letter that stands in a token. */
+/** Response formats that a link can request in place of an Accept header, by their letter in the token. */
 const FORMS = {
   n: { name: 'any', accept: null },
   j: { name: 'json', accept: 'application/json' },
@@ -26,17 +28,17 @@ type FormLetter = keyof typeof FORMS
 export type LinkForm = (typeof FORMS)[FormLetter]['name']
 export const LINK_FORMS: readonly LinkForm[] = Object.values(FORMS).map(({ name }) => name)
 
-/** address: that path with those parameters; release: everything below /v1/releases/ID/. */
+/** address: one path with its parameters; release: everything below /v1/releases/ID/. */
 export const LINK_SCOPES = ['address', 'release'] as const
 export type LinkScope = (typeof LINK_SCOPES)[number]
 
 const DAY_MS = 86_400_000
 export const LINK_DAYS = 7
 export const LINK_DAYS_MAX = 366
-/** A decoded path of the API. None of its characters needs percent-encoding, so each path has one decoded form. */
+/** A decoded path of the API. None of its characters needs percent-encoding, so each path has a single decoded form. */
 const PATH = /^\/v1(\/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)+$/
 const RELEASE = /^\/v1\/releases\/[^/]+\//
-/** key, end in seconds since 1970 (base 36), scope and form, signature */
+/** Key id, expiry in seconds since 1970 (base 36), scope and form, signature. */
 const TOKEN = /^susl_([0-9a-z]{8})_([0-9a-z]{1,9})_([ar])([njcsag])_([A-Za-z0-9_-]{43})$/
 
 export interface LinkTerms {
@@ -49,24 +51,25 @@ export interface LinkTerms {
   readonly expiresMs: number
 }
 
-/** A request that came by a link, before anybody has looked whether it is good. */
+/** A request with a link that is not yet verified. */
 export interface LinkRequest {
   readonly token: string
   readonly path: string
-  /** In their one order. */
+  /** In canonical order. */
   readonly parameters: string
 }
 
-/** @param secret the server's, which also signs cursors: each use has a key of its own */
+/** Derives a separate key for links. @param secret the server's secret, which also signs cursors */
 export const linkSecretOf = (secret: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', 'sus-data links', 32))
 
 /**
- * Decodes a path: programs write `reference_period%3D202605` for `reference_period=202605` (RFC 3986, 6.2.2.2).
- * @returns null where it is not the path of a route
+ * Decodes a path, because programs may write `reference_period%3D202605` for `reference_period=202605` (RFC 3986,
+ * 6.2.2.2).
+ * @returns null when it cannot be the path of a route
  */
 function canonicalPath(path: string): string | null {
-  // An encoded slash is part of a segment, and no segment of the API holds one.
+  // Reject an encoded slash: it would be part of a segment, and no segment of the API contains one.
   if (/%2f/i.test(path)) return null
   try {
     const decoded = decodeURIComponent(path)
@@ -76,7 +79,7 @@ function canonicalPath(path: string): string | null {
   }
 }
 
-/** Parameters in one order and writing, so that programs may write them as they do. */
+/** Sorts and re-encodes parameters, so that programs may write them in any order and encoding. */
 function canonicalParameters(query: string): { readonly text: string; readonly tokens: string[] } {
   const params = new URLSearchParams(query)
   const tokens = params.getAll(LINK_PARAMETER)
@@ -85,18 +88,18 @@ function canonicalParameters(query: string): { readonly text: string; readonly t
   return { text: params.toString(), tokens }
 }
 
-/** @returns what a link is good for, as text that is signed; null for an address that no link can name */
+/** @returns the text that is signed, which says what a link covers; null for an address that no link can have */
 function resourceOf(scope: LinkScope, path: string, parameters: string): string | null {
   const canonical = canonicalPath(path)
   if (canonical === null) return null
   return scope === 'address' ? `${canonical}?${parameters}` : (RELEASE.exec(canonical)?.[0] ?? null)
 }
 
-/** @returns 43 characters, in the one form of base64 that the bytes have */
+/** @returns the signature as 43 characters of canonical base64url */
 const sign = (secret: Buffer, head: string, resource: string): string =>
   createHmac('sha256', secret).update(`sus-data-link-1\n${head}\n${resource}`).digest('base64url')
 
-/** @returns the address with its token; @throws KeysError for what no link can say */
+/** @returns the address with its token @throws KeysError for invalid arguments */
 export function makeLink(
   { keyId, address, scope, form, expiresMs }: LinkTerms,
   secret: Buffer,
@@ -120,12 +123,12 @@ export function makeLink(
   return `${path}?${text}${text === '' ? '' : '&'}${LINK_PARAMETER}=${token}`
 }
 
-/** @returns when a link ends that says nothing else */
+/** @returns default expiry of a link, in milliseconds since 1970 */
 export const defaultExpiry = (now = Date.now()): number => now + LINK_DAYS * DAY_MS
 
 /**
- * Takes a token out of an address, whatever address and whether it is good or not: nothing behind this sees it.
- * @returns the address as it was signed, the link of an address of the API, and the form that it asks for
+ * Removes the token from any address, valid or not, so that later code such as the log never sees it.
+ * @returns the address as it was signed, the unverified link, and the Accept header of its form
  */
 export function takeToken(url: string): {
   readonly url: string
@@ -136,7 +139,7 @@ export function takeToken(url: string): {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   const { text, tokens } = canonicalParameters(query)
   if (tokens.length === 0) return null
-  // Two tokens are none.
+  // Reject a repeated token.
   const token = tokens.length === 1 ? (tokens[0] ?? '') : ''
   const letter = (TOKEN.exec(token)?.[4] ?? 'n') as FormLetter
   return {
@@ -146,7 +149,7 @@ export function takeToken(url: string): {
   }
 }
 
-/** @returns the key of a link that is good for this request now; null for any other, without a reason */
+/** @returns the key when the link is valid for this request now; otherwise null, without a reason */
 export function openLink(
   { token, path, parameters }: LinkRequest,
   method: string | undefined,
@@ -160,7 +163,8 @@ export function openLink(
   const resource = resourceOf(scope === 'a' ? 'address' : 'release', path, parameters)
   if (resource === null) return null
   const head = token.slice(0, -signature.length - 1)
-  // As texts: two bits of the last character say nothing, so four of them have the same bytes.
+  // Compare texts, not decoded bytes: two bits of the last character are unused, so four texts decode to the same
+  // bytes.
   if (!timingSafeEqual(Buffer.from(sign(secret, head, resource)), Buffer.from(signature))) return null
   return Number.parseInt(end, 36) * 1000 > now ? keys.find(keyId) : null
 }

@@ -1,38 +1,37 @@
 /**
- * Token buckets, one per key: a bucket holds a minute's requests and fills evenly.
+ * Token buckets, one per key: a bucket holds a minute's requests and refills evenly.
  *
- * In: the id of a key and what a request costs. Out: whether it may pass, and the numbers of the RateLimit headers. Memory
- * is bounded: past `maxKeys` the bucket used longest ago is forgotten, which gives its key a full one. Absent on purpose:
- * any clock but the one passed in. Buckets that several instances share are in shared-rate-limit.ts.
+ * Input: a key id and the cost of a request. Output: whether it may pass, and the numbers of the RateLimit headers.
+ * Memory is bounded: beyond `maxKeys`, the least recently used bucket is dropped, so its key starts with a full
+ * one. The caller supplies the clock. Buckets that several instances share are in shared-rate-limit.ts.
  */
 export interface RateDecision {
   readonly allowed: boolean
-  /** Requests a minute, also the largest burst. */
+  /** Requests per minute, also the largest burst. */
   readonly limit: number
-  /** Whole requests left now. */
+  /** Complete requests left now. */
   readonly remaining: number
-  /** Whole seconds until the bucket is full again. */
+  /** Seconds until the bucket is full, rounded up. */
   readonly resetSeconds: number
-  /** Whole seconds until this request would pass; 0 when it has. For `Retry-After`. */
+  /** Seconds until this request would pass, rounded up, for `Retry-After`; 0 when it passed. */
   readonly retryAfterSeconds: number
 }
 
 export interface RateLimiter {
-  /** Buckets are in another process: decisions are asynchronous. */
+  /** Buckets are in another process, so decisions are asynchronous. */
   readonly isShared?: boolean
   /**
-   * @param key id of the key; @param cost requests this one counts for, 1 unless it is expensive
-   * @param perMinute the key's own rate; null for the default
-   * @returns at once where the bucket is in this process
+   * @param key id of the key @param cost number of requests this one counts for, 1 unless it is expensive
+   * @param perMinute rate of the key; null for the default
+   * @returns synchronously when the bucket is in this process
    */
   take(key: string, cost?: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
-  /** Takes what was not known to be needed before, down to an empty bucket: it always passes. */
+  /** Charges a cost that only became known afterwards, down to an empty bucket. It always passes. */
   charge(key: string, cost: number, perMinute?: number | null): RateDecision | Promise<RateDecision>
-  /** Would a request pass now? Takes nothing. Absent where buckets are in another process. */
+  /** Whether a request would pass now; charges nothing. Absent when buckets are in another process. */
   allows?(key: string, cost?: number, perMinute?: number | null): boolean
 }
 
-/** A limiter whose buckets are in this process. */
 export interface LocalRateLimiter extends RateLimiter {
   take(key: string, cost?: number, perMinute?: number | null): RateDecision
   charge(key: string, cost: number, perMinute?: number | null): RateDecision
@@ -40,11 +39,11 @@ export interface LocalRateLimiter extends RateLimiter {
 }
 
 export interface RateLimiterOptions {
-  /** Requests a minute for keys without a rate of their own. */
+  /** Requests per minute for keys without their own rate. */
   readonly perMinute: number
-  /** Milliseconds that never go back. */
+  /** Monotonic time in milliseconds. */
   readonly now?: () => number
-  /** Buckets in memory, 10,000 by default. */
+  /** Largest number of buckets, 10,000 by default. */
   readonly maxKeys?: number
 }
 
@@ -56,7 +55,7 @@ interface Bucket {
 
 const MINUTE_MS = 60_000
 
-/** @returns a limiter with every bucket full */
+/** @returns a limiter whose buckets are all full */
 export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter {
   const { now = () => performance.now(), maxKeys = 10_000 } = options
   const buckets = new Map<string, Bucket>()
@@ -67,12 +66,12 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
     const atMs = now()
     const perMs = limit / MINUTE_MS
     const tokens = refill(buckets.get(key), limit, atMs)
-    // A request that costs more than a whole bucket would never pass: it costs a full one.
+    // A request that costs more than a full bucket would never pass, so it costs a full bucket.
     const price = Math.min(cost, isCharged ? tokens : limit)
     const allowed = tokens >= price
     const left = allowed ? tokens - price : tokens
 
-    // Taken out and put back, so that the map's own order is the order of last use.
+    // Delete and re-insert, so that the map is ordered by last use.
     if (key !== newest) buckets.delete(key)
     newest = key
     buckets.set(key, { tokens: left, atMs, limit })
@@ -96,7 +95,7 @@ export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter
   }
 }
 
-/** @returns tokens at a time; a bucket whose limit has changed keeps what was spent */
+/** @returns tokens at a time; when the limit changed, the spent tokens stay spent */
 function refill(bucket: Bucket | undefined, limit: number, atMs: number): number {
   if (bucket === undefined) return limit
   const spent = bucket.limit - bucket.tokens

@@ -1,8 +1,7 @@
 /**
- * Room on the disk for one more list of keys, so that a key can be revoked while the disk is full: `<file>.reserve`, a file of
- * random bytes that is a little larger than the file of keys. Its blocks are taken already; what is written over them needs no
- * others. In: the file of keys, and what is to be written. Out: whether there was room. Absent on purpose: file systems that
- * never write a block in place (Btrfs, ZFS) may still refuse; then it is as without a reserve.
+ * Reserves disk space, so that a key can be revoked while the disk is full. `<file>.reserve` is a file of random
+ * bytes, a little larger than the keys file. Overwriting it needs no further blocks. Copy-on-write file systems
+ * (Btrfs, ZFS) may still fail; revoking then works as without a reserve.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -16,11 +15,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 
-/** More than the keys take now: each revocation adds some twenty bytes. */
+/** Extra bytes beyond the current keys file; each revocation adds about twenty bytes. */
 const MORE_BYTES = 4096
 const reserveOf = (file: string): string => `${file}.reserve`
 
-/** Makes the reserve, where it is not there or too small. Best effort: a disk that is full now has none until it is not. */
+/**
+ * Creates the reserve when it is missing or too small. Best effort: on a full disk there is none until space is
+ * free.
+ */
 export function keepReserve(file: string, bytes: number): void {
   const reserve = reserveOf(file)
   try {
@@ -34,8 +36,8 @@ export function keepReserve(file: string, bytes: number): void {
 }
 
 /**
- * Turns the reserve into a file that holds a text and nothing else. A reserve that is too small stays what it is.
- * @returns false where there is no reserve that it fits into
+ * Overwrites the reserve with a text and renames it to the target. A reserve that is too small stays unchanged.
+ * @returns false when there is no reserve large enough
  */
 export function writeInReserve(file: string, target: string, text: string): boolean {
   const reserve = reserveOf(file)

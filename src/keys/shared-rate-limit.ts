@@ -1,12 +1,14 @@
 /**
- * Token buckets in Redis, so that several instances limit a key together: the decisions of rate-limit.ts, one bucket.
+ * Token buckets in Redis, so that several instances enforce one limit per key, with the same decisions as
+ * rate-limit.ts.
  *
- * In: the address of the store. Out: a limiter that uses it, and limits with buckets of its own while it does not answer:
- * nothing passes unlimited, and no request fails because of the store. A store that fails or is late is dropped
- * with its connection and tried again in the background once a second, so that an outage makes only those requests wait,
- * at most TIMEOUT_MS, that were under way when it began.
+ * Input: the address of the store. Output: a limiter. While the store is down, the limiter uses local buckets: no
+ * request passes unlimited, and none fails because of the store. A store that fails or is late is disconnected and
+ * retried in the background once a second. An outage therefore delays only requests in progress, by at most
+ * TIMEOUT_MS.
  *
- * The client's own reconnecting, queueing and time-outs are off: it counts no time once a command is on its way.
+ * The client's reconnecting, queueing and time-outs are disabled, because its time-out does not cover a command
+ * that was already sent.
  */
 import { isIP } from 'node:net'
 import { type CommandParser, createClient, defineScript } from '@redis/client'
@@ -18,39 +20,39 @@ import {
 } from './rate-limit.ts'
 
 export interface SharedRateLimiter extends RateLimiter {
-  /** Whether buckets are shared now. */
+  /** Whether buckets are currently shared. */
   readonly isUp: () => boolean
-  /** Fulfilled, never rejected, when the store has been tried for the first time. */
+  /** Resolves after the first attempt to reach the store; never rejects. */
   readonly tried: Promise<void>
-  /** Ends the connection. Later requests are limited with local buckets. */
+  /** Closes the connection. Later requests use local buckets. */
   close(): Promise<void>
 }
 
 export interface SharedRateLimiterOptions extends RateLimiterOptions {
-  /** redis:// or rediss:// (TLS); may hold a password, which no callback gets. */
+  /** redis:// or rediss:// (TLS); may contain a password, which callbacks never receive. */
   readonly url: string
-  /** Time a request waits for the store at most, TIMEOUT_MS by default. */
+  /** Longest time a request waits for the store, TIMEOUT_MS by default. */
   readonly timeoutMs?: number
-  /** Called once when an outage begins. @param address host, port and database; @param reason a word or two */
+  /** Called once when an outage begins. @param address host, port and database @param reason one or two words */
   readonly onDown: (address: string, reason: string) => void
   /** Called once when an outage ends. */
   readonly onUp: (address: string) => void
 }
 
 export const TIMEOUT_MS = 100
-/** Time between the end of one attempt to reach the store and the next. */
+/** Delay between attempts to reach the store. */
 export const RETRY_MS = 1000
-/** Time an attempt may take, of which the connection alone may take half. */
+/** Time limit of an attempt; connecting may take half of it. */
 const ATTEMPT_MS = 1000
 
-/** A token is this many units: every microsecond fills a bucket by its rate, and all numbers are whole. */
+/** Units per token. A bucket with N tokens per minute gains N units every microsecond, so all numbers are integers. */
 const UNITS = 60_000_000
 const KEY_PREFIX = 'sus-data:rate:'
 
 /**
- * The bucket is what was spent of it and when, both whole: at most 100,000,000 tokens, 6e15 units, below 2^53. No bucket
- * is a full one, so a bucket expires when it would be full. ARGV: tokens a minute, price in units,
- * 1 where the price is taken down to an empty bucket.
+ * A bucket stores what was spent and when, both integers: at most 100,000,000 tokens, 6e15 units, below 2^53. A
+ * missing bucket counts as full, so a bucket expires when it would be full again. ARGV: tokens per minute, price in
+ * units, 1 to charge down to an empty bucket.
  */
 const TAKE = defineScript({
   NUMBER_OF_KEYS: 1,
@@ -84,12 +86,12 @@ return { allowed, spent }`,
   transformReply: (reply: unknown) => reply as readonly [allowed: number, spent: number],
 })
 
-/** A bucket of its own, full again after a millisecond, with which a new connection shows that it can do the work. */
+/** Separate test bucket, full again after a millisecond, with which a new connection proves that the script works. */
 const PROBE = ['(probe)', 60_000, UNITS] as const
 
 type Store = ReturnType<typeof createStore>
 
-/** @returns a limiter that tries to reach its store at once */
+/** @returns a limiter that immediately tries to reach its store */
 export function createSharedRateLimiter(options: SharedRateLimiterOptions): SharedRateLimiter {
   const { url, timeoutMs = TIMEOUT_MS, onDown, onUp } = options
   const address = addressOf(url)
@@ -119,7 +121,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     isOut = false
   }
 
-  /** The first of several requests that fail together drops the store; the others find it dropped. */
+  /** Disconnects the store. Only the first of several failing requests does so; `store` has changed for the others. */
   function lose(failed: Store, error: unknown): void {
     if (failed !== store) return
     store = null
@@ -145,7 +147,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     const shared = store
     if (shared === null) return local[how](key, cost, perMinute)
     const limit = perMinute ?? options.perMinute
-    // A request that costs more than a whole bucket would never pass: it costs a full one.
+    // A request that costs more than a full bucket would never pass, so it costs a full bucket.
     const price = Math.round(Math.min(cost, limit) * UNITS)
     return within(timeoutMs, shared.take(key, limit, price, how === 'charge')).then(
       ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
@@ -166,7 +168,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     async close() {
       isClosed = true
       clearTimeout(retry)
-      // An attempt under way ends by itself; what it opened must not outlive it.
+      // Wait for a running attempt, so that its connection does not stay open.
       await attempt
       store?.destroy()
       store = null
@@ -190,7 +192,7 @@ function createStore(url: string) {
   return createClient({
     url,
     scripts: { take: TAKE },
-    // The older protocol does all that is needed, and every Redis speaks it.
+    // RESP 2 suffices, and every Redis version supports it.
     RESP: 2,
     maintNotifications: 'disabled',
     disableClientInfo: true,
@@ -206,7 +208,7 @@ function createStore(url: string) {
 
 const isName = (host: string): boolean => isIP(host.replace(/^\[|\]$/g, '')) === 0
 
-/** What messages show of an address: all but user and password. */
+/** Address for messages, without user and password. */
 function addressOf(url: string): string {
   const { protocol, hostname, port, pathname } = new URL(url)
   return `${protocol}//${hostname}:${port || '6379'}${pathname === '/' ? '' : pathname}`
@@ -214,16 +216,16 @@ function addressOf(url: string): string {
 
 class StoreTimeout extends Error {}
 
-/** @returns what the promise becomes, or a failure when that takes longer */
+/** @returns the promise's result; rejects with StoreTimeout when it takes longer */
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // A process that was busy may find the time over although an answer has arrived: it reads that first.
+    // After a busy period the timer may fire although a response has arrived, so process that response first.
     const timer = setTimeout(() => setImmediate(reject, new StoreTimeout()), ms)
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-/** A word that names the failure. Never the message: a store may repeat in it what it was sent, the password with it. */
+/** Names the failure in a word. It never uses the message, because a store may repeat the password in it. */
 function reasonOf(error: unknown): string {
   if (error instanceof StoreTimeout) return 'no answer in time'
   if (!(error instanceof Error)) return 'failed'

@@ -1,8 +1,9 @@
 /**
- * The operator's signing key: Ed25519, in a file of its own (PKCS#8 PEM, mode 0600).
+ * The operator's Ed25519 signing key, in a separate file (PKCS#8 PEM, mode 0600).
  *
- * It signs a report's fingerprint, releases, and the log of releases; where the file is not there, nothing is signed and there
- * is no log. The public key is handed out raw (32 bytes, base64) and with its name in signed notes, as other libraries take it.
+ * It signs fingerprints of reports, releases, and the log of releases. Without the file, nothing is signed and
+ * there is no log. The public key is published raw (32 bytes, base64), and with its name in signed notes, in the
+ * forms that other libraries accept.
  */
 import {
   createHash,
@@ -27,7 +28,7 @@ export interface Signed {
   readonly value: string
 }
 
-/** Makes a key. @returns its public half; @throws KeysError when the file is there already */
+/** Creates a key. @returns its public key @throws KeysError when the file already exists */
 export function createSigningKey(file: string): string {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   mkdirSync(dirname(file), { recursive: true })
@@ -47,7 +48,7 @@ const rawKey = (key: KeyObject): string =>
 
 const loaded = new Map<string, { readonly stamp: string; readonly key: KeyObject }>()
 
-/** The key as it is on disk now; read again only when the file changed. */
+/** Reads the current key from disk, but only when the file changed. */
 function readKey(file: string): KeyObject | null {
   let stamp: string
   try {
@@ -64,7 +65,7 @@ function readKey(file: string): KeyObject | null {
   return key
 }
 
-/** The parser's message names neither the file nor a remedy. @throws KeysError */
+/** Replaces the parser's error, which names neither the file nor a remedy. @throws KeysError */
 function parseKey(file: string): KeyObject {
   const pem = readFileSync(file)
   try {
@@ -76,7 +77,7 @@ function parseKey(file: string): KeyObject {
   }
 }
 
-/** @returns a function that signs a fingerprint (its 64 characters), or null where there is no key */
+/** @returns a function that signs a fingerprint (its 64 characters); null without a key */
 export function loadSigner(file: string): ((fingerprint: string) => Signed) | null {
   const key = readKey(file)
   if (key === null) return null
@@ -87,16 +88,16 @@ export function loadSigner(file: string): ((fingerprint: string) => Signed) | nu
   })
 }
 
-/** @returns the public key (32 bytes, base64), or null where there is none */
+/** @returns the public key (32 bytes, base64); null without a key */
 export function readPublicKey(file: string): string | null {
   const key = readKey(file)
   return key === null ? null : rawKey(createPublicKey(key))
 }
 
 /**
- * The same key as a signer of notes: of releases, of checkpoints of the log, of attestations.
- * @param name of the key in notes, and of the log; null makes one of the public key
- * @returns null where there is no key
+ * Loads the key as a signer of notes: of releases, checkpoints of the log, and attestations.
+ * @param name of the key in notes, and of the log; null derives a name from the public key
+ * @returns null without a key
  */
 export function loadNoteSigner(file: string, name: string | null): NoteSigner | null {
   const key = readKey(file)
@@ -109,6 +110,6 @@ export function loadNoteSigner(file: string, name: string | null): NoteSigner | 
   }
 }
 
-/** A name that no other key has, for operators who give none. */
+/** Unique default name of a key. */
 const nameOf = (publicKey: string): string =>
   `sus-data/${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 16)}`

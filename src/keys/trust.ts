@@ -1,4 +1,4 @@
-/** The keys whose signatures can be checked here: the operator's own, and those that the operator trusts. Public halves only. */
+/** Public keys that verify signatures: the operator's key and the keys that the operator trusts. */
 import type { Verifier } from '../trust/note.ts'
 import { loadNoteSigner } from './signing.ts'
 
@@ -10,11 +10,11 @@ export interface TrustSettings {
 }
 
 export interface Trust {
-  /** Folder of the releases, in which the log and the signatures are. */
+  /** Folder of the releases, which also holds the log and the signatures. */
   readonly releasesDir: string
-  /** The operator's own key as it is now, or null where there is none. */
+  /** The operator's current key; null when there is none. */
   own(): Verifier | null
-  /** The own key and the trusted ones. */
+  /** The operator's key and the trusted keys. */
   known(): readonly Verifier[]
 }
 
