@@ -1,6 +1,6 @@
 /**
- * Interface of the database engine for routes, reports and the row store. It contains only types, so that plans can
- * be tested without a database. `duckdb/` and `trino/` implement it.
+ * Interface of the database engine for routes, reports and the row store. It contains only types, so that plans can be tested
+ * without a database. `duckdb/` and `trino/` implement it.
  */
 import type { FileGuard } from '../release/guard.ts'
 import type { Manifest } from '../release/manifest.ts'
@@ -23,18 +23,15 @@ export interface RunOptions {
   /** Id of the API key on whose behalf the statement runs, so that keys take turns; empty without a key. */
   readonly owner?: string
   /**
-   * Weight of an aggregation; after several of them, their tables are loaded into memory. Other statements omit it
-   * and count as light.
+   * Weight of an aggregation; after several of them, their tables are loaded into memory. Other statements omit it and count as
+   * light.
    */
   readonly weight?: Weight
   /** Columns with the same value in all rows; only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
   /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
-  /**
-   * Keyed relation that the statement reads. After several such statements it is loaded into memory in the
-   * background.
-   */
+  /** Keyed relation that the statement reads. After several such statements it is loaded into memory in the background. */
   readonly wanted?: ResidentRelation
   /** Receives the engine that aggregated the facts, after the statement ran; only called when there are two engines. */
   readonly onEngine?: (engine: EngineName) => void
@@ -61,9 +58,8 @@ export interface TrinoSettings {
 export interface EngineChoice {
   readonly name: EngineName
   /**
-   * only_engine: there is no other; no_facts: nothing to aggregate; all_facts: SUS_ENGINE=trino; many_rows,
-   * few_rows: auto, by SUS_TRINO_MIN_ROWS. A few_rows statement still goes to Trino when it does not fit into this
-   * process.
+   * only_engine: there is no other; no_facts: nothing to aggregate; all_facts: SUS_ENGINE=trino; many_rows, few_rows: auto, by
+   * SUS_TRINO_MIN_ROWS. A few_rows statement still goes to Trino when it does not fit into this process.
    */
   readonly because: (typeof ENGINE_REASONS)[number]
   /** Rows that the largest relation reads, counting pre-aggregates where used; null without a second engine. */
@@ -119,23 +115,22 @@ export interface ResidentMonth {
 
 export interface Engine {
   /**
-   * Runs one statement on one release. Integers become numbers (an integer beyond 2^53−1 is an `internal` error,
-   * never a rounded number), DECIMAL exact decimal text, DATE YYYY-MM-DD, a column named reference_period YYYY-MM,
-   * and structs and lists JSON.
+   * Runs one statement on one release. Integers become numbers (an integer beyond 2^53−1 is an `internal` error, never a rounded
+   * number), DECIMAL exact decimal text, DATE YYYY-MM-DD, a column named reference_period YYYY-MM, and structs and lists JSON.
    * @throws AppError 'query_timeout', 'overloaded'
    */
   run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
   /**
-   * Like `run`, but in batches of about 2,000 rows. DuckDB holds the result, and rows become JSON as the caller
-   * takes them. The connection is released after the last batch or when the caller leaves the loop.
+   * Like `run`, but in batches of about 2,000 rows. DuckDB holds the result, and rows become JSON as the caller takes them. The
+   * connection is released after the last batch or when the caller leaves the loop.
    */
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
   /** Opens a verified release; opening it again does nothing. */
   open(release: ReleaseView): Promise<void>
   /**
-   * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them.
-   * Meanwhile statements read the files of relations that are not loaded yet. A second call does nothing. Other
-   * releases are unloaded when there is not room for all.
+   * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them. Meanwhile statements
+   * read the files of relations that are not loaded yet. A second call does nothing. Other releases are unloaded when there is not
+   * room for all.
    * @param beside release whose tables stay in memory
    */
   warm(release: ReleaseView, beside?: ReleaseView | null): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Creates and reads the secret that signs cursors. It is a file beside the keys file, created atomically. Cursors
- * thus survive a restart and are valid on every instance that shares the keys.
+ * Creates and reads the secret that signs cursors. It is a file beside the keys file, created atomically. Cursors thus survive a
+ * restart and are valid on every instance that shares the keys.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'

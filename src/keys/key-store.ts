@@ -1,10 +1,9 @@
 /**
  * The keys that a running server accepts: an in-memory copy of the keys file, reloaded when the file changes.
  *
- * Input: the keys file. Output: `authenticate`. The file is polled, because file watching misses replaced files on
- * some systems. When the file becomes unusable, the last valid list stays in use and `onProblem` is called once. A
- * removed file means no valid keys and is also reported. Unknown, malformed, revoked and expired keys all give
- * null, without a reason.
+ * Input: the keys file. Output: `authenticate`. The file is polled, because file watching misses replaced files on some systems.
+ * When the file becomes unusable, the last valid list stays in use and `onProblem` is called once. A removed file means no valid
+ * keys and is also reported. Unknown, malformed, revoked and expired keys all give null, without a reason.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { basename } from 'node:path'
@@ -29,7 +28,7 @@ export interface KeyStore {
    * @returns the active key with this text; null when it is unknown, revoked or expired
    */
   authenticate(secret: string, connection?: object): Key | null
-  /** @returns the key of an id, if it is neither revoked nor expired: of links, which are signed for it */
+  /** @returns the key with this id, unless it is revoked or expired; used by links, whose signature covers the id */
   find(id: string): Key | null
   /** @returns the current problem with the file, or null; without secrets and folder names */
   problem(): string | null

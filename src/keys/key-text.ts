@@ -1,11 +1,9 @@
 /**
- * Creates and parses the text of an API key: `sus_` + 8-character id + `_` + 52 characters of secret (256 bits) + 6
- * of checksum.
+ * Creates and parses the text of an API key: `sus_` + 8-character id + `_` + 52 characters of secret (256 bits) + 6 of checksum.
  *
- * The alphabet is Crockford's base32 in lower case. It has no letter that resembles a digit, needs no escaping in a
- * header or a shell, and a double click selects the complete key. The checksum lets a scanner for leaked keys
- * recognise a key; only the hash decides whether the key exists. SHA-256 suffices instead of a slow password hash,
- * because 256 random bits cannot be guessed.
+ * The alphabet is Crockford's base32 in lower case. It has no letter that resembles a digit, needs no escaping in a header or a
+ * shell, and a double click selects the complete key. The checksum lets a scanner for leaked keys recognise a key; only the hash
+ * decides whether the key exists. SHA-256 suffices instead of a slow password hash, because 256 random bits cannot be guessed.
  */
 import { hash, randomBytes } from 'node:crypto'
 

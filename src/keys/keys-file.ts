@@ -1,6 +1,6 @@
 /**
- * Reads and replaces the keys file: JSON, mode 0600, SHA-256 hashes only. It is always replaced as a whole, never
- * edited in place. It contains no secrets, so a lost key must be rotated.
+ * Reads and replaces the keys file: JSON, mode 0600, SHA-256 hashes only. It is always replaced as a whole, never edited in place.
+ * It contains no secrets, so a lost key must be rotated.
  */
 import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -64,8 +64,7 @@ export function readKeysFile(file: string): readonly KeyRecord[] {
 }
 
 /**
- * Changes the list under a lock and replaces the file atomically, so that a reader sees either the old or the new
- * list.
+ * Changes the list under a lock and replaces the file atomically, so that a reader sees either the old or the new list.
  * @param change receives the records and returns the new ones with a result
  * @param usesReserve write into the reserve when the disk is full
  * @throws KeysError like readKeysFile; FileLockError when another command holds the lock

@@ -1,8 +1,8 @@
 /**
  * Creates, lists, revokes and rotates API keys, for the command line and the server.
  *
- * Input: the keys file and a change. Output: the new file, and the secret of a new key, which is returned only
- * once. A revoked key stays in the file, so that its id and name still explain old logs.
+ * Input: the keys file and a change. Output: the new file, and the secret of a new key, which is returned only once. A revoked key
+ * stays in the file, so that its id and name still explain old logs.
  */
 import { CAPABILITIES, type Capability } from '../model/capabilities.ts'
 import { hashKeyText, makeKeyText } from './key-text.ts'
@@ -79,10 +79,7 @@ export function listKeys(file: string): KeyInfo[] {
   }))
 }
 
-/**
- * Revokes a key immediately, even on a full disk. Revoking it again changes nothing. @throws KeysError when the id
- * is unknown
- */
+/** Revokes a key immediately, even on a full disk. Revoking it again changes nothing. @throws KeysError when the id is unknown */
 export function revokeKey(file: string, id: string): void {
   const revoke = (records: readonly KeyRecord[]) => {
     const old = findKey(records, id)
@@ -93,8 +90,8 @@ export function revokeKey(file: string, id: string): void {
 }
 
 /**
- * Creates a key with the name, capabilities, expiry and rate of an old one. The old key expires after the overlap,
- * unless it expires earlier anyway.
+ * Creates a key with the name, capabilities, expiry and rate of an old one. The old key expires after the overlap, unless it
+ * expires earlier anyway.
  * @param options overlapHours 0 to 8760, 24 by default
  * @throws KeysError when the id is unknown, or its key is revoked or expired
  */

@@ -1,6 +1,6 @@
 /**
- * Records when each key was last used, to the minute, so that operators can revoke unused keys. Input: ids of used
- * keys. Output: a small file beside the keys file, which several servers of one folder update.
+ * Records when each key was last used, to the minute, so that operators can revoke unused keys. Input: ids of used keys. Output: a
+ * small file beside the keys file, which several servers of one folder update.
  *
  * This is best effort: a failed write (full disk, kill) only loses the time of use.
  */

@@ -1,12 +1,10 @@
 /**
- * Signed links that carry read access in the parameter access_token, for programs that accept an address but no
- * header.
+ * Signed links that carry read access in the parameter access_token, for programs that accept an address but no header.
  *
- * Input: a key id, an address, an expiry time. Output: a token that is valid for exactly that address (path and
- * parameters), or for everything below one release. It is valid until it expires or its key becomes invalid. The
- * token contains no secret of the key. The server's secret signs it (HMAC-SHA-256), so it cannot be extended to
- * other addresses, and nothing is stored. Anybody with the link can read what it covers. Routes decide what the key
- * itself may read.
+ * Input: a key id, an address, an expiry time. Output: a token that is valid for exactly that address (path and parameters), or for
+ * everything below one release. It is valid until it expires or its key becomes invalid. The token contains no secret of the key.
+ * The server's secret signs it (HMAC-SHA-256), so it cannot be extended to other addresses, and nothing is stored. Anybody with the
+ * link can read what it covers. Routes decide what the key itself may read.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { Key, KeyStore } from './key-store.ts'
@@ -64,8 +62,7 @@ export const linkSecretOf = (secret: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', 'sus-data links', 32))
 
 /**
- * Decodes a path, because programs may write `reference_period%3D202605` for `reference_period=202605` (RFC 3986,
- * 6.2.2.2).
+ * Decodes a path, because programs may write `reference_period%3D202605` for `reference_period=202605` (RFC 3986, 6.2.2.2).
  * @returns null when it cannot be the path of a route
  */
 function canonicalPath(path: string): string | null {
@@ -163,8 +160,7 @@ export function openLink(
   const resource = resourceOf(scope === 'a' ? 'address' : 'release', path, parameters)
   if (resource === null) return null
   const head = token.slice(0, -signature.length - 1)
-  // Compare texts, not decoded bytes: two bits of the last character are unused, so four texts decode to the same
-  // bytes.
+  // Compare texts, not decoded bytes: two bits of the last character are unused, so four texts decode to the same bytes.
   if (!timingSafeEqual(Buffer.from(sign(secret, head, resource)), Buffer.from(signature))) return null
   return Number.parseInt(end, 36) * 1000 > now ? keys.find(keyId) : null
 }

@@ -1,9 +1,9 @@
 /**
  * Token buckets, one per key: a bucket holds a minute's requests and refills evenly.
  *
- * Input: a key id and the cost of a request. Output: whether it may pass, and the numbers of the RateLimit headers.
- * Memory is bounded: beyond `maxKeys`, the least recently used bucket is dropped, so its key starts with a full
- * one. The caller supplies the clock. Buckets that several instances share are in shared-rate-limit.ts.
+ * Input: a key id and the cost of a request. Output: whether it may pass, and the numbers of the RateLimit headers. Memory is
+ * bounded: beyond `maxKeys`, the least recently used bucket is dropped, so its key starts with a full one. The caller supplies the
+ * clock. Buckets that several instances share are in shared-rate-limit.ts.
  */
 export interface RateDecision {
   readonly allowed: boolean

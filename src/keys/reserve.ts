@@ -1,7 +1,7 @@
 /**
- * Reserves disk space, so that a key can be revoked while the disk is full. `<file>.reserve` is a file of random
- * bytes, a little larger than the keys file. Overwriting it needs no further blocks. Copy-on-write file systems
- * (Btrfs, ZFS) may still fail; revoking then works as without a reserve.
+ * Reserves disk space, so that a key can be revoked while the disk is full. `<file>.reserve` is a file of random bytes, a little
+ * larger than the keys file. Overwriting it needs no further blocks. Copy-on-write file systems (Btrfs, ZFS) may still fail;
+ * revoking then works as without a reserve.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -19,10 +19,7 @@ import {
 const MORE_BYTES = 4096
 const reserveOf = (file: string): string => `${file}.reserve`
 
-/**
- * Creates the reserve when it is missing or too small. Best effort: on a full disk there is none until space is
- * free.
- */
+/** Creates the reserve when it is missing or too small. Best effort: on a full disk there is none until space is free. */
 export function keepReserve(file: string, bytes: number): void {
   const reserve = reserveOf(file)
   try {

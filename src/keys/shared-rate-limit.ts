@@ -1,14 +1,12 @@
 /**
- * Token buckets in Redis, so that several instances enforce one limit per key, with the same decisions as
- * rate-limit.ts.
+ * Token buckets in Redis, so that several instances enforce one limit per key, with the same decisions as rate-limit.ts.
  *
- * Input: the address of the store. Output: a limiter. While the store is down, the limiter uses local buckets: no
- * request passes unlimited, and none fails because of the store. A store that fails or is late is disconnected and
- * retried in the background once a second. An outage therefore delays only requests in progress, by at most
- * TIMEOUT_MS.
+ * Input: the address of the store. Output: a limiter. While the store is down, the limiter uses local buckets: no request passes
+ * unlimited, and none fails because of the store. A store that fails or is late is disconnected and retried in the background once
+ * a second. An outage therefore delays only requests in progress, by at most TIMEOUT_MS.
  *
- * The client's reconnecting, queueing and time-outs are disabled, because its time-out does not cover a command
- * that was already sent.
+ * The client's reconnecting, queueing and time-outs are disabled, because its time-out does not cover a command that was already
+ * sent.
  */
 import { isIP } from 'node:net'
 import { type CommandParser, createClient, defineScript } from '@redis/client'
@@ -50,9 +48,9 @@ const UNITS = 60_000_000
 const KEY_PREFIX = 'sus-data:rate:'
 
 /**
- * A bucket stores what was spent and when, both integers: at most 100,000,000 tokens, 6e15 units, below 2^53. A
- * missing bucket counts as full, so a bucket expires when it would be full again. ARGV: tokens per minute, price in
- * units, 1 to charge down to an empty bucket.
+ * A bucket stores what was spent and when, both integers: at most 100,000,000 tokens, 6e15 units, below 2^53. A missing bucket
+ * counts as full, so a bucket expires when it would be full again. ARGV: tokens per minute, price in units, 1 to charge down to an
+ * empty bucket.
  */
 const TAKE = defineScript({
   NUMBER_OF_KEYS: 1,

@@ -1,9 +1,8 @@
 /**
  * The operator's Ed25519 signing key, in a separate file (PKCS#8 PEM, mode 0600).
  *
- * It signs fingerprints of reports, releases, and the log of releases. Without the file, nothing is signed and
- * there is no log. The public key is published raw (32 bytes, base64), and with its name in signed notes, in the
- * forms that other libraries accept.
+ * It signs fingerprints of reports, releases, and the log of releases. Without the file, nothing is signed and there is no log. The
+ * public key is published raw (32 bytes, base64), and with its name in signed notes, in the forms that other libraries accept.
  */
 import {
   createHash,

@@ -1,8 +1,8 @@
 /**
- * A report's request and a release → one file: the artifact, with its digest and its fingerprint.
+ * Builds a report: request and release in, one file with its digest and fingerprint out.
  *
- * The only processing behind every export route and `verify-report`. Rows come in batches of one size whatever DuckDB
- * hands out, so the bytes depend on the rows alone. Memory holds a batch, never the report.
+ * All export routes and `verify-report` use this module. Rows are regrouped into batches of a fixed size, so the bytes depend only
+ * on the rows. Memory holds a batch, never the complete report.
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -34,9 +34,9 @@ import { createXlsxWriter } from './writers/xlsx.ts'
 
 export interface ReportParts extends AnswerParts, Pick<RunOptions, 'onEngine'> {
   readonly sign: Sign | null
-  /** Proof that the release is in the log; made with the release, so that a report's bytes repeat however the log grows. */
+  /** Proof that the log contains the release. It was made with the release, so a report's bytes stay the same while the log grows. */
   readonly logProof?: string | null
-  /** The manifest of the report that is made again, by `verify-report`. */
+  /** Manifest of the report that `verify-report` rebuilds. */
   readonly repeated?: ReportManifest
 }
 
@@ -46,18 +46,18 @@ export interface BuiltReport {
   readonly sha256: string
   readonly rows: number
   readonly fingerprint: string
-  /** Base64 of the Ed25519 signature, or null without a key. */
+  /** Base64 of the Ed25519 signature; null without a key. */
   readonly signature: string | null
   readonly referencePeriod: string | null
-  /** What added up facts, where there are two engines. */
+  /** The engine that aggregated the facts; null when there is only one engine. */
   readonly engine: EngineName | null
 }
 
 const BATCH_ROWS = 4096
 
 /**
- * @param body request of a report, unchecked; @param file must not exist, is removed when the work fails
- * @throws AppError as a query; 'too_many_rows'
+ * @param body unchecked request of a report @param file must not exist; removed on failure
+ * @throws AppError like a query; 'too_many_rows'
  */
 export async function buildReport(
   body: unknown,
@@ -143,11 +143,11 @@ function createWriter(
   }
 }
 
-/** A report that is made again on another release with the same content keeps the id of its release. */
+/** A report rebuilt on another release with the same content keeps the id of its original release. */
 const reportedView = ({ view, repeated }: ReportParts): ReleaseView =>
   repeated === undefined || repeated.release_id === view.id ? view : { ...view, id: repeated.release_id }
 
-/** Formats that hold the cells of the table and the manifest, and nothing else. */
+/** Formats that contain only the table's cells and the manifest. */
 export type CellFormat = Exclude<ReportFormat, 'json' | 'json-stat'>
 
 function createCellWriter(format: CellFormat, sink: FileSink, columns: readonly Column[]): TableWriter {
@@ -163,7 +163,7 @@ function createCellWriter(format: CellFormat, sink: FileSink, columns: readonly 
   }
 }
 
-/** Writes a report again from what a file of it says. @param file must not exist */
+/** Writes a report again from its parsed content. @param file must not exist */
 export async function writeCells(
   format: CellFormat,
   file: string,
@@ -186,13 +186,13 @@ export interface ReportTable {
   readonly prepared: PreparedQuery
   readonly summary: AnswerSummary
   readonly columns: readonly Column[]
-  /** All rows in their order; to be read once. */
+  /** All rows in order; can be read once. */
   readonly batches: AsyncIterable<Batch>
-  /** Gives the engine back what the rows held, read or not: whoever opened the table calls it. */
+  /** Releases the engine's result, read or not. Whoever opened the table must call it. */
   close(): Promise<void>
 }
 
-/** Asks the query of a report and hands out its rows. @throws AppError as buildReport */
+/** Runs the query of a report and returns its rows. @throws AppError like buildReport */
 export async function openTable(
   body: unknown,
   parts: ReportParts,
@@ -204,8 +204,8 @@ export async function openTable(
     ...(parts.signal === undefined ? {} : { signal: parts.signal }),
     ...(parts.onEngine === undefined ? {} : { onEngine: parts.onEngine }),
   }
-  // A plan that may give more rows than a report holds is counted first; no other work is done before. Where conditions on
-  // values leave rows out, only the answer says how many there are.
+  // Count the rows first when the estimate exceeds a report's limit, so that no other work is wasted. With conditions on values,
+  // only the result shows how many rows there are.
   const plans = [prepared.plan, ...prepared.plan.totals]
   const isWhole = query.having.length === 0 && query.include_ignored
   if (isWhole && estimateAnswer(prepared.plan, view) > REPORT_ROWS_MAX) {

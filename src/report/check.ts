@@ -1,6 +1,6 @@
 /**
- * Reads reports that nobody vouches for in a process of its own, within bounds of memory and time: a small file that inflates to
- * gigabytes ends that process, and the answer is a refusal. In: paths. Out: what `verify.ts` finds.
+ * Reads untrusted reports in a separate process with limits on memory and time. A small file that inflates to gigabytes ends that
+ * process, and the file counts as unreadable. Input: paths. Output: the findings of `verify.ts`.
  */
 import { createJobWorker, type JobLimits, WorkerEnded } from '../workers/entry.ts'
 import type { ReportHead } from './reading/report.ts'
@@ -12,25 +12,25 @@ export type ReportJob =
   | { readonly kind: 'alone'; readonly file: string }
   | { readonly kind: 'compare'; readonly file: string; readonly made: string }
 
-/** `unreadable` is why the file is no report; `failure` is anything else that went wrong. */
+/** Reply of the worker: `unreadable` says why the file is not a report, `failure` reports any other error. */
 export type ReportReply =
   | { readonly result: unknown }
   | { readonly unreadable: string }
   | { readonly failure: string }
 
-/** Enough for the cells of some hundred thousand rows. */
+/** Limits of reading one file; enough for the cells of some hundred thousand rows. */
 const LIMITS: JobLimits = { memoryBytes: 380 * 2 ** 20, timeMs: 12_000 }
 
 export interface ReportCheck {
-  /** @throws ReportUnreadable, as the others */
+  /** @throws ReportUnreadable, like the other functions */
   readHead(file: string): Promise<ReportHead>
   checkAlone(file: string): Promise<AloneVerdict>
-  /** @returns what differs, the first cell first */
+  /** @returns the differences, the first cell first */
   compare(file: string, made: string): Promise<string[]>
   end(): void
 }
 
-/** @param limits of reading one file */
+/** @param limits for reading one file */
 export function createReportCheck(limits = LIMITS): ReportCheck {
   const worker = createJobWorker<ReportJob, ReportReply>('report-check', [], limits)
   const run = async (job: ReportJob): Promise<unknown> => {

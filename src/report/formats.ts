@@ -1,4 +1,4 @@
-/** The formats of a report, once: name, content type, what writes them. Values only. */
+/** Formats of a report, with content type and file extension. */
 export const REPORT_FORMATS = {
   json: { contentType: 'application/json; charset=utf-8', extension: 'json' },
   csv: { contentType: 'text/csv; charset=utf-8; header=present', extension: 'csv' },

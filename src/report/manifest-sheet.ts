@@ -1,16 +1,16 @@
 /**
- * The manifest as rows of the sheet Manifesto, and back. Pure.
+ * Converts the manifest to rows of the sheet Manifesto, and back. Pure.
  *
- * Texts stand as they are, other values as canonical JSON. A cell holds 32,767 characters: a longer value goes on in rows
- * of the same name.
+ * Texts are written unchanged, other values as canonical JSON. A cell holds 32,767 characters, so a longer value continues in
+ * further rows with the same name.
  */
 import { canonicalJson } from '../release/digest.ts'
 import { type ReportManifest, reportManifestSchema } from './manifest.ts'
 
 const CELL_CHARACTERS = 32_000
-/** So many UTF-16 units, which is what a cell counts, and no pair of them cut in two. */
+/** Matches up to CELL_CHARACTERS UTF-16 units, as cells count them, without splitting a surrogate pair. */
 const PIECE = new RegExp(`[\\s\\S]{1,${CELL_CHARACTERS}}(?![\\uDC00-\\uDFFF])`, 'g')
-/** Fields that are JSON in their cell; the others are text, an empty cell being null. */
+/** Fields stored as JSON. The others are text, where an empty cell means null. */
 const JSON_FIELDS: ReadonlySet<string> = new Set([
   'components',
   'synthetic',
@@ -28,7 +28,7 @@ const CITATION_FIELDS = ['citation.abnt', 'citation.bibtex']
 export function describeManifest(manifest: ReportManifest): string[][] {
   const header = manifest.language === 'en' ? ['field', 'value'] : ['campo', 'valor']
   const { citation } = manifest
-  // One row each, to be copied from.
+  // One row per citation, for copying.
   const flat: Readonly<Record<string, unknown>> = {
     ...manifest,
     ...(citation === undefined ? {} : { 'citation.abnt': citation.abnt, 'citation.bibtex': citation.bibtex }),
@@ -46,7 +46,7 @@ export function describeManifest(manifest: ReportManifest): string[][] {
   return [header, ...rows]
 }
 
-/** @param rows of the sheet, header first; @throws Error that says what is wrong */
+/** @param rows of the sheet, header first @throws Error with the problem */
 export function readManifestRows(rows: readonly (readonly string[])[]): ReportManifest {
   const texts = new Map<string, string>()
   for (const [name = '', text = ''] of rows.slice(1)) texts.set(name, (texts.get(name) ?? '') + text)

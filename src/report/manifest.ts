@@ -1,8 +1,8 @@
 /**
- * The manifest of a report: the query, the release, and the digests that let anyone check the result. Pure.
+ * The manifest of a report: the query, the release, and the digests with which anybody can check the result. Pure.
  *
- * In: a prepared query and the digests of its rows. Out: a JSON value that every artifact carries. No clock and no machine
- * enters it. `manifest_sha256` covers the manifest itself, so that a change of one character in it shows.
+ * Input: a prepared query and the digests of its rows. Output: a JSON value that every report file carries. It does not depend on
+ * time or machine. `manifest_sha256` covers the manifest itself, so that any change in it is detected.
  */
 import { z } from 'zod'
 import { type AnswerSummary, componentsOf, type PreparedQuery } from '../analytics/query.ts'
@@ -28,7 +28,7 @@ const columnSchema = z.strictObject({
   source: z.string(),
 })
 
-/** Reports made before notes had codes hold their English sentences alone. */
+/** Reports made before notes had codes contain only English sentences. */
 const noteSchema = documentedAs(
   z.union([z.looseObject({ code: z.string(), message: z.string() }), z.string()]),
   componentRef('Note'),
@@ -39,31 +39,31 @@ export const reportManifestSchema = z.strictObject({
   title: z.string().nullable(),
   language: z.enum(['pt', 'en']),
   release_id: z.string(),
-  /** Content id of the release; absent where it had none, and in reports of before. */
+  /** Content id of the release; absent when the release has none, and in older reports. */
   content_id: sha256.optional(),
   components: z.record(z.string(), z.string().nullable()),
   catalog_version: z.string(),
   reference_period: z.string().nullable(),
   synthetic: z.boolean(),
-  /** The query in its canonical form. */
+  /** The query in canonical form. */
   query: documentedAs(z.record(z.string(), z.json()), componentRef('NormalisedQuery')),
   columns: z.array(columnSchema),
-  /** Rows of the table, those of the totals too. */
+  /** Rows of the table, including totals. */
   row_count: z.number().int().nonnegative(),
-  /** Codes and values of all rows. */
+  /** Digest over codes and values of all rows. */
   rows_sha256: sha256,
-  /** The whole table, names too, as CSV. */
+  /** Digest over the table as CSV, including names. */
   table_sha256: sha256,
   fingerprint: sha256,
   /** In the language of the report. */
   notes: z.array(noteSchema),
-  /** How the rows are cited; reports made before it was there have none. */
+  /** Citation of the rows; absent in older reports. */
   citation: z.strictObject({ abnt: z.string(), bibtex: z.string() }).optional(),
-  /** Ed25519 over the 64 characters of the fingerprint; null where the operator has no key. */
+  /** Ed25519 over the 64 characters of the fingerprint; null when the operator has no key. */
   signature: z
     .strictObject({ algorithm: z.literal('Ed25519'), public_key: z.string(), value: z.string() })
     .nullable(),
-  /** C2SP tlog-proof that the release is in the operator's log; absent where there was no log, and in reports of before. */
+  /** C2SP tlog-proof that the operator's log contains the release; absent without a log, and in older reports. */
   log_proof: z.string().optional(),
   how_to_verify: z.string(),
   manifest_sha256: sha256,
@@ -83,9 +83,12 @@ interface ManifestInput {
   readonly tableSha256: string
   readonly sign: Sign | null
   readonly logProof: string | null
-  /** The report is of another release with the same content. */
+  /** The report's own release was replaced by another one with the same content. */
   readonly isStandIn?: boolean
-  /** The manifest of a file that is made again: signature and proof are repeated, and what it lacks as an older one. */
+  /**
+   * Manifest of a report that is rebuilt. The new one repeats its signature and proof, and omits fields that an older manifest
+   * lacks.
+   */
   readonly repeated?: ReportManifest | null
 }
 
@@ -112,7 +115,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
     language,
     release_id: view.id,
     ...(contentId === undefined || contentId === null ? {} : { content_id: contentId }),
-    // A release of the same content joins others: the ids stay those of the report.
+    // Another release of the same content has other components, so keep the ids of the original report.
     components: repeated !== null && isStandIn ? repeated.components : componentsOf(view),
     catalog_version: CATALOG_VERSION,
     reference_period: prepared.plan.referencePeriod,
@@ -131,7 +134,7 @@ export function describeReport(input: ManifestInput): ReportManifest {
   })
 }
 
-/** @returns the notes in the language of the report; as English sentences where a report that holds those is made again */
+/** @returns the notes in the report's language, or as English sentences when an older report with sentences is rebuilt */
 const notesOf = (
   notes: readonly Note[],
   language: Language,
@@ -141,7 +144,6 @@ const notesOf = (
     ? notes.map((note) => sentenceOf(note, 'en'))
     : writeNotes(notes, language)
 
-/** @returns the sentences of a report's notes */
 export const messagesOf = ({ notes }: Pick<ReportManifest, 'notes'>): string[] =>
   notes.map((note) => (typeof note === 'string' ? note : note.message))
 

@@ -1,10 +1,11 @@
 /**
- * Reports beside the server: jobs to a process that has a DuckDB of its own, files back.
+ * Builds reports in a separate process with its own DuckDB.
  *
- * In: a request, a release, a format. Out: a finished file in a folder of ours, to be sent and removed. One report is
- * made at a time, and keys take turns (turns.ts); a bounded number waits, then 'overloaded'. The process starts with the first job, and again when it has
- * died (a report that exceeds its memory ends it, not the server). A process, not a thread: threads wait for each other
- * wherever memory is taken and given back, and a workbook does little else.
+ * Input: a request, a release, a format. Output: a finished file in a temporary folder, which the caller sends and removes. One
+ * report is built at a time, and keys take turns (turns.ts). A bounded number of jobs waits; beyond that, requests fail with
+ * 'overloaded'. The process starts with the first job. It restarts after a crash, so a report that exceeds its memory does not end
+ * the server. It is a process and not a thread, because threads block each other when they allocate memory, which is most of the
+ * work for a workbook.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -22,21 +23,21 @@ import type { BuiltReport } from './build.ts'
 import type { ReportFormat } from './formats.ts'
 import type { Language } from './table.ts'
 
-/** What the worker is started with. */
+/** Settings with which the worker starts. */
 export interface WorkerSettings {
   readonly releasesDir: string
   readonly memory: string
   readonly threads: number
   readonly timeoutMs: number
   readonly signingKeyFile: string
-  /** Name of the signing key in notes; absent, null: one is made of the key. */
+  /** Name of the signing key in notes; when absent or null, it is derived from the key. */
   readonly signingName?: string | null
-  /** Absent, null: the worker's DuckDB has all to itself. */
+  /** Absent or null: the worker's DuckDB runs everything. */
   readonly trino?: TrinoSettings | null
 }
 
 export interface ReportJob {
-  /** Id of the key that the report is made for. */
+  /** Id of the API key that requested the report. */
   readonly owner: string
   readonly body: unknown
   readonly format: ReportFormat
@@ -59,20 +60,20 @@ export type FromWorker =
     }
 
 export interface ReportPool {
-  /** @throws AppError of the query; 'overloaded'; 'release_damaged' where a file of the release changed while the report was made */
+  /** @throws AppError of the query; 'overloaded'; 'release_damaged' when a file of the release changed while the report was built */
   build(job: ReportJob, signal: AbortSignal): Promise<BuiltReport>
   close(): Promise<void>
 }
 
 export interface PoolOptions {
   readonly worker: WorkerSettings
-  /** Knows whether files are as they were verified; without it, reports are not checked against it. */
+  /** Detects files that changed since verification; without it, reports are not checked for this. */
   readonly guard?: FileGuard
-  /** The worker's module, the one of this repository by default. */
+  /** The worker's module, by default the one of this repository. */
   readonly entry?: WorkerEntry
-  /** Jobs that may wait. */
+  /** Largest number of waiting jobs. */
   readonly queue: number
-  /** Megabytes of JavaScript heap a report may take. */
+  /** Limit of the worker's JavaScript heap in megabytes. */
   readonly heapMb: number
 }
 
@@ -107,7 +108,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
       worker = null
       const failed = running
       running = null
-      // What it had written of the report.
+      // Remove the incomplete report.
       if (failed !== null) rmSync(failed.file, { force: true })
       failed?.reject(new AppError('internal', { cause }))
     }
@@ -117,7 +118,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
     )
     return started
   }
-  /** Only a process with something to do keeps this one alive. */
+  /** Keeps this process alive only while the worker is busy. */
   const hold = (on: ChildProcess, isBusy: boolean): void => {
     if (isBusy) {
       on.ref()
@@ -127,7 +128,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
       on.channel?.unref()
     }
   }
-  // One that has ended says so itself.
+  // Ignore send errors: a worker that ended emits `exit`.
   const tell = (to: ChildProcess, message: ToWorker): void => void to.send(message, () => undefined)
   const make = (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> =>
     new Promise((resolve, reject) => {
@@ -141,7 +142,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
       signal.addEventListener('abort', () => tell(busy, { kind: 'cancel', id }), { once: true })
     })
 
-  /** The files of the release are looked at within the turn: a look at each of them takes the thread that answers requests milliseconds. */
+  /** Checks the release's files within the turn, because each check takes milliseconds of the thread that serves requests. */
   const makeUnchanged = async (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> => {
     const { guard = null, worker: settings } = options
     let made: string | null = null
@@ -166,7 +167,7 @@ export function createReportPool(options: PoolOptions): ReportPool {
     async build(job, signal) {
       const turn = await turns.take(job.owner, 'light', { signal })
       try {
-        // Opening a release may take longer than a client waits.
+        // The client may have disconnected while it waited for its turn.
         if (signal.aborted) throw clientLeft()
         return await makeUnchanged(job, signal)
       } finally {

@@ -1,8 +1,8 @@
 /**
- * The rows of an analytics answer as a table: named columns of text, whole numbers and decimals. Pure.
+ * Converts the rows of an analytics result to a table: named columns of texts, integers and decimals. Pure.
  *
- * In: a plan and the statement's rows. Out: columns with label, unit, formula and source; cells as exact text. Every
- * format (CSV, Arrow, Parquet, JSON, XLSX) writes these same cells, so one digest holds for all of them.
+ * Input: a plan and the statement's rows. Output: columns with label, unit, formula and source; cells as exact text. All formats
+ * (CSV, Arrow, Parquet, JSON, XLSX) write the same cells, so one digest covers all of them.
  */
 
 import { describeMember, TOTAL_LABEL } from '../analytics/described-rows.ts'
@@ -20,9 +20,9 @@ export type Language = 'pt' | 'en'
 export interface Column {
   readonly name: string
   readonly type: 'text' | 'integer' | 'decimal'
-  /** Digits after the point; 0 but for decimals. */
+  /** Digits after the decimal point; 0 for other types. */
   readonly decimals: number
-  /** Takes part in rows_sha256: codes and values do, names do not. */
+  /** Whether rows_sha256 covers the column: it covers codes and values, but no names. */
   readonly digested: boolean
   readonly label: string
   readonly unit: string
@@ -30,10 +30,10 @@ export interface Column {
   readonly source: string
 }
 
-/** Text of a cell: exact decimal digits of a number, null where there is none. */
+/** Text of a cell: exact decimal digits for a number, null when empty. */
 export type Cell = string | null
 
-/** Parts of a member beside its code and name. */
+/** Further columns of a dimension, after code and name. */
 const MORE: Partial<Record<DimensionCode, { readonly part: string } & Readonly<Record<Language, string>>>> = {
   municipality: { part: 'uf', pt: 'UF', en: 'State' },
   health_region: { part: 'uf', pt: 'UF', en: 'State' },
@@ -66,10 +66,10 @@ const TEXTS = {
   },
 } as const
 
-/** Marks rows of totals: `Total` for the grand total, `Total: state` for one of a level; nothing for the others. */
+/** Column that marks totals: `Total` for the grand total, `Total: state` for the totals of a level; empty in other rows. */
 export const TOTAL_COLUMN = 'total'
 
-/** @returns columns in the order of the query: the mark of totals, grouped dimensions, values in catalog order, rank */
+/** @returns columns in the order of the query: total mark, grouped dimensions, values in catalog order, rank */
 export function columnsOf(plan: AggregatePlan, language: Language): Column[] {
   const groups = plan.query.group_by.flatMap((code) => dimensionColumns(code, language))
   const texts = TEXTS[language]
@@ -125,7 +125,7 @@ function partFormula(
   }
 }
 
-/** @returns columns of a grouped dimension: code, name, what else is said of a member; of the period one column */
+/** @returns columns of a grouped dimension: code, name and further attributes; a period has a single column */
 export function dimensionColumns(code: DimensionCode, language: Language): Column[] {
   const { label, label_en, member } = dimensionOf(code)
   const shown = language === 'en' ? label_en : label
@@ -154,8 +154,8 @@ const text = (name: string, digested: boolean, label: string, source: string): C
 
 /**
  * @param rows plan of the query
- * @param plan of the row: that of the query, or of the level of totals the row is of
- * @returns the cells of a row, in the order of columnsOf; those of dimensions that a level leaves out are empty
+ * @param plan plan of this row: the query's plan, or that of its level of totals
+ * @returns the cells of a row, in the order of columnsOf; empty for dimensions that a level omits
  */
 export function cellsOf(
   row: Row,
@@ -182,18 +182,18 @@ export function cellsOf(
   ]
 }
 
-/** @returns the plan a row of the statement belongs to: that of the query, or of one of its levels of totals */
+/** @returns the plan to which a row of the statement belongs: the query's plan, or that of a level of totals */
 export const planOfRow = (row: Row, rows: AggregatePlan): AggregatePlan =>
   rows.totals[Number(row.level ?? 0) - 1] ?? rows
 
 const textOf = (value: unknown): Cell => (value === null || value === undefined ? null : String(value))
 
-/** @returns the number with the decimals of its column where it has no more, otherwise all its digits */
+/** @returns the number with the decimals of its column, or with all its digits when it has more */
 export function exactText(value: number, decimals: number): string {
   const text = value.toFixed(decimals)
   return Number(text) === value ? text : String(value)
 }
 
-/** A line of rows_sha256: codes and values, joined by a tab; nothing where there is no value. */
+/** A line of rows_sha256: codes and values joined by tabs; a missing value is empty. */
 export const digestLine = (cells: readonly Cell[], columns: readonly Column[]): string =>
   cells.filter((_, index) => columns[index]?.digested === true).join('\t')

@@ -1,8 +1,8 @@
 /**
- * Is a report what it says it is? A report's bytes repeat, so it is made again and its bytes are compared; a file that another program
- * saved is compared with the one that was made, cell by cell. Without the release, the content is held against the manifest.
+ * Verifies a report. Building a report twice gives the same bytes, so it is rebuilt and compared by bytes. A file that another
+ * program saved is compared with the rebuilt one cell by cell. Without the release, the content is checked against the manifest.
  *
- * In: a report's manifest or a report as read. Out: what differs, first things first; nothing where nothing does.
+ * Input: a manifest or a parsed report. Output: the differences, most important first; empty when there are none.
  */
 import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -23,7 +23,7 @@ import { csvHeader, csvLine } from './writers/csv.ts'
 /** Checks a signature over a fingerprint. */
 export type CheckSignature = (publicKey: string, fingerprint: string, value: string) => boolean
 
-/** @returns what is wrong with a manifest by itself */
+/** @returns the problems of a manifest that show without its release */
 export function checkManifest(manifest: ReportManifest, isSigned: CheckSignature): string[] {
   const found: string[] = []
   if (digestManifest(manifest) !== manifest.manifest_sha256)
@@ -36,7 +36,7 @@ export function checkManifest(manifest: ReportManifest, isSigned: CheckSignature
   return found
 }
 
-/** @returns what of the table is not as its manifest says */
+/** @returns the differences between the table and its manifest */
 function checkTable(report: ReadReport): string[] {
   const { manifest, header, rows, problems } = report
   const { columns } = manifest
@@ -57,10 +57,10 @@ function checkTable(report: ReadReport): string[] {
   return found
 }
 
-/** What a file says where its release is not at hand. */
+/** Result of checking a file without its release. */
 export interface AloneVerdict {
   readonly differences: readonly string[]
-  /** The file is the one that is written of its manifest and its cells; null for JSON, which holds more than those. */
+  /** Whether the file equals the one rebuilt from its manifest and cells; null for JSON, which contains more than those. */
   readonly isFileMade: boolean | null
 }
 
@@ -82,8 +82,8 @@ export async function checkAlone(file: string): Promise<AloneVerdict> {
 }
 
 /**
- * Compares a file that another program saved with the one that was made.
- * @returns the first difference, and what else a reader of the file would see otherwise; none where the cells agree
+ * Compares a file that another program saved with the rebuilt report.
+ * @returns the first difference and everything else that a reader would see differently; empty when the cells agree
  * @throws ReportUnreadable
  */
 export async function compareReports(file: string, made: string): Promise<string[]> {
@@ -115,7 +115,7 @@ function differentCell({ manifest, header, rows, placeOf }: ReadReport, expected
     : `${other} of the manifest is not what this version makes of the query and the release`
 }
 
-/** Follow from the other fields. */
+/** Fields that depend only on the other fields. */
 const DIGESTS = new Set(['manifest_sha256'])
 
 function differentText(
@@ -142,19 +142,19 @@ export async function isSameFile(left: string, right: string): Promise<boolean> 
 }
 const COMPARED_BYTES = 1 << 20
 
-/** Where the log names the release of a report. */
+/** The entry of the log that names a report's release. */
 export interface LogPlace {
   readonly origin: string
   readonly index: number
   readonly time: string
-  /** One of the known keys has signed the log. */
+  /** One of the trusted keys signed the log. */
   readonly trusted: boolean
 }
 
 /**
- * Checks, offline, that the operator's log names the release: by the proof that the report carries.
- * @param known keys of logs; @param isDemanded the report must carry a proof that one of them has signed
- * @returns the place, or null where the report has no proof and needs none; @throws NoteError that says what is wrong
+ * Checks offline, with the proof in the report, that the operator's log names the release.
+ * @param known keys of logs @param isDemanded the report must carry a proof signed by one of them
+ * @returns the log entry; null when the report has no proof and needs none @throws NoteError with the problem
  */
 export function checkLogProof(
   { release_id, log_proof }: ReportManifest,
@@ -173,7 +173,7 @@ export function checkLogProof(
   return { origin, index: proof.index, time: entry.time, trusted }
 }
 
-/** Byte order, as the statement's: by code points, not by UTF-16 units. */
+/** Sorts by bytes, like the statement: by code points, not by UTF-16 units. */
 const sortByBytes = (lines: readonly string[]): string[] =>
   lines
     .map((line) => Buffer.from(line))

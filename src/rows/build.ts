@@ -1,11 +1,9 @@
 /**
- * Builds the row file of one Parquet file of a verified release. Runs in a worker process. The same Parquet gives
- * the same bytes.
+ * Builds the row file of one Parquet file of a verified release. Runs in a worker process. The same Parquet gives the same bytes.
  *
- * A row consists of fragment numbers (`,"uf":"RR"`) for fields with few values, and compressed texts for the
- * others; `row-file.ts` describes the bytes. Adjacent fields share a number where their values correlate. The
- * decoded row equals byte for byte what JSON.stringify makes of the row that the engine reads. It throws when keys
- * do not ascend, because lookups would be wrong.
+ * A row consists of fragment numbers (`,"uf":"RR"`) for fields with few values, and compressed texts for the others; `row-file.ts`
+ * describes the bytes. Adjacent fields share a number where their values correlate. The decoded row equals byte for byte what
+ * JSON.stringify makes of the row that the engine reads. It throws when keys do not ascend, because lookups would be wrong.
  */
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
@@ -112,10 +110,7 @@ export async function buildRowFile(
   }
 }
 
-/**
- * Reads the widths of the key columns and the key of each block's first row. @throws RangeError when keys do not
- * ascend
- */
+/** Reads the widths of the key columns and the key of each block's first row. @throws RangeError when keys do not ascend */
 async function readKeys(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
@@ -174,10 +169,7 @@ const textExpression = (field: FieldName): string => requestFor(field).expressio
 /** Fields whose JSON DuckDB writes. Numbers are formatted here, as JavaScript formats them. */
 const isWritten = (field: FieldName): boolean =>
   !['coordinate', 'integer', 'percentage'].includes(FIELDS[field].type)
-/**
- * Joins the JSON of several fields, because fetching a value costs more than its bytes. JSON never contains the
- * separator.
- */
+/** Joins the JSON of several fields, because fetching a value costs more than its bytes. JSON never contains the separator. */
 const jsonOf = (expressions: readonly string[]): string =>
   `encode(concat_ws(chr(${SEPARATOR}), ${expressions.map((expression) => `coalesce(CAST(to_json(${expression}) AS VARCHAR), 'null')`).join(', ')}))`
 const splitJson = (value: unknown): ByteString[] => {

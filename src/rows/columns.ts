@@ -1,6 +1,6 @@
 /**
- * Reads Parquet columns as numbers of their distinct values, and merges two such columns. Input: a connection and
- * SQL expressions. Output: the distinct values and, for every row, the number of its value.
+ * Reads Parquet columns as numbers of their distinct values, and merges two such columns. Input: a connection and SQL expressions.
+ * Output: the distinct values and, for every row, the number of its value.
  */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api'
 import { decodeValue } from '../engine/duckdb/decode.ts'
@@ -13,8 +13,8 @@ export interface CodedColumn {
 }
 
 /**
- * How a column is read. `text`: DuckDB numbers distinct texts; `nested`: DuckDB numbers distinct lists; `plain`:
- * this module numbers numbers and booleans.
+ * How a column is read. `text`: DuckDB numbers distinct texts; `nested`: DuckDB numbers distinct lists; `plain`: this module
+ * numbers numbers and booleans.
  */
 export interface ColumnRequest {
   readonly expression: string
@@ -32,8 +32,8 @@ export interface RowFileSource {
 /** Largest number of pairs for which an array is used instead of a map. */
 const PAIR_TABLE_MAX = 1 << 24
 /**
- * Texts with more distinct values are numbered by a join. Building an ENUM of 255,294 values and looking up 1.4
- * million rows takes five times as long.
+ * Texts with more distinct values are numbered by a join. Building an ENUM of 255,294 values and looking up 1.4 million rows takes
+ * five times as long.
  */
 const ENUM_MAX = 10_000
 
@@ -121,10 +121,7 @@ async function readValues(connection: DuckDBConnection, statement: string): Prom
   return values
 }
 
-/**
- * Merges two columns into one, numbered by first appearance. @returns null when it has more than `max` distinct
- * pairs
- */
+/** Merges two columns into one, numbered by first appearance. @returns null when it has more than `max` distinct pairs */
 export function mergeColumns(
   left: CodedColumn,
   right: CodedColumn,

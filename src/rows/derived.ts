@@ -1,10 +1,9 @@
 /**
- * Locates row files in releases/.derived/<release_id>/<format>/, beside the release and outside its digest. Input:
- * the manifest of a component release. Output: the row files that it should have, those that it has, and what is
- * wrong with them.
+ * Locates row files in releases/.derived/<release_id>/<format>/, beside the release and outside its digest. Input: the manifest of
+ * a component release. Output: the row files that it should have, those that it has, and what is wrong with them.
  *
- * An index file lists each row file with its size, its SHA-256 and the SHA-256 of its source Parquet. Everything in
- * this folder can be deleted and rebuilt at any time; the store and the verification of releases ignore it.
+ * An index file lists each row file with its size, its SHA-256 and the SHA-256 of its source Parquet. Everything in this folder can
+ * be deleted and rebuilt at any time; the store and the verification of releases ignore it.
  */
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -131,10 +130,7 @@ export async function readIndex(releasesDir: string, id: string): Promise<RowEnt
   }
 }
 
-/**
- * Checks names, sizes, format and source of a release's row files.
- * @param fullCheck also checks the SHA-256 of each file
- */
+/** Checks names, sizes, format and source of a release's row files. @param fullCheck also checks the SHA-256 of each file */
 export async function checkRowFiles(
   releasesDir: string,
   manifest: Manifest,

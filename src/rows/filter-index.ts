@@ -1,11 +1,10 @@
 /**
- * Finds the rows that meet the filters of a list. Input: the filtered values of each row. Output: lists of rows by
- * value, stored in the row file, and sets of rows that meet conditions.
+ * Finds the rows that meet the filters of a list. Input: the filtered values of each row. Output: lists of rows by value, stored in
+ * the row file, and sets of rows that meet conditions.
  *
- * Filters whose values correlate (state and municipality) share one index, whose entries hold the values of all its
- * filters. A condition is tested on the few entries, and the rows of the matching entries are united. The result
- * therefore equals that of the SQL in `query/lists/filters.ts`, including NULL: a missing value meets no
- * comparison.
+ * Filters whose values correlate (state and municipality) share one index, whose entries hold the values of all its filters. A
+ * condition is tested on the few entries, and the rows of the matching entries are united. The result therefore equals that of the
+ * SQL in `query/lists/filters.ts`, including NULL: a missing value meets no comparison.
  */
 import type { JsonValue } from '../engine/types.ts'
 import type { Dataset, Filter } from '../model/datasets.ts'

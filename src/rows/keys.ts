@@ -1,8 +1,8 @@
 /**
  * Encodes row keys as fixed-width texts whose order as texts is the order of the rows. Pure.
  *
- * Integers are padded with leading zeros, texts with trailing spaces. Texts are UTF-8 bytes (ByteString), which
- * sort as in the engine. Widths count bytes.
+ * Integers are padded with leading zeros, texts with trailing spaces. Texts are UTF-8 bytes (ByteString), which sort as in the
+ * engine. Widths count bytes.
  */
 import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'

@@ -1,9 +1,9 @@
 /**
- * Makes and removes the row files of a release. Input: the manifest of a component release and the folder of its
- * Parquet files. Output: a folder of row files that is renamed into place when complete, or nothing.
+ * Makes and removes the row files of a release. Input: the manifest of a component release and the folder of its Parquet files.
+ * Output: a folder of row files that is renamed into place when complete, or nothing.
  *
- * Two worker processes build the files, so that a crash or a kill of one harms nothing. When another release has a
- * row file of the same Parquet bytes, a hard link replaces the work: a new month only costs that month.
+ * Two worker processes build the files, so that a crash or a kill of one harms nothing. When another release has a row file of the
+ * same Parquet bytes, a hard link replaces the work: a new month only costs that month.
  */
 import { link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -65,10 +65,7 @@ export interface ReleaseFolder {
   readonly folder: string
 }
 
-/**
- * @param isBackground a server may be running, so workers yield to it
- * @returns prepared row files by release id
- */
+/** @param isBackground a server may be running, so workers yield to it @returns prepared row files by release id */
 export async function prepareRows(
   releasesDir: string,
   releases: readonly ReleaseFolder[],
@@ -196,10 +193,7 @@ export async function removeRows(releasesDir: string, id: string): Promise<strin
   return removed
 }
 
-/**
- * @returns the manifests of the releases that hold rows: the component itself, or the components of an analytics
- * release
- */
+/** @returns the manifests of the releases that hold rows: the component itself, or the components of an analytics release */
 export async function componentsOf(releasesDir: string, id: string): Promise<Manifest[]> {
   const manifest = await readManifest(releasesDir, id)
   if (manifest.area !== 'analytics') return [manifest]
@@ -214,8 +208,8 @@ interface KnownFile {
 }
 
 /**
- * Row files of all releases, by name and by SHA-256 of their Parquet. The name includes dataset and month, because
- * rows show the month.
+ * Row files of all releases, by name and by SHA-256 of their Parquet. The name includes dataset and month, because rows show the
+ * month.
  */
 async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile[]>> {
   const known = new Map<string, KnownFile[]>()

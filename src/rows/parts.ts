@@ -1,6 +1,6 @@
 /**
- * Decides how each field of a row is encoded: as the number of a JSON fragment, possibly merged with neighbouring
- * fields, or as text. Input: the columns of a Parquet file. Output: the segments of a row, in order.
+ * Decides how each field of a row is encoded: as the number of a JSON fragment, possibly merged with neighbouring fields, or as
+ * text. Input: the columns of a Parquet file. Output: the segments of a row, in order.
  */
 import type { JsonValue } from '../engine/types.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
@@ -59,10 +59,7 @@ export function requestFor(field: FieldName): ColumnRequest {
   return { expression, kind: 'plain' }
 }
 
-/**
- * Groups fields into the segments of a row, in order. @param boundaries field numbers before which a segment must
- * end
- */
+/** Groups fields into the segments of a row, in order. @param boundaries field numbers before which a segment must end */
 export function planParts(
   fields: readonly FieldName[],
   kinds: ReadonlyMap<FieldName, FieldKind>,

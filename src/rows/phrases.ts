@@ -1,9 +1,9 @@
 /**
- * Compresses texts by replacing frequent phrases. Input: JSON texts as bytes. Output: bytes in which a phrase takes
- * two bytes; decoding is in `row-file.ts`.
+ * Compresses texts by replacing frequent phrases. Input: JSON texts as bytes. Output: bytes in which a phrase takes two bytes;
+ * decoding is in `row-file.ts`.
  *
- * JSON in UTF-8 has no byte below 32. Such a byte therefore starts a phrase number, and 31 ends a text. A phrase
- * never contains three or more consecutive digits, because such digits differ from value to value.
+ * JSON in UTF-8 has no byte below 32. Such a byte therefore starts a phrase number, and 31 ends a text. A phrase never contains
+ * three or more consecutive digits, because such digits differ from value to value.
  */
 
 /** UTF-8 bytes as a string with one byte per code unit (WebIDL ByteString). */

@@ -1,14 +1,13 @@
 /**
- * Reads an open row file: rows by number, row numbers by key. Input: a file that `build.ts` made. Output: JSON as
- * bytes.
+ * Reads an open row file: rows by number, row numbers by key. Input: a file that `build.ts` made. Output: JSON as bytes.
  *
- * Rows are stored in blocks of sixteen. A block starts with the offset of each row (three bytes each). A row is the
- * segments of its JSON in order: a fragment number, or a text with compressed phrases. Some datasets repeat leading
- * segments, the head, from row to row (the facility of its beds). A block stores each head once, and every row
- * begins with the number of the row in the block that holds its head.
+ * Rows are stored in blocks of sixteen. A block starts with the offset of each row (three bytes each). A row is the segments of its
+ * JSON in order: a fragment number, or a text with compressed phrases. Some datasets repeat leading segments, the head, from row to
+ * row (the facility of its beds). A block stores each head once, and every row begins with the number of the row in the block that
+ * holds its head.
  *
- * Blocks are read from disk on demand, and all processes share the system's page cache. This process holds only the
- * fragments, the phrases and the first key of each block.
+ * Blocks are read from disk on demand, and all processes share the system's page cache. This process holds only the fragments, the
+ * phrases and the first key of each block.
  */
 import type { Dataset } from '../model/datasets.ts'
 import type { FilterIndexHead } from './filter-index.ts'
@@ -60,15 +59,9 @@ export interface RowFile {
   readonly memory: number
   /** Ranks of the rows by a field; null when the field has no sort index. */
   sortIndex(field: string): SortIndex | null
-  /**
-   * Latitude and longitude of each row, interleaved; null when the dataset has none. Kept in memory after the first
-   * use.
-   */
+  /** Latitude and longitude of each row, interleaved; null when the dataset has none. Kept in memory after the first use. */
   coordinates(): Float64Array | null
-  /**
-   * First row whose key is not less than the prefix `text`; with `past`, the first row after all keys with that
-   * prefix.
-   */
+  /** First row whose key is not less than the prefix `text`; with `past`, the first row after all keys with that prefix. */
   bound(text: string, past: boolean): number
   keyText(values: readonly KeyValue[]): string | null
   keyAt(row: number): KeyValue[]
@@ -85,8 +78,7 @@ export interface RowFile {
 const READ_BYTES = 64 << 10
 const NEAR_BLOCKS = 5
 /**
- * Opens a row file. Every function of the result throws RowFileDamaged when the bytes it reads differ from those
- * written.
+ * Opens a row file. Every function of the result throws RowFileDamaged when the bytes it reads differ from those written.
  * @param expected size and digests from the index file
  * @throws RowFileDamaged when the file does not match them
  */

@@ -1,6 +1,6 @@
 /**
- * Packs ascending lists of row numbers into bytes and reads them back. Each entry is the distance from the previous
- * row, seven bits per byte.
+ * Packs ascending lists of row numbers into bytes and reads them back. Each entry is the distance from the previous row, seven bits
+ * per byte.
  */
 
 export interface PackedLists {
@@ -9,10 +9,7 @@ export interface PackedLists {
   readonly bytes: Uint8Array
 }
 
-/**
- * @param lists number of lists
- * @param visit calls `add` for every pair of list and row, rows of each list ascending; it runs twice
- */
+/** @param lists number of lists @param visit calls `add` for every pair of list and row, rows of each list ascending; it runs twice */
 export function packLists(
   lists: number,
   visit: (add: (list: number, row: number) => void) => void,

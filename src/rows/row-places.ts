@@ -1,6 +1,6 @@
 /**
- * Finds the rows inside a box or near a point, and sorts rows by distance. Input: the coordinates of all rows.
- * Output: row sets. There is no spatial index: a scan of every row of the country takes a few milliseconds.
+ * Finds the rows inside a box or near a point, and sorts rows by distance. Input: the coordinates of all rows. Output: row sets.
+ * There is no spatial index: a scan of every row of the country takes a few milliseconds.
  */
 import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '../query/lists/places.ts'
 import { collectRows, type RowSet, visitRows } from './row-sets.ts'

@@ -1,6 +1,6 @@
 /**
- * Immutable sets of rows of a row file: intersections, counts, and the next rows after a position. A set stores one
- * bit per row, or the row numbers where those take less memory.
+ * Immutable sets of rows of a row file: intersections, counts, and the next rows after a position. A set stores one bit per row, or
+ * the row numbers where those take less memory.
  */
 export interface RowSet {
   readonly rows: number

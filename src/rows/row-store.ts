@@ -1,14 +1,13 @@
 /**
- * Keeps the row files of open releases. Input: releases as they open and close. Output: the table of a dataset and
- * period, or null when it has no usable row file; the caller then queries the engine.
+ * Keeps the row files of open releases. Input: releases as they open and close. Output: the table of a dataset and period, or null
+ * when it has no usable row file; the caller then queries the engine.
  *
- * Import and promotion create row files; this module opens them read-only, so any number of processes can share
- * them. Files of the newest period open with the release, so that the first request finds them; older ones open on
- * first use.
+ * Import and promotion create row files; this module opens them read-only, so any number of processes can share them. Files of the
+ * newest period open with the release, so that the first request finds them; older ones open on first use.
  *
- * Every byte is checked whenever it is read. A damaged file is closed and reported, and the engine answers instead.
- * Every two seconds the store also checks for new or changed files and reads those in full. This reports damage
- * that no request has met, and reopens files that were rebuilt.
+ * Every byte is checked whenever it is read. A damaged file is closed and reported, and the engine answers instead. Every two
+ * seconds the store also checks for new or changed files and reads those in full. This reports damage that no request has met, and
+ * reopens files that were rebuilt.
  */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -46,8 +45,8 @@ export type { PageQuery, RowItem, RowPage, RowTable } from './row-table.ts'
 
 export interface RowStore {
   /**
-   * Opens the row files of a verified release before the release is used. Never throws for missing or damaged
-   * files; `problems` reports them.
+   * Opens the row files of a verified release before the release is used. Never throws for missing or damaged files; `problems`
+   * reports them.
    */
   open(view: ReleaseView): Promise<void>
   /** Closes the files of a release that is no longer in use. @param id of the analytics release */
@@ -63,10 +62,7 @@ export interface RowStore {
   close(): Promise<void>
 }
 
-/**
- * Smallest cache of row sets in bytes. Every page of a list needs its set again, so these stay cached whatever the
- * limit.
- */
+/** Smallest cache of row sets in bytes. Every page of a list needs its set again, so these stay cached whatever the limit. */
 const SET_BYTES_MIN = 16 << 20
 
 /** Interval between checks of the files. */

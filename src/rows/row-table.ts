@@ -1,7 +1,6 @@
 /**
- * Answers lists and records of a dataset from its row files, for one period or for all periods in order. Input:
- * filters, a position to continue from, a limit. Output: the page's JSON. Everything here is synchronous and never
- * calls the engine.
+ * Answers lists and records of a dataset from its row files, for one period or for all periods in order. Input: filters, a position
+ * to continue from, a limit. Output: the page's JSON. Everything here is synchronous and never calls the engine.
  */
 import type { LRUCache } from 'lru-cache'
 import type { Row } from '../engine/types.ts'
@@ -70,10 +69,7 @@ export interface RowTable {
 type IndexName = number | 'key' | 'search'
 type Params = readonly (readonly [name: string, text: string])[]
 
-/**
- * A table of one period, which can be joined with others. Its functions throw RowFileDamaged when the engine must
- * answer.
- */
+/** A table of one period, which can be joined with others. Its functions throw RowFileDamaged when the engine must answer. */
 export interface PeriodTable extends RowTable {
   find(key: readonly KeyValue[]): number | null
   /** Rows that meet the filters; null when no index covers one of them. */
@@ -86,10 +82,7 @@ export interface PeriodTable extends RowTable {
   keyAt(position: number): KeyValue[]
 }
 
-/**
- * @param name prefix of this file's keys in both caches @param sets cache of row sets @param sorts cache of sort
- * orders by field
- */
+/** @param name prefix of this file's keys in both caches @param sets cache of row sets @param sorts cache of sort orders by field */
 export function openTable(
   dataset: Dataset,
   file: RowFile,
@@ -115,8 +108,8 @@ export function openTable(
       }
     }) ?? null
   /**
-   * Key prefixes for codes that start with a text. An integer code may have any number of further digits, so each
-   * padding is one prefix.
+   * Key prefixes for codes that start with a text. An integer code may have any number of further digits, so each padding is one
+   * prefix.
    */
   const codePrefixes = (text: string): string[] => {
     if (file.head.widths[0] !== null) return /^[\x21-\x7e]+$/.test(text) ? [text] : []

@@ -1,15 +1,13 @@
 /**
- * Container format of a row file: blocks of rows, then byte sections, then a JSON description that says where the
- * sections are. Input: bytes in file order. Output: the file with its digests; for reading, blocks by number and
- * sections by position.
+ * Container format of a row file: blocks of rows, then byte sections, then a JSON description that says where the sections are.
+ * Input: bytes in file order. Output: the file with its digests; for reading, blocks by number and sections by position.
  *
- * After the JSON follow the end of each block, the CRC-32 of each block and of every 4 KiB after the blocks (four
- * bytes each), and a tail of 32 bytes: the number of blocks, the end of the last block and the length of the JSON
- * (8 hexadecimal digits each), then the format mark. The folder's index file holds the SHA-256 of this end, so a
- * reader can trust the checksums.
+ * After the JSON follow the end of each block, the CRC-32 of each block and of every 4 KiB after the blocks (four bytes each), and
+ * a tail of 32 bytes: the number of blocks, the end of the last block and the length of the JSON (8 hexadecimal digits each), then
+ * the format mark. The folder's index file holds the SHA-256 of this end, so a reader can trust the checksums.
  *
- * A reader checks every byte at every read, because a disk may lose bits or a program may overwrite the file after
- * it was opened. This adds 0.4 µs per record.
+ * A reader checks every byte at every read, because a disk may lose bits or a program may overwrite the file after it was opened.
+ * This adds 0.4 µs per record.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
@@ -157,8 +155,8 @@ export interface SectionFile {
   /** Reads exactly the bytes of a section after the blocks, into a buffer of their own. @throws RowFileDamaged */
   read(place: Place): Buffer
   /**
-   * Reads blocks into a shared buffer that the next `view` of any file overwrites. The bytes are unchecked: call
-   * `checkBlock` for each block that is used. @throws RowFileDamaged
+   * Reads blocks into a shared buffer that the next `view` of any file overwrites. The bytes are unchecked: call `checkBlock` for
+   * each block that is used. @throws RowFileDamaged
    */
   view(first: number, last: number): Buffer
   /** @param at offset of the block in the bytes @throws RowFileDamaged when its checksum differs */
@@ -168,10 +166,7 @@ export interface SectionFile {
 
 let shared = Buffer.allocUnsafeSlow(64 << 10)
 
-/**
- * @param expected size and digests from the index file
- * @throws RowFileDamaged when the file does not match them
- */
+/** @param expected size and digests from the index file @throws RowFileDamaged when the file does not match them */
 export function openSections(path: string, expected: SectionDigests): SectionFile {
   let file = -1
   const close = (): void => {
@@ -333,8 +328,8 @@ function parseEnd(path: string, end: Buffer, { sums_sha256 }: SectionDigests) {
 }
 
 /**
- * @param from offset of the bytes in the file @param first number of their first piece @throws RowFileDamaged when
- * a checksum differs
+ * @param from offset of the bytes in the file @param first number of their first piece @throws RowFileDamaged when a checksum
+ * differs
  */
 function checkPieces(path: string, bytes: Buffer, from: number, first: number, sums: Uint32Array): void {
   for (let at = 0, piece = first; at < bytes.length; at += CHECKED_BYTES, piece += 1) {

@@ -1,7 +1,7 @@
 /**
- * Sorts rows by fields other than their key, and stores the rows' coordinates. Input: a Parquet file and the
- * sortable fields of a dataset. Output: for each field, the rank of every row's value as `query/lists/order.ts`
- * compares them; both are also read back here.
+ * Sorts rows by fields other than their key, and stores the rows' coordinates. Input: a Parquet file and the sortable fields of a
+ * dataset. Output: for each field, the rank of every row's value as `query/lists/order.ts` compares them; both are also read back
+ * here.
  *
  * DuckDB computes the ranks over the distinct values, so that they agree exactly with ORDER BY in a statement.
  */
@@ -24,10 +24,7 @@ type Ranks = Uint8Array | Uint16Array | Uint32Array
 export interface SortIndex {
   readonly ranks: Ranks
   readonly values: number
-  /**
-   * Rows by rank, those of equal rank ascending. `starts` holds the first index of each rank, including null, and
-   * the end.
-   */
+  /** Rows by rank, those of equal rank ascending. `starts` holds the first index of each rank, including null, and the end. */
   readonly order: Uint32Array
   readonly starts: Uint32Array
 }
@@ -103,10 +100,7 @@ export function readSortIndex(file: SectionFile, { bytes, values, ranks: place }
   return { values, ranks, order, starts }
 }
 
-/**
- * Writes latitude and longitude of each row, interleaved; NaN where a row has none. @returns null for a dataset
- * without coordinates
- */
+/** Writes latitude and longitude of each row, interleaved; NaN where a row has none. @returns null for a dataset without coordinates */
 export async function writeCoordinates(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
@@ -150,8 +144,8 @@ const measureOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: nu
 }
 
 /**
- * Returns rows of a set in a sort order, starting after a given row. A large set is walked value by value of the
- * first term, only until the page is full. A small set is scanned completely.
+ * Returns rows of a set in a sort order, starting after a given row. A large set is walked value by value of the first term, only
+ * until the page is full. A small set is scanned completely.
  * @param terms compared one after another, then by row number; at least one
  * @param after last row of the previous page; null starts at the beginning
  * @returns at most `limit` rows
@@ -187,10 +181,7 @@ export function rowsInOrder(
   return found
 }
 
-/**
- * Keeps the first rows of a sort order from rows that arrive ascending. `add` returns false when no later row can
- * be among them.
- */
+/** Keeps the first rows of a sort order from rows that arrive ascending. `add` returns false when no later row can be among them. */
 function chooseFirst(
   terms: readonly SortedBy[],
   after: number | null,

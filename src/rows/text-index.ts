@@ -1,10 +1,10 @@
 /**
- * Finds the rows that contain a text, by the words of their folded text. Input: each row's text as bytes. Output:
- * the index in the row file, and exactly the rows that a scan would find.
+ * Finds the rows that contain a text, by the words of their folded text. Input: each row's text as bytes. Output: the index in the
+ * row file, and exactly the rows that a scan would find.
  *
- * A text is split at single spaces; two adjacent spaces enclose an empty word. A search consists of parts of words,
- * so each part is looked up in the few distinct words instead of in every row. With several parts, only the rows of
- * the rarest part are tested for the others, and only until the page is full.
+ * A text is split at single spaces; two adjacent spaces enclose an empty word. A search consists of parts of words, so each part is
+ * looked up in the few distinct words instead of in every row. With several parts, only the rows of the rarest part are tested for
+ * the others, and only until the page is full.
  */
 import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
@@ -24,10 +24,7 @@ export interface TextIndexHead {
   /** Words by bucket: the words with a trigram that hashes to it. */
   readonly bucketEnds: Place
   readonly buckets: Place
-  /**
-   * Words of the rows, in windows of rows: the end of each row's words (two bytes), then word numbers (three
-   * bytes).
-   */
+  /** Words of the rows, in windows of rows: the end of each row's words (two bytes), then word numbers (three bytes). */
   readonly windowEnds: Place
   readonly windows: Place
 }

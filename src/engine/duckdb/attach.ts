@@ -1,6 +1,6 @@
 /**
- * Writes a DuckDB script that attaches a release: views over its files by HTTP. Any DuckDB can then query the same
- * bytes that the API uses. Input: manifests and file addresses. Output: SQL, without the API key.
+ * Writes a DuckDB script that attaches a release: views over its files by HTTP. Any DuckDB can then query the same bytes that the
+ * API uses. Input: manifests and file addresses. Output: SQL, without the API key.
  */
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'

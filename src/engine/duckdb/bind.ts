@@ -12,8 +12,8 @@ import {
 import type { SqlValue } from '../../sql.ts'
 
 /**
- * Binds the parameters of a statement; undefined when it has none. Such a statement runs unprepared. Its plan, with
- * all its memory, is freed in the thread that ran it, whereas a prepared statement is freed on the main thread.
+ * Binds the parameters of a statement; undefined when it has none. Such a statement runs unprepared. Its plan, with all its memory,
+ * is freed in the thread that ran it, whereas a prepared statement is freed on the main thread.
  */
 export const boundTo = <Bound>(
   values: readonly SqlValue[],

@@ -1,9 +1,8 @@
 /**
- * Converts DuckDB values to JSON exactly. Input: values as the driver reads them and the type of each column.
- * Output: JSON.
+ * Converts DuckDB values to JSON exactly. Input: values as the driver reads them and the type of each column. Output: JSON.
  *
- * Integers beyond 2^53−1 throw instead of being rounded. DECIMAL stays exact decimal text. The column
- * reference_period (YYYYMM) becomes YYYY-MM. DOUBLE is only used for coordinates.
+ * Integers beyond 2^53−1 throw instead of being rounded. DECIMAL stays exact decimal text. The column reference_period (YYYYMM)
+ * becomes YYYY-MM. DOUBLE is only used for coordinates.
  */
 import {
   type DuckDBDataChunk,

@@ -1,9 +1,9 @@
 /**
  * Runs statements in DuckDB in-process: a bounded pool of connections over the views of open releases.
  *
- * Input: statements as values and verified releases. Output: JSON rows. DuckDB has no statement time-out, so a
- * timer interrupts each run when its time is over or its client disconnects. The instance can read only the
- * releases folder: no other file, no network, no extension. Its configuration is locked before the first request.
+ * Input: statements as values and verified releases. Output: JSON rows. DuckDB has no statement time-out, so a timer interrupts
+ * each run when its time is over or its client disconnects. The instance can read only the releases folder: no other file, no
+ * network, no extension. Its configuration is locked before the first request.
  */
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -33,8 +33,8 @@ export interface EngineOptions {
   /** Detects files that changed since verification, so that no response uses them. */
   readonly guard?: FileGuard
   /**
-   * Memory limit in bytes for resident relations, and the relations of a release, most useful first. Without it,
-   * nothing is resident.
+   * Memory limit in bytes for resident relations, and the relations of a release, most useful first. Without it, nothing is
+   * resident.
    */
   readonly resident?: {
     readonly bytes: number
@@ -55,10 +55,7 @@ interface OpenRelease {
   isLeaving: boolean
 }
 
-/**
- * Heavy statements before a release is loaded. Loading takes seconds of a core, so rarely used releases are read
- * from their files.
- */
+/** Heavy statements before a release is loaded. Loading takes seconds of a core, so rarely used releases are read from their files. */
 const RUNS_BEFORE_LOADING = 10
 const CLOSE_LOOK_MS = 10
 
@@ -185,10 +182,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     loading = loading.then(() => tables.load(printed, (fill) => readUnchanged(guard, [...reads], fill, 1)))
     await loading
   }
-  /**
-   * Loads a release, and unloads others when there is not enough room. @param beside release whose tables stay in
-   * memory
-   */
+  /** Loads a release, and unloads others when there is not enough room. @param beside release whose tables stay in memory */
   const warm = async (release: ReleaseView, beside: ReleaseView | null = null): Promise<void> => {
     const others = [...schemas].filter(([id]) => id !== release.id)
     const othersBytes = others.reduce((sum, [, { resident }]) => sum + (resident?.bytes() ?? 0), 0)

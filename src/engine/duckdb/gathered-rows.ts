@@ -1,7 +1,7 @@
 /**
- * Passes rows that another engine aggregated to a DuckDB statement. Rows are held in DuckDB chunks until a
- * connection is free, then loaded into temporary tables of that connection. Input: rows as JSON. Output: tables by
- * relation name. The caller fetches the rows and limits their number.
+ * Passes rows that another engine aggregated to a DuckDB statement. Rows are held in DuckDB chunks until a connection is free, then
+ * loaded into temporary tables of that connection. Input: rows as JSON. Output: tables by relation name. The caller fetches the
+ * rows and limits their number.
  */
 import {
   type DuckDBConnection,

@@ -1,16 +1,14 @@
 /**
- * Loads relations of a release into memory as narrow tables. Input: relations as statements, and a limit in bytes.
- * Output: the name of each loaded table. Statements printed before loading ends read the Parquet files.
- * `query/resident-relations.ts` chooses the relations.
+ * Loads relations of a release into memory as narrow tables. Input: relations as statements, and a limit in bytes. Output: the name
+ * of each loaded table. Statements printed before loading ends read the Parquet files. `query/resident-relations.ts` chooses the
+ * relations.
  *
- * Codes become ENUMs and facility codes become integers, so that a grouped sum reads one or two bytes per row.
- * DuckDB compresses the tables in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses
- * a database only while no statement reads it. Each table therefore has its own database and becomes visible when
- * complete.
+ * Codes become ENUMs and facility codes become integers, so that a grouped sum reads one or two bytes per row. DuckDB compresses
+ * the tables in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses a database only while no
+ * statement reads it. Each table therefore has its own database and becomes visible when complete.
  *
- * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it. A keyed
- * relation has an index for record look-ups without a row store. They take a tenth of the processor time of reading
- * the file.
+ * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it. A keyed relation has an
+ * index for record look-ups without a row store. They take a tenth of the processor time of reading the file.
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
 
@@ -54,10 +52,7 @@ const TEXT_BYTES = 48
 /** DuckDB's tables grow in blocks: at least one per column and row group, and one more for its null mask. */
 const BLOCK_BYTES = 262_144
 const GROUP_ROWS = 122_880
-/**
- * Tables of at most SMALL_ROWS rows have smaller blocks. Tables of at most FEW_ROWS rows have no separate block for
- * nulls.
- */
+/** Tables of at most SMALL_ROWS rows have smaller blocks. Tables of at most FEW_ROWS rows have no separate block for nulls. */
 const SMALL_ROWS = 2048
 const SMALL_BYTES = 24_576
 const FEW_ROWS = 16_384
@@ -136,8 +131,8 @@ export function createResidentTables(
     }
   }
   /**
-   * Loads a table of complete rows with an index. The table is wide and its compression is unpredictable, so row
-   * groups are loaded and compressed one at a time. Loading gives up when the table outgrows the limit.
+   * Loads a table of complete rows with an index. The table is wide and its compression is unpredictable, so row groups are loaded
+   * and compressed one at a time. Loading gives up when the table outgrows the limit.
    */
   const loadKeyed = async (
     database: string,
@@ -165,8 +160,8 @@ export function createResidentTables(
     return { table, months: new Set(), bytes: await grown() }
   }
   /**
-   * Declares columns. Texts that differ from row to row stay uncompressed, because decompression took nearly all of
-   * a look-up's time.
+   * Declares columns. Texts that differ from row to row stay uncompressed, because decompression took nearly all of a look-up's
+   * time.
    */
   const declareColumns = async (records: string): Promise<string> => {
     const described = await rowsOf(`DESCRIBE ${records}`)
@@ -238,8 +233,8 @@ export function createResidentTables(
     return isThere ? { table, months: loadedMonths, bytes: taken } : null
   }
   /**
-   * Reads the distinct codes of each column, and whether all numbers have seven digits. Only then do equal integers
-   * mean equal texts.
+   * Reads the distinct codes of each column, and whether all numbers have seven digits. Only then do equal integers mean equal
+   * texts.
    */
   const readMembers = async (
     select: string,

@@ -1,7 +1,7 @@
 /**
- * Defines the datasets of a release as views over their Parquet files. Input: a verified release and the releases
- * folder. Output: CREATE statements for one schema. Besides the view of all periods, every partition has its own,
- * so that a statement on one period never opens the other files.
+ * Defines the datasets of a release as views over their Parquet files. Input: a verified release and the releases folder. Output:
+ * CREATE statements for one schema. Besides the view of all periods, every partition has its own, so that a statement on one period
+ * never opens the other files.
  */
 import { join } from 'node:path'
 import { AREA_NAMES } from '../../model/datasets.ts'

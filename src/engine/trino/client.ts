@@ -1,10 +1,9 @@
 /**
- * Trino's client protocol over HTTP: posts a statement and fetches its rows page by page until there is no next
- * page. Input: SQL. Output: rows as JSON. https://trino.io/docs/current/develop/client-protocol.html
+ * Trino's client protocol over HTTP: posts a statement and fetches its rows page by page until there is no next page. Input: SQL.
+ * Output: rows as JSON. https://trino.io/docs/current/develop/client-protocol.html
  *
- * We do not use the JavaScript client, because it rounds BIGINT (trinodb/trino-js-client #983) and leaves time-outs
- * and cancelling to its caller. The caller of this client casts large integers to text, writes the statements and
- * limits their number.
+ * We do not use the JavaScript client, because it rounds BIGINT (trinodb/trino-js-client #983) and leaves time-outs and cancelling
+ * to its caller. The caller of this client casts large integers to text, writes the statements and limits their number.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { clientLeft } from '../../errors.ts'

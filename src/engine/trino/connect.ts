@@ -1,7 +1,6 @@
 /**
- * Creates a Trino client, and an engine that uses it, from settings; used by the server, the report worker and
- * commands. Passwords and tokens stay in their files and are read for each request, so that a renewed token needs
- * no restart.
+ * Creates a Trino client, and an engine that uses it, from settings; used by the server, the report worker and commands. Passwords
+ * and tokens stay in their files and are read for each request, so that a renewed token needs no restart.
  */
 import { readFileSync } from 'node:fs'
 import type { DuckDbEngine } from '../duckdb/engine.ts'

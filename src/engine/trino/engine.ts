@@ -1,8 +1,7 @@
 /**
- * Combines DuckDB with Trino. Trino may aggregate the facts of a statement; the rest runs in this process over the
- * returned rows, so responses are identical to the last byte. Input: an engine, a client, and the criteria for
- * sending relations. Output: an engine. Lists, records, lineage and explanations of differences always stay in the
- * process.
+ * Combines DuckDB with Trino. Trino may aggregate the facts of a statement; the rest runs in this process over the returned rows,
+ * so responses are identical to the last byte. Input: an engine, a client, and the criteria for sending relations. Output: an
+ * engine. Lists, records, lineage and explanations of differences always stay in the process.
  */
 import { AppError, both, clientLeft } from '../../errors.ts'
 import { type ReleaseView, rowsRead } from '../../release/view.ts'
@@ -30,10 +29,7 @@ export interface TrinoOptions {
   readonly dialect: TrinoDialect
   /** Catalog that holds the schemas of releases. */
   readonly catalog: string
-  /**
-   * trino: every aggregation of facts; auto: those that read at least minRows, and those that do not fit into the
-   * process.
-   */
+  /** trino: every aggregation of facts; auto: those that read at least minRows, and those that do not fit into the process. */
   readonly mode: 'trino' | 'auto'
   readonly minRows: number
   /** Largest number of rows that one statement may return; more fail with 'query_too_large'. */
@@ -147,8 +143,8 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     gatheredOf(statement).length > 0
 
   /**
-   * Runs the rest of a statement over the rows that Trino aggregated. When the statement does not fit into the
-   * process, it is retried once with all facts aggregated by Trino, provided that no rows were returned yet.
+   * Runs the rest of a statement over the rows that Trino aggregated. When the statement does not fit into the process, it is
+   * retried once with all facts aggregated by Trino, provided that no rows were returned yet.
    */
   async function* rowsOver(
     statement: Sql,

@@ -1,6 +1,6 @@
 /**
- * Maps Trino's errors to our error codes. Input: an error name, or an error of the connection. Output: an AppError.
- * Trino's message becomes its cause, which only the log shows.
+ * Maps Trino's errors to our error codes. Input: an error name, or an error of the connection. Output: an AppError. Trino's message
+ * becomes its cause, which only the log shows.
  */
 import { AppError, both, type ErrorCode, type Text } from '../../errors.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Creates and drops a release's tables in Trino, and compares Trino's files with the manifests. Input: manifests
- * and a client. Output: a summary of changes and differences. Every operation is idempotent.
+ * Creates and drops a release's tables in Trino, and compares Trino's files with the manifests. Input: manifests and a client.
+ * Output: a summary of changes and differences. Every operation is idempotent.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '../../release/manifest.ts'
@@ -49,9 +49,8 @@ const rowsOf = async (
 const AGAIN_MS = [100, 300, 1000]
 
 /**
- * Retries work that collides with another process registering the same release. The metastore refuses a table or
- * month that the other process just created, and rolls back the refused statement. The retry finds the table or
- * creates it.
+ * Retries work that collides with another process registering the same release. The metastore refuses a table or month that the
+ * other process just created, and rolls back the refused statement. The retry finds the table or creates it.
  */
 async function insist(work: () => Promise<unknown>): Promise<void> {
   for (const delay of AGAIN_MS)

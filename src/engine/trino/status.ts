@@ -1,7 +1,6 @@
 /**
- * Reports the state of Trino for /ready and /metrics: whether it accepts statements and has the tables of a
- * release. The state is refreshed after some seconds, while callers get the last one. Queries do not depend on it:
- * they are sent and may fail.
+ * Reports the state of Trino for /ready and /metrics: whether it accepts statements and has the tables of a release. The state is
+ * refreshed after some seconds, while callers get the last one. Queries do not depend on it: they are sent and may fail.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ReleaseView } from '../../release/view.ts'
@@ -15,10 +14,7 @@ type Status = Awaited<ReturnType<Distributed['status']>>
 const FRESH_MS = 5000
 /** Longest wait of a caller before it gets the last known status. */
 const PATIENCE_MS = 3000
-/**
- * Time-out of the check. A coordinator without workers counts as unavailable, because statements would wait for
- * minutes.
- */
+/** Time-out of the check. A coordinator without workers counts as unavailable, because statements would wait for minutes. */
 const ASK_MS = 20_000
 const DOWN: Status = { up: false, registered: false }
 

@@ -1,7 +1,7 @@
 /**
- * Maps a release to Trino tables: one schema per component release, with external tables over the existing files.
- * Input: manifests. Output: names, statements that create and drop the tables, and relations that statements read.
- * Only tables that plans aggregate are included: facts, residents, the list of municipalities, pre-aggregates.
+ * Maps a release to Trino tables: one schema per component release, with external tables over the existing files. Input: manifests.
+ * Output: names, statements that create and drop the tables, and relations that statements read. Only tables that plans aggregate
+ * are included: facts, residents, the list of municipalities, pre-aggregates.
  */
 import { ADDED_UP_TABLES } from '../../model/dimensions.ts'
 import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
@@ -32,10 +32,7 @@ export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-',
 export const tablesOf = ({ datasets }: Manifest): string[] =>
   Object.keys(datasets).filter((name) => TABLES.has(name))
 
-/**
- * @returns a function that gives a dataset, or some of its months, as quoted SQL @param catalog letters, digits and
- * _
- */
+/** @returns a function that gives a dataset, or some of its months, as quoted SQL @param catalog letters, digits and _ */
 export function trinoRelation(catalog: string, release: ReleaseView) {
   return (dataset: string, periods: readonly number[] | null): string => {
     const holders = manifestsOf(release).filter(({ datasets }) => datasets[dataset] !== undefined)
@@ -66,10 +63,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   DATE: 'date',
 }
 
-/**
- * @param type in DuckDB's notation: a scalar, a DECIMAL, a STRUCT of scalars, or a list of either @throws TypeError
- * for others
- */
+/** @param type in DuckDB's notation: a scalar, a DECIMAL, a STRUCT of scalars, or a list of either @throws TypeError for others */
 export function trinoType(type: string): string {
   if (type.endsWith('[]')) return `array(${trinoType(type.slice(0, -2))})`
   const struct = /^STRUCT\((.*)\)$/.exec(type)?.[1]
@@ -132,8 +126,8 @@ export const dropStatement = (releaseId: string, catalog: string): string =>
   `DROP SCHEMA IF EXISTS ${quote(catalog)}.${quote(schemaOf(releaseId))} CASCADE`
 
 /**
- * Name of a view that marks a schema as completely registered. Without it, a table whose months are not yet
- * registered would read as empty.
+ * Name of a view that marks a schema as completely registered. Without it, a table whose months are not yet registered would read
+ * as empty.
  */
 const WHOLE = 'registered'
 export const wholeStatement = (releaseId: string, catalog: string): string =>

@@ -1,6 +1,6 @@
 /**
- * JSON and JSON-stat reports → manifest and cells. Members that stand twice are refused, numbers keep their digits, and members that the
- * writers do not write are problems, so that nothing in a report goes unread.
+ * Reads JSON and JSON-stat reports into manifest and cells. Duplicate members are rejected, and numbers keep all their digits.
+ * Members that the writers never write are reported as problems, so that no part of a report remains unchecked.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isSafeNumber, parse as parseExactly } from 'lossless-json'
@@ -26,7 +26,7 @@ type JsonReport = JsonStat & {
   readonly manifest?: unknown
 }
 
-/** Refuses members that stand twice, and keeps digits that a number would lose as text, which no cell equals. */
+/** Rejects duplicate members. A number with more digits than a double becomes a text that no cell can equal. */
 function parseJson(bytes: Buffer): JsonReport {
   const exceeded = exceededLimit(bytes, LIMITS)
   if (exceeded === 'depth') throw new ReportUnreadable('is nested deeper than a report')
@@ -36,7 +36,7 @@ function parseJson(bytes: Buffer): JsonReport {
   ) as JsonReport
 }
 
-/** Reports nest a dozen deep; a row takes some five objects and a value each cell. */
+/** Limits of a report. Reports nest about twelve levels deep; a row has about five objects and one value per cell. */
 const LIMITS = { depth: 64, objects: 2_000_000, values: 10_000_000 }
 
 function jsonManifest(report: JsonReport): ReportManifest {
@@ -47,11 +47,11 @@ function jsonManifest(report: JsonReport): ReportManifest {
 
 const MANIFEST_MEMBER = '"manifest":'
 
-/** @param end last bytes of a report @returns what it says of itself; null where its manifest is not its last member */
+/** @param end last bytes of a report @returns format and manifest; null when the manifest is not the last member */
 export function jsonHead(end: Buffer): ReportHead | null {
   const tail = end.toString()
   const text = tail.slice(tail.lastIndexOf(MANIFEST_MEMBER) + MANIFEST_MEMBER.length).trimEnd()
-  // It is the last member of the report, or of the `extension` of a JSON-stat.
+  // The manifest is the last member of the report, or of `extension` in JSON-stat.
   for (const [format, closing] of [
     ['json', '}'],
     ['json-stat', '}}'],
@@ -60,12 +60,12 @@ export function jsonHead(end: Buffer): ReportHead | null {
       if (!text.endsWith(closing)) continue
       return { format, manifest: parseManifest(JSON.parse(text.slice(0, -closing.length))) }
     } catch {
-      // It ends in the other way, or stands elsewhere.
+      // The file ends differently, or the manifest is elsewhere.
     }
   return null
 }
 
-/** @returns every leaf of a JSON value, and every empty member, by its pointer */
+/** @returns every leaf of a JSON value, and every empty object or array, with its JSON pointer */
 function leavesOf(value: unknown, pointer = ''): [string, string][] {
   const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return members.length === 0
@@ -104,7 +104,7 @@ export function readJson(bytes: Buffer): ReadReport {
 
 const PROBLEMS_MAX = 20
 
-/** @returns a line where an object has members that the writer does not write */
+/** @returns a message when an object has members that the writer does not write */
 function oddMembers(where: string, value: object, allowed: readonly string[]): string[] {
   const odd = Object.keys(value).find((name) => !allowed.includes(name))
   return odd === undefined ? [] : [`${where} has the member ${odd}, which reports do not have`]
@@ -119,7 +119,7 @@ const levelsOf = ({ data = [], totals = [] }: JsonReport) => [
   })),
 ]
 
-/** @param groups dimensions that the row is of; @param names columns of the table */
+/** @param groups dimensions by which the row is grouped @param names columns of the table */
 function oddRow(
   pointer: string,
   row: JsonRow,
@@ -151,7 +151,7 @@ function oddRow(
   ]
 }
 
-/** Of a cube, what its rows are made of again. */
+/** Members of a cube from which its rows are reconstructed. */
 interface JsonStat {
   readonly class?: string
   readonly label?: string
@@ -217,7 +217,7 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
 
 const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
 
-/** @returns what of a cube is not what the manifest says, its cells aside */
+/** @returns differences between a cube and the manifest, except in its cells */
 function oddCube(cube: JsonStat, manifest: ReportManifest): string[] {
   const { columns, title } = manifest
   const { dimension = {}, extension = {} } = cube

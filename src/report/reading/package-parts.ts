@@ -1,16 +1,16 @@
 /**
- * The zip package of a workbook: which parts it has, and the bytes of those that are read, inflated within a limit.
+ * Opens the zip package of a workbook: lists its parts and inflates those that are read, within a limit.
  *
- * In: the bytes of a file that nobody vouches for. Out: names and streams of parts. A package that readers could take for two
- * different ones (a name twice, a local header that says otherwise, bytes in front) is refused.
+ * Input: the bytes of an untrusted file. Output: names and streams of parts. A package that different readers could interpret
+ * differently (a duplicate name, a contradicting local header, leading bytes) is rejected.
  */
 import type { Readable } from 'node:stream'
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl'
 import { ReportUnreadable } from './unreadable.ts'
 
-/** A workbook of ours has twelve parts, one that another program saved some more. */
+/** Our workbooks have twelve parts; those saved by other programs have a few more. */
 const PARTS_MAX = 100
-/** Bytes that all parts of a package may inflate to. */
+/** Largest total size of all parts after inflating. */
 export const INFLATED_MAX = 512 * 2 ** 20
 const LOCAL_HEADER = 0x04034b50
 const STORED = 0
@@ -18,7 +18,7 @@ const DEFLATED = 8
 
 export interface Package {
   readonly names: readonly string[]
-  /** @param maxBytes refused above; @throws ReportUnreadable where the package has no such part */
+  /** @param maxBytes largest accepted size after inflating @throws ReportUnreadable when the part is larger or missing */
   readPart(name: string, maxBytes: number): Promise<AsyncIterable<Buffer>>
 }
 
@@ -50,7 +50,7 @@ export async function openPackage(bytes: Buffer): Promise<Package> {
       if (entry === undefined) throw new ReportUnreadable(`the workbook has no part ${name}`)
       if (entry.uncompressedSize > maxBytes)
         throw new ReportUnreadable(`the part ${name} inflates to more than ${maxBytes / 2 ** 20} MiB`)
-      // yauzl ends the stream with an error where a part inflates to another size than its entry states.
+      // yauzl ends the stream with an error when a part inflates to another size than its entry states.
       return openEntry(zip, entry)
     },
   }
@@ -78,12 +78,12 @@ function listEntries(bytes: Buffer): Promise<{ zip: ZipFile; entries: Entry[] }>
 const openEntry = (zip: ZipFile, entry: Entry): Promise<AsyncIterable<Buffer>> =>
   new Promise((resolve, reject) =>
     zip.openReadStream(entry, (error, stream) =>
-      // The stream of a buffer is never closed: leaving it early would wait for that for ever.
+      // Do not destroy the stream on early return: a buffer's stream never emits `close`, so that would wait forever.
       error ? reject(error) : resolve((stream as Readable).iterator({ destroyOnReturn: false })),
     ),
   )
 
-/** @returns the name in the header in front of a part's bytes; null where there is no header */
+/** @returns the name in the local header of a part; null when there is no such header */
 function localNameAt(bytes: Buffer, offset: number): string | null {
   if (offset + 30 > bytes.length || bytes.readUInt32LE(offset) !== LOCAL_HEADER) return null
   return bytes.toString('utf8', offset + 30, offset + 30 + bytes.readUInt16LE(offset + 26))

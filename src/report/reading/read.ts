@@ -1,7 +1,7 @@
 /**
- * A report's file, in any of its formats → manifest, header and cells, as they stand in the file. Reads by other libraries
- * than those that wrote it, and trusts nothing: what is not a report of ours is a `ReportUnreadable` that says why. What a file
- * inflates to is bounded; `src/workers/report-check.ts` bounds time and memory of the rest.
+ * Reads a report file of any format into manifest, header and cells, exactly as they are in the file. It uses other libraries than
+ * the writers and trusts nothing: a file that is not one of our reports throws `ReportUnreadable` with the reason. The inflated
+ * size is limited here; `src/workers/report-check.ts` limits time and memory.
  */
 import { lstat, open } from 'node:fs/promises'
 import { RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
@@ -19,9 +19,12 @@ import { cellOf, type ReadReport, type ReportHead, recordReport } from './report
 import { ReportUnreadable } from './unreadable.ts'
 import { readWorkbook, readWorkbookManifest } from './workbook.ts'
 
-/** A file whose cells are read; larger ones are only compared by their bytes. Cells take several times the memory of their file. */
+/**
+ * Largest file whose cells are read, because cells take several times the memory of their file. Larger ones are only compared by
+ * bytes.
+ */
 const READ_BYTES_MAX = 128 * 2 ** 20
-/** The manifest of a report stands within so many bytes of one end of its file. */
+/** The manifest lies within this distance of one end of the file. */
 const END_BYTES = 8 * 2 ** 20
 
 /** @throws ReportUnreadable */
@@ -35,8 +38,8 @@ export const readReport = (path: string): Promise<ReadReport> =>
   })
 
 /**
- * @returns what a report says of itself, without reading its rows; null where another program saved a JSON so that only reading
- * all of it shows its manifest
+ * @returns format and manifest of a report without reading its rows; null when another program rewrote a JSON so that the manifest
+ * is not at its end
  * @throws ReportUnreadable
  */
 export const readHead = (path: string): Promise<ReportHead | null> => {
@@ -51,13 +54,13 @@ export const readHead = (path: string): Promise<ReportHead | null> => {
   })
 }
 
-/** A file of which no more is read than is needed. */
+/** A file that is read only as far as needed. */
 interface ReportFile {
-  /** Its first megabytes. */
+  /** The first megabytes. */
   readonly start: Buffer
-  /** Reads its last megabytes. */
+  /** Reads the last megabytes. */
   readonly end: () => Promise<Buffer>
-  /** @throws ReportUnreadable where it is too large */
+  /** Reads the complete file. @throws ReportUnreadable when it is too large */
   readonly all: () => Promise<Buffer>
 }
 
@@ -97,10 +100,10 @@ async function readByFormat<Result>(path: string, readers: Readers<Result>): Pro
     if (start.subarray(0, 4).equals(ARROW_MARK)) return await readers.arrow(file)
   } catch (error) {
     if (error instanceof ReportUnreadable) throw error
-    // The stack is full: a RangeError of V8.
+    // V8 throws a RangeError when the stack overflows.
     if (error instanceof RangeError) throw new ReportUnreadable('is nested deeper than a report')
     const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
-    // A parser's words name a position, and neither the file nor a remedy.
+    // A parser's message only names a position, neither the file nor a remedy.
     if (/SyntaxError|ZodError/.test(name) || /at position \d+/.test(message))
       throw new ReportUnreadable(`${path} was cut or changed: it is not the JSON of a report. Get it again.`)
     throw new ReportUnreadable(message)
@@ -111,7 +114,7 @@ async function readByFormat<Result>(path: string, readers: Readers<Result>): Pro
     'is neither a workbook nor a CSV, JSON, JSON-stat, Parquet or Arrow report of sus-data',
   )
 }
-/** Stands in front of every message of an Arrow stream. */
+/** Start of every message in an Arrow stream. */
 const ARROW_MARK = Buffer.from('ffffffff', 'hex')
 
 const csvManifest = (bytes: Buffer): ReportManifest =>
@@ -123,14 +126,14 @@ function csvManifestEnd(bytes: Buffer): number {
   return end
 }
 
-/** A cell and what ends it; quotes are doubled inside quotes. */
+/** A cell and its terminator; quotes are doubled within quotes. */
 const CSV_CELL = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
 
-/** Cells that fit the memory of the process that reads them. */
+/** Largest number of cells that fit into the memory of the reading process. */
 const CELLS_MAX = 10_000_000
 const [LINE_FEED, COMMA] = [0x0a, 0x2c]
 
-/** Reads exactly what the writer writes: RFC 4180 with CR LF. */
+/** Accepts exactly what the writer produces: RFC 4180 with CR LF. */
 function readCsv(bytes: Buffer): ReadReport {
   const manifest = csvManifest(bytes)
   const table = bytes.subarray(csvManifestEnd(bytes) + 2)
@@ -158,7 +161,7 @@ function readCsv(bytes: Buffer): ReadReport {
     manifest,
     header: header.map((cell) => cell ?? ''),
     rows,
-    // The manifest and the header are the first two lines.
+    // Rows start at line 3, after the manifest and the header.
     placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
     tableSha256: sha256Hex(table),
     problems: odd < 0 ? [] : [`line ${odd + 3} has ${rows[odd]?.length} cells`],
@@ -188,7 +191,7 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
   const rows = records.map((record) =>
     manifest.columns.map((column): Cell => {
       const value: unknown = record[column.name]
-      // A decimal is handed out as the nearest double of its digits.
+      // hyparquet returns a decimal as the nearest double.
       return typeof value === 'number' && isDecimal.has(column.name)
         ? value.toFixed(column.decimals)
         : cellOf(value, column)

@@ -1,4 +1,4 @@
-/** A report as it was read, whatever its format, and what its readers share. */
+/** A parsed report of any format, and helpers that all readers share. */
 import type { ReportFormat } from '../formats.ts'
 import type { ReportManifest } from '../manifest.ts'
 import { type Cell, type Column, exactText } from '../table.ts'
@@ -8,13 +8,13 @@ export interface ReadReport {
   readonly manifest: ReportManifest
   readonly header: readonly string[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Where a cell of the table is, as a reader would say it: row and column count from 0. */
+  /** Names the position of a cell for people; row and column count from 0. */
   readonly placeOf: (row: number, column: number) => string
-  /** SHA-256 of the table as it stands in a CSV file; null for the other formats. */
+  /** SHA-256 of the table in a CSV file; null for other formats. */
   readonly tableSha256: string | null
-  /** What is wrong around the table: formulas, a dictionary that is not that of the manifest. */
+  /** Problems outside the table, such as formulas or a dictionary that contradicts the manifest. */
   readonly problems: readonly string[]
-  /** All else that the file says, as position and text; the same of two files that say the same. */
+  /** All other content of the file, as position and text. Files with the same content have the same list. */
   readonly others: readonly (readonly [position: string, text: string])[]
 }
 
@@ -23,7 +23,7 @@ export interface ReportHead {
   readonly manifest: ReportManifest
 }
 
-/** A value as text: a number with the decimals its column has. */
+/** Converts a value to text, a number with the decimals of its column. */
 export const cellOf = (value: unknown, { decimals }: Column): Cell =>
   value === null || value === undefined
     ? null
@@ -31,7 +31,7 @@ export const cellOf = (value: unknown, { decimals }: Column): Cell =>
       ? exactText(value, decimals)
       : String(value)
 
-/** A report of a format that holds nothing but the table and the manifest. */
+/** Creates a report of a format that contains only table and manifest. */
 export const recordReport = (
   format: ReportFormat,
   manifest: ReportManifest,

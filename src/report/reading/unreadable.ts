@@ -1,4 +1,4 @@
-/** What keeps a file from being read as a report. The message is for the auditor. */
+/** A file cannot be read as a report. The message addresses the auditor. */
 export class ReportUnreadable extends Error {
   constructor(message: string) {
     super(message)

@@ -1,6 +1,6 @@
 /**
- * A worksheet as a person sees it: texts and numbers of its cells, and everything that could make a usual program show something else
- * (hidden rows, merged cells, formulas, pictures, conditional formats …). In: the sheet's part. Out: cells and oddities.
+ * Reads a worksheet as a person sees it. Input: the sheet's part. Output: texts and numbers of its cells, and oddities: everything
+ * that could make a common program show something else (hidden rows, merged cells, formulas, pictures, conditional formats …).
  */
 import { utils } from '@e965/xlsx'
 import type { Package } from './package-parts.ts'
@@ -10,7 +10,7 @@ import { type Attributes, readXml } from './workbook-xml.ts'
 const SHEET_BYTES_MAX = 400 * 2 ** 20
 const STRINGS_BYTES_MAX = 64 * 2 ** 20
 const STRINGS_PART = 'xl/sharedStrings.xml'
-/** Elements that change nothing of what the cells show; all others are oddities. What a drawing shows is in a part of its own. */
+/** Elements that do not change what cells show; all others are oddities. A drawing's content is in a separate part. */
 const PLAIN_ELEMENTS = new Set(
   'sheetPr dimension sheetViews sheetFormatPr cols sheetData autoFilter printOptions pageMargins pageSetup headerFooter sheetCalcPr phoneticPr ignoredErrors drawing'.split(
     ' ',
@@ -19,12 +19,12 @@ const PLAIN_ELEMENTS = new Set(
 const COLUMN_WIDTH_MIN = 3
 const ROW_POINTS_MIN = 6
 const ODDITIES_MAX = 20
-/** A worksheet has no more (Excel's limits). */
+/** Limits of a worksheet in Excel. */
 const ROWS_MAX = 1_048_576
 const COLUMNS_MAX = 16_384
 
 export interface SheetCell {
-  /** A text, or a number as it is written. */
+  /** A text, or the digits of a number. */
   readonly text: string
   readonly isNumber: boolean
   readonly style: number
@@ -36,10 +36,10 @@ export interface Sheet {
 }
 
 const isOn = (value: string | undefined): boolean => value === '1' || value === 'true'
-/** A number may be written in any way that a double has. */
+/** Any notation of a double. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** @returns the texts that cells name by their number; @throws ReportUnreadable */
+/** @returns the shared strings, which cells refer to by number @throws ReportUnreadable */
 export async function readStrings(book: Package): Promise<string[]> {
   if (!book.names.includes(STRINGS_PART)) return []
   const strings: string[] = []
@@ -47,7 +47,7 @@ export async function readStrings(book: Package): Promise<string[]> {
   await readXml(STRINGS_PART, await book.readPart(STRINGS_PART, STRINGS_BYTES_MAX), {
     open(path) {
       if (path === 'sst/si') current = ''
-      // Runs have fonts of their own, which could hide some of the text.
+      // Mark formatted runs, because their fonts could hide some of the text.
       else if (path.startsWith('sst/si/') && path !== 'sst/si/t') current += '\u0000formatted'
     },
     text(path, text) {
@@ -137,6 +137,6 @@ export async function readSheet(book: Package, part: string, strings: readonly s
 const isHiddenColumn = ({ hidden, width }: Attributes): boolean =>
   isOn(hidden) || Number(width ?? COLUMN_WIDTH_MIN) < COLUMN_WIDTH_MIN
 
-/** Characters that XML cannot hold are written as _x001F_ (ECMA-376, 22.9.2.19). */
+/** Decodes characters that XML cannot contain, written as _x001F_ (ECMA-376, 22.9.2.19). */
 const decodeText = (text: string): string =>
   text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

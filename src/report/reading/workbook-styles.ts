@@ -1,22 +1,22 @@
 /**
- * Styles of a workbook: how a cell of each style is shown. In: styles.xml. Out: for each style its number format, and what about it
- * could hide or change what a reader sees (a color, a tiny font, text that is repeated or turned).
+ * Reads how a workbook shows the cells of each style. Input: styles.xml. Output: for each style its number format, and what could
+ * hide or change the content (a color, a tiny font, repeated or rotated text).
  */
 import type { Package } from './package-parts.ts'
 import { type Attributes, readXml } from './workbook-xml.ts'
 
 const STYLES_PART = 'xl/styles.xml'
 const STYLES_BYTES_MAX = 4 * 2 ** 20
-/** Formats that a style names by their number alone (ECMA-376, 18.8.30), as far as reports use them. */
+/** Built-in formats that reports use, by number (ECMA-376, 18.8.30). */
 const BUILT_IN: Readonly<Record<string, string>> = { '0': 'General', '1': '0', '2': '0.00', '49': '@' }
-/** Black, as programs write it. */
+/** Notations of black in different programs. */
 const BLACK = new Set(['rgb FF000000', 'rgb 00000000', 'theme 1', 'indexed 8', 'indexed 64', 'auto 1'])
-/** Fonts that show digits as something else. */
+/** Fonts that show digits as other symbols. */
 const SYMBOLS = /wing|webd|symbol|dingbat/i
 const POINTS_MIN = 6
 const POINTS_MAX = 24
 const ALIGNMENTS = new Set(['general', 'left', 'right', 'center'])
-/** Attributes of an alignment that change no content, or must be off. */
+/** Attributes of an alignment that do not change the content; all others must be off. */
 const HARMLESS_ALIGNMENT = new Set([
   'vertical',
   'wrapText',
@@ -27,7 +27,7 @@ const HARMLESS_ALIGNMENT = new Set([
 
 export interface CellStyle {
   readonly format: string
-  /** Says what could hide or change a cell's content; null for an ordinary style. */
+  /** Describes what could hide or change a cell's content; null for an ordinary style. */
   readonly oddity: string | null
 }
 

@@ -1,19 +1,19 @@
 /**
- * XML of a workbook's part, read as a conforming reader does: comments are not content, entities are decoded, and what is not
- * well formed is refused. In: a stream of bytes. Out: calls for elements and text, with the path of the element.
+ * Parses the XML of a workbook's part like a conforming reader: it skips comments, decodes entities, and rejects XML that is not
+ * well formed. Input: a stream of bytes. Output: calls for elements and text, with the element's path.
  */
 import { SaxesParser } from 'saxes'
 import { ReportUnreadable } from './unreadable.ts'
 
-/** Namespaces of the elements that are named without a prefix in paths: workbooks, relationships of packages. */
+/** Namespaces whose elements have no prefix in paths: workbooks and package relationships. */
 const PLAIN = new Set([
   'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
   'http://schemas.openxmlformats.org/package/2006/relationships',
 ])
-/** Elements in elements: cells nest six deep, and what other programs add some more. */
+/** Largest nesting depth. Cells are six levels deep; other programs add a few. */
 const DEPTH_MAX = 100
-/** Characters without any tag: a cell holds 32,767. */
+/** Largest number of characters without a tag; a cell holds 32,767. */
 const TEXT_MAX = 1 << 20
 
 export type Attributes = Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export interface XmlReader {
   close?(path: string): void
 }
 
-/** @throws ReportUnreadable where the part is not well formed, declares a document type or is not UTF-8 */
+/** @throws ReportUnreadable when the part is not well formed, declares a document type or is not UTF-8 */
 export async function readXml(name: string, part: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
   const parser = new SaxesParser({ xmlns: true })
   const paths: string[] = []

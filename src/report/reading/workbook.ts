@@ -1,6 +1,6 @@
 /**
- * A workbook that says it is a report → manifest, header and cells as a usual program shows them. What such a program would show
- * otherwise than the report that was made (another sheet, hidden rows, a format that prints a constant) is listed as a problem.
+ * Reads a workbook report into manifest, header and cells as common programs show them. Whatever such a program would show
+ * differently from the original report (another sheet, hidden rows, a format that prints a constant) becomes a problem.
  */
 import { utils } from '@e965/xlsx'
 import type { ReportManifest } from '../manifest.ts'
@@ -17,19 +17,19 @@ import { readXml } from './workbook-xml.ts'
 const WORKBOOK_PART = 'xl/workbook.xml'
 const RELATIONS_PART = 'xl/_rels/workbook.xml.rels'
 const SMALL_PART_BYTES_MAX = 1 << 20
-/** Parts that the programs that save workbooks write and that show nothing themselves. */
+/** Parts that common programs write and that show nothing themselves. */
 const PLAIN_PART =
   /^(\[Content_Types\]\.xml|_rels\/\.rels|docProps\/\w+\.xml|xl\/(workbook|styles|sharedStrings|theme\/theme\d+|drawings\/drawing\d+|worksheets\/(_rels\/)?sheet\d+|_rels\/workbook)\.xml(\.rels)?)$/
 const PLAIN_ELEMENTS = new Set(
   'fileVersion workbookPr bookViews sheets definedNames calcPr workbookProtection extLst'.split(' '),
 )
-/** Formats that show a text as it is, and a number but for what a narrow column cuts. */
+/** Formats that show texts unchanged, and numbers unchanged unless the column is too narrow. */
 const PLAIN_FORMATS = new Set(['General', '@'])
 const SHEET_NAMES = Object.values(SHEETS)
 
 interface Book {
   readonly parts: Package
-  /** Parts of the three sheets, by their names. */
+  /** Part of each of the three sheets, by sheet name. */
   readonly sheets: ReadonlyMap<string, string>
   readonly strings: readonly string[]
   readonly problems: readonly string[]
@@ -120,7 +120,7 @@ async function openBook(bytes: Buffer): Promise<Book> {
   return { parts, sheets, strings: await readStrings(parts), problems }
 }
 
-/** LibreOffice writes drawings without anything in them; a theme says what the color of letters is. */
+/** Finds parts that could change the display. LibreOffice writes empty drawings; a theme defines the text color. */
 async function oddPart(parts: Package, name: string): Promise<string[]> {
   const isDrawing = name.startsWith('xl/drawings/')
   if (!isDrawing && !name.startsWith('xl/theme/')) return []
@@ -145,7 +145,7 @@ function sheetOf({ parts, sheets, strings }: Book, name: string): Promise<Sheet>
 const textsOf = ({ rows }: Sheet): string[][] =>
   rows.map((row) => Array.from(row, (cell) => cell?.text ?? ''))
 
-/** @param columns those of the table; none for sheets of text @returns cells that are not shown as they are */
+/** @param columns of the table; empty for text sheets @returns cells that are not shown as stored */
 function oddCells(
   name: string,
   { rows }: Sheet,
@@ -165,7 +165,7 @@ function oddCells(
   return found
 }
 
-/** @param column undefined where every cell must be a text */
+/** @param column undefined when the cell must be a text */
 function oddCell(cell: SheetCell, style: CellStyle | undefined, column: Column | undefined): string | null {
   if (style === undefined) return 'has a style that is not there'
   if (style.oddity !== null) return style.oddity

@@ -1,8 +1,8 @@
 /**
- * Cells → an Arrow IPC stream: text as Utf8, whole numbers as Int64, decimals as Decimal128 (exact, no DOUBLE).
+ * Writes cells as an Arrow IPC stream: text as Utf8, integers as Int64, decimals as Decimal128 (exact, no DOUBLE).
  *
- * In: columns and batches of cells. Out: bytes, a record batch for each batch of rows. The manifest, where there is one,
- * stands in the schema's metadata.
+ * Input: columns and batches of cells. Output: bytes, one record batch per batch of rows. The schema's metadata holds the manifest,
+ * if there is one.
  */
 import {
   AsyncByteQueue,
@@ -24,11 +24,11 @@ import type { ReportManifest } from '../manifest.ts'
 import type { Cell, Column } from '../table.ts'
 import type { FileSink, TableWriter } from './index.ts'
 
-/** Key of the metadata that holds the manifest. */
+/** Metadata key of the manifest. */
 export const MANIFEST_KEY = 'sus-data-report'
 const DECIMAL_DIGITS = 38
 
-/** Bytes as the writer makes them, buffered until they are read. */
+/** Collects the writer's bytes until they are read. */
 class ByteParts extends AsyncByteQueue {
   #parts: Uint8Array[] = []
 
@@ -43,7 +43,7 @@ class ByteParts extends AsyncByteQueue {
   }
 }
 
-/** One stream, a batch at a time. */
+/** Encodes one stream, batch by batch. */
 export class ArrowEncoder {
   readonly #columns: readonly Column[]
   readonly #schema: Schema
@@ -57,7 +57,7 @@ export class ArrowEncoder {
     this.#writer.reset(this.#parts, this.#schema)
   }
 
-  /** @returns bytes of the schema (the first time) and of the batch */
+  /** @returns the bytes of the batch, preceded by the schema in the first call */
   encode(cells: readonly (readonly Cell[])[]): Uint8Array {
     const cellsOf = (index: number): Cell[] => cells.map((row) => row[index] ?? null)
     const children = this.#columns.map((column, index) => dataOf(column, cellsOf(index)))
@@ -67,7 +67,7 @@ export class ArrowEncoder {
     return this.#parts.take()
   }
 
-  /** @returns the mark of the end */
+  /** @returns the end-of-stream mark */
   end(): Uint8Array {
     this.#writer.finish()
     return this.#parts.take()
@@ -92,7 +92,7 @@ function dataOf(column: Column, cells: readonly Cell[]): Data {
     const data = BigInt64Array.from(cells, (cell) => BigInt(cell ?? 0))
     return makeData({ type: new Int64(), length: cells.length, nullCount, nullBitmap, data })
   }
-  // 128 bits, little-endian, two's complement: two 64-bit words a value.
+  // Two 64-bit words per value: 128 bits, little-endian, two's complement.
   const words = new BigInt64Array(cells.length * 2)
   cells.forEach((cell, index) => {
     const unscaled = unscale(cell ?? '0', column.decimals)
@@ -103,7 +103,7 @@ function dataOf(column: Column, cells: readonly Cell[]): Data {
   return makeData({ type, length: cells.length, nullCount, nullBitmap, data: new Uint32Array(words.buffer) })
 }
 
-/** '298.42' with 2 decimals → 29842n. @throws RangeError when the text has other decimals */
+/** '298.42' with 2 decimals → 29842n. @throws RangeError when the text has more decimals or is not a number */
 export function unscale(text: string, decimals: number): bigint {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
   const fraction = match?.[3] ?? ''
@@ -127,7 +127,7 @@ export function createArrowWriter(sink: FileSink, columns: readonly Column[]): T
       await sink.write(encoder.encode(cells))
     },
     async end(manifest) {
-      // A stream without rows still says its columns.
+      // A stream without rows still contains the schema.
       if (isEmpty) await sink.write(encoder.encode([]))
       await sink.write(encoder.end())
       await sink.replaceDraft(draft, manifest)

@@ -1,12 +1,12 @@
 /**
- * Cells → CSV (RFC 4180): UTF-8, comma, CR LF, a point before decimals. Pure.
+ * Formats cells as CSV (RFC 4180): UTF-8, comma, CR LF, decimal point. Pure.
  *
- * A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises; numbers, negative ones
- * too, stay as they are. Nothing is an empty cell, an empty text a pair of quotes.
+ * A text that a spreadsheet would interpret as a formula gets a leading apostrophe, as OWASP advises. Numbers stay unchanged, even
+ * negative ones. Null is an empty cell, and an empty text is a pair of quotes.
  */
 import type { Cell, Column } from '../table.ts'
 
-/** First characters by which spreadsheets take a text for a formula. */
+/** First characters that make spreadsheets interpret a text as a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
 export const csvLine = (cells: readonly Cell[], columns: readonly Pick<Column, 'type'>[]): string =>
@@ -22,6 +22,6 @@ function csvCell(cell: Cell, isNumber: boolean): string {
   return safe === '' || /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** @returns a text as a reader of the CSV gets it: an empty text as nothing, a would-be formula behind its apostrophe */
+/** @returns a text as a CSV reader receives it: null for an empty text, with the apostrophe for a formula */
 export const csvText = (cell: Cell): Cell =>
   cell === null || cell === '' ? null : FORMULA.test(cell) ? `'${cell}` : cell

@@ -1,8 +1,8 @@
 /**
- * What writes one format of a report: begin with a draft of the manifest, rows in batches, end with the manifest itself.
+ * Interface of the report writers: begin with a draft of the manifest, write rows in batches, end with the final manifest.
  *
- * The draft is whole but for its two digests over the table, which are only known at the end; they are zeros of the same
- * length, so a format that must say the manifest first (CSV, Arrow) writes the draft and has it overwritten in place.
+ * The draft is complete except for the digests that are only known at the end, which are zeros of the same length. Formats whose
+ * manifest comes first (CSV, Arrow) write the draft and overwrite it in place.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Row } from '../../engine/types.ts'
@@ -12,7 +12,7 @@ import type { Cell } from '../table.ts'
 
 export interface Batch {
   readonly rows: readonly Row[]
-  /** The same rows as cells, in the order of the columns. */
+  /** The same rows as cells, in column order. */
   readonly cells: readonly (readonly Cell[])[]
 }
 
@@ -22,13 +22,13 @@ export interface TableWriter {
   end(manifest: ReportManifest): Promise<void>
 }
 
-/** Stands where a digest will. */
+/** Placeholder of a digest. */
 export const UNKNOWN_DIGEST = '0'.repeat(64)
 const BUFFER_BYTES = 1 << 20
-/** A manifest is small; it stands at the beginning of the file. */
+/** Bytes searched for the draft. The manifest is small and near the beginning of the file. */
 const PATCH_BYTES = 4 << 20
 
-/** A file written from its beginning to its end, a megabyte at a time. */
+/** Writes a file sequentially, a megabyte at a time. */
 export class FileSink {
   readonly #handle: FileHandle
   #parts: Uint8Array[] = []
@@ -43,7 +43,7 @@ export class FileSink {
     return new FileSink(await open(path, 'wx+', 0o600))
   }
 
-  /** @returns once the bytes are taken: waits for the disk when a megabyte is held */
+  /** Buffers the bytes, and writes to disk when a megabyte is buffered. */
   async write(bytes: Uint8Array | string): Promise<void> {
     const part = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
     if (part.length === 0) return
@@ -60,7 +60,7 @@ export class FileSink {
     await this.#handle.writeFile(bytes)
   }
 
-  /** Overwrites the draft of the manifest, which stands near the beginning, by the manifest. */
+  /** Overwrites the draft of the manifest, near the beginning of the file, with the final manifest. */
   async replaceDraft(draft: ReportManifest, manifest: ReportManifest): Promise<void> {
     await this.#flush()
     const before = Buffer.from(canonicalJson(draft))
@@ -77,7 +77,7 @@ export class FileSink {
     try {
       await this.#flush()
     } finally {
-      // A full disk keeps the bytes, not the handle.
+      // Close the handle even when a full disk makes the flush fail.
       await this.#handle.close()
     }
   }

@@ -1,10 +1,11 @@
 /**
- * The table of an answer as a cube of JSON-stat 2.0 (https://json-stat.org/full/), which statistical packages read.
+ * Writes a result as a JSON-stat 2.0 cube (https://json-stat.org/full/), which statistical packages read.
  *
- * In: rows of an answer and their cells. Out: the parts of one JSON text. Each grouped dimension is a dimension of the cube, in
- * the order of the query, and `metric` is the last: values, their comparison parts and the rank. Categories stand in the order
- * in which rows name them. A row of totals has the category `_T` of what it adds up, a member without a code is `_U`. Numbers are
- * the exact digits of the cells. A cube has no order of rows of its own: `extension.rows` says it where it is another one.
+ * Input: rows of a result and their cells. Output: fragments of one JSON text. Each grouped dimension is a dimension of the cube,
+ * in query order. The last dimension is `metric`: values, their comparison values and the rank. Categories are ordered by first
+ * appearance in the rows. In a row of totals, the aggregated dimensions have the category `_T`; a member without a code is `_U`.
+ * Numbers are the exact digits of the cells. A cube has no row order, so `extension.rows` states it when it differs from the order
+ * of the cells.
  */
 import type { Row } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
@@ -15,9 +16,9 @@ import { messagesOf, type ReportManifest } from '../manifest.ts'
 import { type Cell, type Column, dimensionColumns, type Language, planOfRow } from '../table.ts'
 import type { Batch, FileSink, TableWriter } from './index.ts'
 
-/** Category of what a row of totals adds up. */
+/** Category of a dimension that a row of totals aggregates. */
 export const TOTAL_CATEGORY = '_T'
-/** Category of the member without a code. */
+/** Category of a member without a code. */
 export const UNKNOWN_CATEGORY = '_U'
 const METRIC = 'metric'
 const LABELS = {
@@ -27,26 +28,26 @@ const LABELS = {
 
 interface Category {
   readonly code: string
-  /** Null where no list of the release names it. */
+  /** Null when no list of the release names the member. */
   readonly label: string | null
-  /** What else the cells say of a member, by the name of its column. */
+  /** Further cells of a member, by column name. */
   readonly more: Readonly<Record<string, Cell>>
 }
 
 interface CubeDimension {
   readonly code: DimensionCode
-  /** Position in a row's cells: of the code, of the name, and of what else is said of a member. */
+  /** Indexes in a row's cells: code, name, and further attributes of a member. */
   readonly at: { readonly code: number; readonly name: number; readonly more: readonly number[] }
   readonly categories: Category[]
   readonly positions: Map<string, number>
 }
 
-/** What is said of the whole cube. */
+/** Descriptive members of the cube. */
 export interface CubeFacts {
   readonly label: string
-  /** Sentences, as JSON-stat has them. */
+  /** Sentences, as JSON-stat requires. */
   readonly notes: readonly string[]
-  /** Members of `extension`. */
+  /** Members of `extension`, as JSON texts. */
   readonly extension: Readonly<Record<string, string>>
 }
 
@@ -55,9 +56,9 @@ export class Cube {
   readonly #columns: readonly Column[]
   readonly #language: Language
   readonly #dimensions: readonly CubeDimension[]
-  /** Positions of the values in a row's cells. */
+  /** Indexes of the values in a row's cells. */
   readonly #values: readonly number[]
-  /** Of each row, one after another: its category of each dimension. */
+  /** Category numbers of all rows, one per dimension, row by row. */
   readonly #places: number[] = []
   readonly #cells: Cell[] = []
 
@@ -95,7 +96,7 @@ export class Cube {
     return categories.push({ code, label: isGrouped ? name : LABELS[this.#language].total, more }) - 1
   }
 
-  /** @throws AppError 'too_many_rows' where the cube has more cells than can be numbered */
+  /** @throws AppError 'too_many_rows' when the cube has more cells than a safe integer can number */
   *json({ label, notes, extension }: CubeFacts): Generator<string> {
     const dimensions = this.#dimensions
     const width = this.#values.length
@@ -125,7 +126,7 @@ export class Cube {
     yield `,"note":${JSON.stringify(notes)},"extension":{"rows":${rows}${more.join('')}}}\n`
   }
 
-  /** @returns of each row, the number of its place in the cube, metrics aside */
+  /** @returns for each row, its position in the cube, ignoring metrics */
   #order(): number[] {
     const dimensions = this.#dimensions
     const rows = this.#values.length === 0 ? 0 : this.#cells.length / this.#values.length
@@ -156,7 +157,7 @@ export class Cube {
     yield `${order.length === 0 ? '[' : ''}]`
   }
 
-  /** Cells by their number; one without a value is not there. */
+  /** Writes cells by their number, and omits those without a value. */
   *#sparse(order: readonly number[]): Generator<string> {
     const width = this.#values.length
     let before = '{'
@@ -205,11 +206,11 @@ export class Cube {
   }
 }
 
-/** @returns what the cube is called: what is shown, as it is labelled */
+/** @returns label of the cube: the labels of its value columns */
 export const labelOf = (columns: readonly Column[]): string =>
   columns.flatMap(({ type, label }) => (type === 'text' ? [] : [label])).join('; ')
 
-/** A report: the manifest is `extension.manifest`. Memory holds the codes and values of all its rows. */
+/** Creates a report writer; the manifest becomes `extension.manifest`. Memory holds the codes and values of all rows. */
 export function createJsonStatWriter(
   sink: FileSink,
   plan: AggregatePlan,

@@ -1,6 +1,6 @@
 /**
- * Cells → Parquet: text as UTF8, whole numbers as INT64, decimals as DECIMAL(18) on INT64 (exact, no DOUBLE); the manifest
- * in the key-value metadata of the footer.
+ * Writes cells as Parquet: text as UTF8, integers as INT64, decimals as DECIMAL(18) on INT64 (exact, no DOUBLE). The footer's
+ * key-value metadata holds the manifest.
  */
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -9,7 +9,7 @@ import type { Cell, Column } from '../table.ts'
 import { MANIFEST_KEY, unscale } from './arrow.ts'
 import type { FileSink, TableWriter } from './index.ts'
 
-/** Digits a DECIMAL on 64 bits holds. */
+/** Digits of a DECIMAL on 64 bits. */
 const DECIMAL_DIGITS = 18
 const ROW_GROUP_ROWS = 32_768
 
@@ -21,7 +21,7 @@ export function createParquetWriter(sink: FileSink, columns: readonly Column[]):
     createdBy: 'sus-data',
   })
   let held: (readonly Cell[])[] = []
-  // Offsets count from the beginning of the file; the buffer is emptied after each row group.
+  // Offsets count from the start of the file, although the buffer is emptied after each row group.
   const drain = async (): Promise<void> => {
     await sink.write(new Uint8Array(bytes.getBytes()))
     bytes.index = 0

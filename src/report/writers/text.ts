@@ -1,4 +1,4 @@
-/** Reports as text: CSV with the manifest in a first comment line, JSON with the manifest as its last member. */
+/** Writes reports as text: CSV with the manifest in a first comment line, JSON with the manifest as its last member. */
 
 import { describeRow } from '../../analytics/described-rows.ts'
 import type { AggregatePlan } from '../../query/analytics/plan.ts'
@@ -8,7 +8,7 @@ import { type Column, type Language, planOfRow } from '../table.ts'
 import { csvHeader, csvLine } from './csv.ts'
 import type { FileSink, TableWriter } from './index.ts'
 
-/** Begins the line of a CSV report that carries its manifest; readers of CSV skip it as a comment. */
+/** Start of the CSV line with the manifest, which CSV readers skip as a comment. */
 export const CSV_MANIFEST_MARK = '# sus-data-report '
 
 export function createCsvWriter(sink: FileSink, columns: readonly Column[]): TableWriter {
@@ -25,7 +25,7 @@ export function createCsvWriter(sink: FileSink, columns: readonly Column[]): Tab
 
 export function createJsonWriter(sink: FileSink, plan: AggregatePlan, language: Language): TableWriter {
   let isFirst = true
-  /** Level of the rows that are written: 0, then that of each total. */
+  /** Level of the rows being written: 0 for the query, then one per total. */
   let level = 0
   const openLevel = async (): Promise<void> => {
     level += 1

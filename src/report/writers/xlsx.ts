@@ -1,10 +1,10 @@
 /**
- * A report as a workbook of three sheets: Dados, Dicionário, Manifesto. The same report gives the same bytes.
+ * Writes a report as a workbook of three sheets: Dados, Dicionário, Manifesto. The same report gives the same bytes.
  *
- * write-excel-file makes the workbook (styles, sheets, relations) around a sample row; the rows themselves are streamed
- * into its first sheet, so memory does not grow with them. fflate packs it in plain JavaScript, because the zlib of
- * Node.js compresses differently from machine to machine; every time stamp is the first one ZIP knows. Text is inline
- * text in a text format: never a formula.
+ * write-excel-file creates the workbook (styles, sheets, relations) around sample rows. The real rows are streamed into its first
+ * sheet, so memory does not grow with them. fflate compresses in plain JavaScript, because the zlib of Node.js compresses
+ * differently from machine to machine. Every time stamp is the earliest that ZIP supports. Texts are inline strings in text format,
+ * never formulas.
  */
 import { strFromU8, strToU8, unzipSync, Zip, ZipDeflate } from 'fflate'
 import writeXlsxFile, { type SheetData } from 'write-excel-file/node'
@@ -16,22 +16,22 @@ import type { FileSink, TableWriter } from './index.ts'
 export const SHEETS = { data: 'Dados', dictionary: 'Dicionário', manifest: 'Manifesto' } as const
 const DATA_PART = 'xl/worksheets/sheet1.xml'
 const WORKBOOK_PART = 'xl/workbook.xml'
-/** Local fields, so that the stamp is the same in every time zone. */
+/** Built from local fields, so that the stamp is the same in every time zone. */
 const FIRST_STAMP = new Date(1980, 0, 1)
-/** Bytes are pushed in pieces of one size: how they are cut decides how they are compressed. */
+/** Size of each piece pushed to the compressor. It is fixed, because the cuts affect the compressed bytes. */
 const PIECE_BYTES = 1 << 16
 
 export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): TableWriter {
   const zip = openZip(sink)
   let styles: CellStyles
   let rows = 0
-  /** Rows of the query itself: totals stand under them, outside of what the filter row hides. */
+  /** Rows of the query. Totals come below them, outside the range of the filter row. */
   let filtered = 0
   const at = columns.findIndex(({ name }) => name === TOTAL_COLUMN)
   const isTotal = (cells: readonly Cell[]): boolean => at >= 0 && cells[at] !== null
   return {
     async begin(draft) {
-      // The draft has the shape of the manifest, so this workbook has the styles of the final one.
+      // The draft has the same structure as the manifest, so this workbook has the styles of the final one.
       const parts = await makeParts(columns, draft)
       const sheet = partText(parts, DATA_PART)
       styles = readStyles(sheet, columns.length)
@@ -74,7 +74,7 @@ const partText = (parts: Parts, name: string): string => {
   return strFromU8(part)
 }
 
-/** The workbook with a header and sample rows of Dados, one of them of totals, unpacked. */
+/** Creates and unpacks a workbook whose sheet Dados has a header and sample rows, one of them for totals. */
 async function makeParts(columns: readonly Column[], manifest: ReportManifest): Promise<Parts> {
   const plain = { format: '@', type: String } as const
   const bold = { ...plain, fontWeight: 'bold' } as const
@@ -103,7 +103,7 @@ async function makeParts(columns: readonly Column[], manifest: ReportManifest): 
   return unzipSync(new Uint8Array(workbook))
 }
 
-/** Rows of the sheet Dicionário: header first. */
+/** Rows of the sheet Dicionário, header first. */
 export const describeColumns = (
   columns: readonly Column[],
   language: ReportManifest['language'],
@@ -121,7 +121,7 @@ const widthOf = ({ name, type }: Column): number =>
 
 type CellStyles = Readonly<Record<'header' | 'data' | 'total', readonly string[]>>
 
-/** Style of each column's header and data cells, as the sample rows carry them. */
+/** Reads the style of each column's cells from the sample rows. */
 function readStyles(sheet: string, count: number): CellStyles {
   const read = (row: number): string[] =>
     Array.from({ length: count }, (_, index) => {
@@ -153,8 +153,8 @@ function rowXml(
 }
 
 /**
- * Characters XML cannot hold, and the carriage return its readers make a line feed, are written as OOXML does, _x001F_; a
- * text that looks like that is escaped itself.
+ * Escapes a text as OOXML does. Characters that XML cannot contain, and the carriage return, which readers turn into a line feed,
+ * become _x001F_. A text that already looks like such an escape is escaped, too.
  */
 function escapeXml(text: string): string {
   return text
@@ -175,7 +175,7 @@ function columnLetters(index: number): string {
   return index < 26 ? letter : columnLetters(Math.floor(index / 26) - 1) + letter
 }
 
-/** A filter row has a hidden name of its own. */
+/** Adds the hidden name that a filter row requires. */
 function addFilterName(workbook: string, area: string): string {
   const absolute = area.replaceAll(/([A-Z]+)(\d+)/g, '$$$1$$$2')
   const name = `<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">${SHEETS.data}!${absolute}</definedName>`
