@@ -29,7 +29,6 @@ export interface RunOptions {
   readonly weight?: Weight
   /** Columns with the same value in all rows; only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
-  /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
   /** Keyed relation that the statement reads. After several such statements it is loaded into memory in the background. */
   readonly wanted?: ResidentRelation
@@ -84,7 +83,6 @@ export interface Distributed {
     /** Number of answered statements, and of failed ones by error code. */
     readonly answered: number
     readonly failed: Readonly<Record<string, number>>
-    /** Number of rows that Trino returned. */
     readonly rows: number
   }
 }
@@ -125,7 +123,6 @@ export interface Engine {
    * connection is released after the last batch or when the caller leaves the loop.
    */
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
-  /** Opens a verified release; opening it again does nothing. */
   open(release: ReleaseView): Promise<void>
   /**
    * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them. Meanwhile statements
@@ -136,24 +133,20 @@ export interface Engine {
   warm(release: ReleaseView, beside?: ReleaseView | null): Promise<void>
   /** Closes a release and frees its memory after its running statements end. */
   release(id: string): Promise<void>
-  /** Number of running and waiting statements, and of open releases. */
   stats(): { readonly running: number; readonly waiting: number; readonly open: number }
   /** Absent when this process runs everything itself. */
   readonly distributed?: Distributed
-  /** Memory that DuckDB holds, in bytes. */
   memoryBytes(): Promise<number>
   close(): Promise<void>
 }
 
 /** Source of verified releases; `release/store.ts` implements it. */
 export interface ReleaseSource {
-  /** The promoted release; null when none passes verification. */
   current(): ReleaseView | null
   /** A release that is already open, by its id or a component's id; null when only `pin` can find it. */
   findOpen(id: string): ReleaseView | null
   /** An analytics release by its id or by a component's id, preferring the current release. */
   pin(id: string): Promise<ReleaseView | null>
-  /** All verified releases in the folder. */
   list(): Promise<readonly { readonly manifest: Manifest; readonly promoted: boolean }[]>
   /** Folder and manifest of a verified release of any area; null when there is none. */
   locate(id: string): Promise<{ readonly folder: string; readonly manifest: Manifest } | null>

@@ -52,7 +52,6 @@ interface Entry {
   readonly expiresMs: number
 }
 
-/** A key that was authenticated on a connection. */
 interface SeenKey {
   readonly text: Buffer
   readonly entry: Entry

@@ -13,7 +13,6 @@ const SECRET_BYTES = 32
 const CHECKSUM_CHARACTERS = 6
 const CHARACTER = `[${ALPHABET}]`
 
-/** Pattern of a key id, as lists and logs show it. */
 export const KEY_ID = new RegExp(`^${CHARACTER}{8}$`)
 const KEY_TEXT = new RegExp(`^sus_(${CHARACTER}{8})_${CHARACTER}{${52 + CHECKSUM_CHARACTERS}}$`)
 

@@ -11,7 +11,6 @@ const MINUTE_MS = 60_000
 
 export interface LastUsed {
   note(id: string): void
-  /** Writes the uses since the last flush. */
   flush(): void
   close(): void
 }

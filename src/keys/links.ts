@@ -53,7 +53,6 @@ export interface LinkTerms {
 export interface LinkRequest {
   readonly token: string
   readonly path: string
-  /** In canonical order. */
   readonly parameters: string
 }
 
@@ -92,7 +91,6 @@ function resourceOf(scope: LinkScope, path: string, parameters: string): string 
   return scope === 'address' ? `${canonical}?${parameters}` : (RELEASE.exec(canonical)?.[0] ?? null)
 }
 
-/** @returns the signature as 43 characters of canonical base64url */
 const sign = (secret: Buffer, head: string, resource: string): string =>
   createHmac('sha256', secret).update(`sus-data-link-1\n${head}\n${resource}`).digest('base64url')
 

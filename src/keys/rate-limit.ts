@@ -9,7 +9,6 @@ export interface RateDecision {
   readonly allowed: boolean
   /** Requests per minute, also the largest burst. */
   readonly limit: number
-  /** Complete requests left now. */
   readonly remaining: number
   /** Seconds until the bucket is full, rounded up. */
   readonly resetSeconds: number
@@ -43,7 +42,6 @@ export interface RateLimiterOptions {
   readonly perMinute: number
   /** Monotonic time in milliseconds. */
   readonly now?: () => number
-  /** Largest number of buckets, 10,000 by default. */
   readonly maxKeys?: number
 }
 
@@ -55,7 +53,6 @@ interface Bucket {
 
 const MINUTE_MS = 60_000
 
-/** @returns a limiter whose buckets are all full */
 export function createRateLimiter(options: RateLimiterOptions): LocalRateLimiter {
   const { now = () => performance.now(), maxKeys = 10_000 } = options
   const buckets = new Map<string, Bucket>()

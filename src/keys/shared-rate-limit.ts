@@ -22,7 +22,6 @@ export interface SharedRateLimiter extends RateLimiter {
   readonly isUp: () => boolean
   /** Resolves after the first attempt to reach the store; never rejects. */
   readonly tried: Promise<void>
-  /** Closes the connection. Later requests use local buckets. */
   close(): Promise<void>
 }
 
@@ -33,7 +32,6 @@ export interface SharedRateLimiterOptions extends RateLimiterOptions {
   readonly timeoutMs?: number
   /** Called once when an outage begins. @param address host, port and database @param reason one or two words */
   readonly onDown: (address: string, reason: string) => void
-  /** Called once when an outage ends. */
   readonly onUp: (address: string) => void
 }
 

@@ -87,7 +87,6 @@ export function loadSigner(file: string): ((fingerprint: string) => Signed) | nu
   })
 }
 
-/** @returns the public key (32 bytes, base64); null without a key */
 export function readPublicKey(file: string): string | null {
   const key = readKey(file)
   return key === null ? null : rawKey(createPublicKey(key))
@@ -109,6 +108,5 @@ export function loadNoteSigner(file: string, name: string | null): NoteSigner | 
   }
 }
 
-/** Unique default name of a key. */
 const nameOf = (publicKey: string): string =>
   `sus-data/${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 16)}`

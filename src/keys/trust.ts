@@ -12,9 +12,7 @@ export interface TrustSettings {
 export interface Trust {
   /** Folder of the releases, which also holds the log and the signatures. */
   readonly releasesDir: string
-  /** The operator's current key; null when there is none. */
   own(): Verifier | null
-  /** The operator's key and the trusted keys. */
   known(): readonly Verifier[]
 }
 

@@ -36,7 +36,6 @@ export interface ReportParts extends AnswerParts, Pick<RunOptions, 'onEngine'> {
   readonly sign: Sign | null
   /** Proof that the log contains the release. It was made with the release, so a report's bytes stay the same while the log grows. */
   readonly logProof?: string | null
-  /** Manifest of the report that `verify-report` rebuilds. */
   readonly repeated?: ReportManifest
 }
 

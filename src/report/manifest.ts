@@ -45,7 +45,6 @@ export const reportManifestSchema = z.strictObject({
   catalog_version: z.string(),
   reference_period: z.string().nullable(),
   synthetic: z.boolean(),
-  /** The query in canonical form. */
   query: documentedAs(z.record(z.string(), z.json()), componentRef('NormalisedQuery')),
   columns: z.array(columnSchema),
   /** Rows of the table, including totals. */
@@ -55,7 +54,6 @@ export const reportManifestSchema = z.strictObject({
   /** Digest over the table as CSV, including names. */
   table_sha256: sha256,
   fingerprint: sha256,
-  /** In the language of the report. */
   notes: z.array(noteSchema),
   /** Citation of the rows; absent in older reports. */
   citation: z.strictObject({ abnt: z.string(), bibtex: z.string() }).optional(),
@@ -70,7 +68,6 @@ export const reportManifestSchema = z.strictObject({
 })
 export type ReportManifest = z.infer<typeof reportManifestSchema>
 
-/** Signs a fingerprint with the operator's key. */
 export type Sign = (fingerprint: string) => { readonly public_key: string; readonly value: string }
 
 interface ManifestInput {
@@ -147,7 +144,6 @@ const notesOf = (
 export const messagesOf = ({ notes }: Pick<ReportManifest, 'notes'>): string[] =>
   notes.map((note) => (typeof note === 'string' ? note : note.message))
 
-/** @returns the manifest with its own digest */
 export const sealManifest = (body: Omit<ReportManifest, 'manifest_sha256'>): ReportManifest => ({
   ...body,
   manifest_sha256: digestManifest(body),

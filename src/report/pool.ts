@@ -23,7 +23,6 @@ import type { BuiltReport } from './build.ts'
 import type { ReportFormat } from './formats.ts'
 import type { Language } from './table.ts'
 
-/** Settings with which the worker starts. */
 export interface WorkerSettings {
   readonly releasesDir: string
   readonly memory: string
@@ -71,7 +70,6 @@ export interface PoolOptions {
   readonly guard?: FileGuard
   /** The worker's module, by default the one of this repository. */
   readonly entry?: WorkerEntry
-  /** Largest number of waiting jobs. */
   readonly queue: number
   /** Limit of the worker's JavaScript heap in megabytes. */
   readonly heapMb: number
@@ -108,7 +106,6 @@ export function createReportPool(options: PoolOptions): ReportPool {
       worker = null
       const failed = running
       running = null
-      // Remove the incomplete report.
       if (failed !== null) rmSync(failed.file, { force: true })
       failed?.reject(new AppError('internal', { cause }))
     }

@@ -20,7 +20,6 @@ import type { ReadReport } from './reading/report.ts'
 import { type Cell, digestLine } from './table.ts'
 import { csvHeader, csvLine } from './writers/csv.ts'
 
-/** Checks a signature over a fingerprint. */
 export type CheckSignature = (publicKey: string, fingerprint: string, value: string) => boolean
 
 /** @returns the problems of a manifest that show without its release */
@@ -130,7 +129,6 @@ function differentText(
   return null
 }
 
-/** @returns whether two files have the same bytes */
 export async function isSameFile(left: string, right: string): Promise<boolean> {
   if ((await stat(left)).size !== (await stat(right)).size) return false
   const others = createReadStream(right, { highWaterMark: COMPARED_BYTES })[Symbol.asyncIterator]()

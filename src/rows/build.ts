@@ -29,7 +29,6 @@ import { type SectionDigests, type SectionWriter, writeSections } from './sectio
 import { writeCoordinates, writeSortIndexes } from './sort-index.ts'
 import { collectWords } from './text-index.ts'
 
-/** Separates the JSON texts of a row that DuckDB writes. */
 const SEPARATOR = 31
 /** Texts of each field from which phrases are chosen. */
 const PHRASE_SAMPLE = 40_000
@@ -276,7 +275,7 @@ const textOf = (json: ByteString): ByteString =>
       : json.slice(1, -1)
     : ''
 
-/** Writes a block: the offset of each row, three bytes each, then the rows. */
+/** Writes the offset of each row, three bytes each, then the rows. */
 function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {
   let at = 3 * block.length
   let places = ''

@@ -21,7 +21,6 @@ export interface ColumnRequest {
   readonly kind: 'text' | 'nested' | 'plain'
 }
 
-/** The Parquet file to read. */
 export interface RowFileSource {
   readonly connection: DuckDBConnection
   /** SQL of the table, including its column file_row_number. */

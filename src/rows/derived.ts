@@ -38,7 +38,6 @@ const entrySchema = z.strictObject({
   /** SHA-256 of the checksums at its end, with which a server checks what it reads. */
   sums_sha256: sha256,
   rows: z.number().int().nonnegative(),
-  /** The Parquet file from which it was built. */
   source: z.string(),
   source_sha256: sha256,
 })
@@ -58,7 +57,6 @@ export interface RowSource {
   /** YYYYMM; null for datasets without periods. */
   readonly period: number | null
   readonly file: ManifestFile
-  /** Name of its row file. */
   readonly path: string
 }
 
@@ -185,5 +183,4 @@ async function damageOf(folder: string, entry: RowEntry, whole: boolean): Promis
   return digest.sha256 === entry.sha256 ? null : 'does not have the SHA-256 of the index'
 }
 
-/** @returns path of the index file */
 export const indexPath = (folder: string): string => join(folder, INDEX)

@@ -91,7 +91,6 @@ export function profilesOf(declarations: JsonValue): DeclarationProfile[] {
   return [...profiles].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, profile]) => profile)
 }
 
-/** Tests the entry of one index. */
 type Test = (entry: readonly JsonValue[]) => boolean
 
 /** @param params valid filters on columns of this index, names → texts */

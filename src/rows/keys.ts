@@ -21,7 +21,6 @@ export const fieldsOf = (dataset: Dataset): FieldName[] => [...dataset.fields, .
 export const isSearched = (dataset: Dataset): boolean =>
   dataset.internal?.includes('search_text' as FieldName) ?? false
 
-/** @returns bytes of a complete key */
 export const widthOf = (widths: KeyWidths): number =>
   widths.reduce<number>((sum, width) => sum + (width ?? INTEGER_WIDTH), 0)
 

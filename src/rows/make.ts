@@ -29,14 +29,12 @@ import {
 } from './derived.ts'
 import type { SectionDigests } from './sections.ts'
 
-/** Job for a worker: one file to make. */
 export interface RowJob {
   readonly dataset: RowSource['dataset']
   readonly file: string
   readonly rows: number
   readonly out: string
 }
-/** Reply of a worker. */
 export type RowReply = SectionDigests | { readonly error: string }
 
 export interface MadeRows {

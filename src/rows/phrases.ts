@@ -9,7 +9,6 @@
 /** UTF-8 bytes as a string with one byte per code unit (WebIDL ByteString). */
 export type ByteString = string
 
-/** Byte that ends a text in a row. */
 export const TEXT_END = 31
 /** Number of two-byte codes: a byte below TEXT_END, then any byte. */
 const PHRASES_MAX = TEXT_END * 256
@@ -50,7 +49,6 @@ export function collectPhrases(): { add(text: ByteString): void; choose(): ByteS
 const SPACE = 32
 const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57
 
-/** Counts the consecutive digits from a position on. */
 function digitsFrom(text: ByteString, from: number): number {
   let at = from
   while (isDigit(text.charCodeAt(at))) at += 1

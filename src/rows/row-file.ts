@@ -19,7 +19,6 @@ import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.
 
 export const BLOCK_ROWS = 16
 
-/** Concatenated strings and the end of each. */
 export interface StringsPlace {
   readonly ends: Place
   readonly bytes: Place
@@ -54,7 +53,6 @@ export interface RowFile {
   readonly file: SectionFile
   readonly filters: readonly (FilterIndexHead & { readonly ends32: Uint32Array })[]
   readonly text: TextIndex | null
-  /** Bytes of the file on disk, and of memory while it is open. */
   readonly disk: number
   readonly memory: number
   /** Ranks of the rows by a field; null when the field has no sort index. */
@@ -65,11 +63,9 @@ export interface RowFile {
   bound(text: string, past: boolean): number
   keyText(values: readonly KeyValue[]): string | null
   keyAt(row: number): KeyValue[]
-  /** JSON of a record with every field. */
   record(row: number): ByteString
   /** JSON array of rows as lists show them, ascending. @param begin replaces the opening brace of each row */
   list(rows: readonly number[], begin?: ByteString): ByteString
-  /** The same rows as separate JSON objects, in any order. */
   each(rows: readonly number[], begin?: ByteString): ByteString[]
   close(): void
 }
@@ -193,7 +189,6 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     (text?.bytes ?? 0) +
     head.phrases.bytes[1] +
     head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0)
-  /** The bytes of one row of a block in a buffer. */
   const bytesOfRow = (buffer: Buffer, at: number, length: number, row: number): ByteString => {
     const place = at + 3 * (row % BLOCK_ROWS)
     const isLast = row % BLOCK_ROWS === BLOCK_ROWS - 1 || row === rows - 1

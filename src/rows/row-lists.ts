@@ -4,7 +4,6 @@
  */
 
 export interface PackedLists {
-  /** End of each list in `bytes`. */
   readonly ends: Uint32Array
   readonly bytes: Uint8Array
 }

@@ -128,7 +128,6 @@ export function lowerBound(numbers: Uint32Array, wanted: number): number {
   return low
 }
 
-/** @returns at most `limit` rows from `from` on, ascending */
 export function nextRows(set: RowSet, from: number, limit: number): number[] {
   const found: number[] = []
   if (limit > 0)
@@ -181,5 +180,4 @@ export function visitRows({ rows, list, bits, check }: RowSet, from: number, vis
   }
 }
 
-/** Memory of a set in bytes. */
 export const bytesOf = ({ list, bits }: RowSet): number => (list ?? bits)?.byteLength ?? 0

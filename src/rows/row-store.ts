@@ -57,7 +57,6 @@ export interface RowStore {
   problems(view: ReleaseView): readonly RowProblem[]
   /** Checks the files now, as the timer does every two seconds. New or changed files are read in full. */
   look(): Promise<void>
-  /** Bytes of memory and disk that open files take. */
   stats(): { readonly memory: number; readonly disk: number }
   close(): Promise<void>
 }
@@ -74,7 +73,6 @@ const SORT_BYTES = 48 << 20
 interface OpenTable {
   readonly source: RowSource
   readonly file: RowFile
-  /** Used by tables that join several periods. */
   readonly table: PeriodTable
   /** Returned to callers: its functions never throw RowFileDamaged. */
   readonly guarded: RowTable
@@ -88,7 +86,6 @@ interface Component {
   readonly listed: readonly ListedRowFile[]
   readonly tables: Map<string, OpenTable>
   readonly joined: Map<DatasetName, RowTable>
-  /** Keyed by dataset and month. */
   readonly problems: Map<string, RowProblem>
   /** State of each file when all of its bytes were last checked. */
   readonly checked: Map<string, string>
@@ -102,7 +99,6 @@ export interface RowStoreOptions {
   readonly setBytes: number
   /** Called once for each row file that is found missing or damaged, until it is usable again. */
   readonly onProblem?: (releaseId: string, problem: RowProblem) => void
-  /** Called for each row file that is usable again. */
   readonly onMended?: (releaseId: string, dataset: string) => void
 }
 
@@ -155,7 +151,6 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     page: (query) => attempt(component, () => table.page(query), null),
   })
 
-  /** The table of one period. A file that cannot be read is recorded as a problem. */
   const tableOf = (component: Component, dataset: DatasetName, period: number | null): OpenTable | null => {
     const name = nameOf(dataset, period)
     const open = component.tables.get(name)

@@ -18,7 +18,7 @@ import { collectRows, countOf, everyRow, intersect, nextRows, type RowSet } from
 import { rowsInOrder, type SortIndex } from './sort-index.ts'
 
 export interface PageQuery {
-  /** Parameter name → text, already valid. */
+  /** Valid parameters, name → text. */
   readonly filters: Readonly<Record<string, string>>
   /** Key of the last row of the previous page. */
   readonly after: readonly KeyValue[] | null
@@ -32,11 +32,8 @@ export interface PageQuery {
   readonly isApart?: boolean
 }
 
-/** One row of a page. */
 export interface RowItem {
-  /** JSON object. */
   readonly json: ByteString
-  /** Latitude and longitude. */
   readonly point: readonly [number, number] | null
   /** Kilometres to the point of the area filter. */
   readonly distance: number | null

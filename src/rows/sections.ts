@@ -34,7 +34,6 @@ export type Place = readonly [at: number, bytes: number]
 export interface SectionDigests {
   readonly bytes: number
   readonly sha256: string
-  /** SHA-256 of its checksums and of what follows them. */
   readonly sums_sha256: string
 }
 
@@ -58,7 +57,6 @@ export interface SectionWriter {
   put(bytes: ArrayBufferView): Place
   /** Writes the description, syncs the file to disk and closes it. */
   finish(head: unknown): SectionDigests
-  /** Closes the file after an error. */
   abandon(): void
 }
 
@@ -148,9 +146,7 @@ export interface SectionFile {
   /** Bytes of the file on disk, and of memory in this process. */
   readonly disk: number
   readonly memory: number
-  /** End offset of each block. */
   readonly blockEnds: Uint32Array
-  /** The JSON description at its end. */
   readonly head: unknown
   /** Reads exactly the bytes of a section after the blocks, into a buffer of their own. @throws RowFileDamaged */
   read(place: Place): Buffer

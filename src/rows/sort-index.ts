@@ -13,7 +13,6 @@ import type { Place, SectionFile, SectionWriter } from './sections.ts'
 
 export interface SortIndexHead {
   readonly field: FieldName
-  /** Bytes per rank. */
   readonly bytes: 1 | 2 | 4
   /** Number of distinct values; also the rank of null, which sorts last. */
   readonly values: number
@@ -29,7 +28,6 @@ export interface SortIndex {
   readonly starts: Uint32Array
 }
 
-/** Memory of an index in bytes. */
 export const bytesOfSort = ({ ranks, order, starts }: SortIndex): number =>
   ranks.byteLength + order.byteLength + starts.byteLength
 

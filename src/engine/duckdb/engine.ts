@@ -42,12 +42,10 @@ export interface EngineOptions {
   }
 }
 
-/** A schema of views, with the statements that use it. */
 interface OpenRelease {
   readonly schema: Promise<string>
   /** Tables in memory; null when there are none. */
   resident: ResidentTables | null
-  /** Number of heavy statements so far. */
   heavyRuns: number
   /** Number of statements that would use each relation in memory, by relation name. */
   readonly wanted: Map<string, number>
@@ -143,7 +141,6 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     await unload(open)
     await dropSchema(schema)
   }
-  /** Drops the tables of a release from memory. */
   const unload = async (open: OpenRelease): Promise<void> => {
     const { resident } = open
     open.resident = null
@@ -153,7 +150,6 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     await resident?.drop()
   }
   let residents = 0
-  /** Loads run one release at a time. */
   let loading: Promise<void> = Promise.resolve()
   /** Loads relations of a release one after another. Relations beyond the memory limit are skipped. */
   const load = async (release: ReleaseView, relations: readonly ResidentRelation[]): Promise<void> => {

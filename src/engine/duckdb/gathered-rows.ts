@@ -16,7 +16,6 @@ import type { GatheredPart, GatheredType } from '../../sql.ts'
 import type { JsonValue } from '../types.ts'
 
 const TYPES: Readonly<Record<GatheredType, DuckDBType>> = { INTEGER, HUGEINT, VARCHAR }
-/** Rows per DuckDB chunk. */
 const CHUNK_ROWS = 2048
 
 export interface GatheredRows {
@@ -64,7 +63,6 @@ function toDuckDB(value: JsonValue, type: GatheredType): DuckDBValue {
   return value
 }
 
-/** Gathered relations by name. */
 export type Gathered = ReadonlyMap<string, GatheredRows>
 
 const tableName = (place: number): string => `gathered_${place}`

@@ -33,7 +33,6 @@ export interface ResidentTables {
    * @returns the table, or those months of it, as quoted SQL; null when it or one of the months is not loaded
    */
   find(name: string, periods?: readonly number[]): string | null
-  /** Loads relations one after another; ends early after `stop`. */
   load(relations: readonly PrintedRelation[], unchanged?: Unchanged): Promise<void>
   /** Marks the start of a statement that reads found tables. @returns a function that marks its end */
   enter(): () => void
@@ -41,7 +40,6 @@ export interface ResidentTables {
   stop(): Promise<void>
   /** Stops, and drops the tables when no statement reads them any more. */
   drop(): Promise<void>
-  /** Memory of the loaded tables in bytes. */
   bytes(): number
 }
 

@@ -21,7 +21,6 @@ export interface ViewStatement {
   readonly reads: string
 }
 
-/** @returns statements that create the schema and its views, in order */
 export function createViewStatements(
   schema: string,
   release: ReleaseView,

@@ -32,11 +32,9 @@ export interface QueryOptions {
   readonly signal?: AbortSignal
   /** Trino also ends the statement after this time, even if this process dies. */
   readonly timeoutMs?: number
-  /** Session properties of the statement. */
   readonly session?: Readonly<Record<string, string>>
 }
 
-/** A page of the protocol. */
 interface Page {
   readonly nextUri?: string
   readonly data?: (readonly JsonValue[])[]

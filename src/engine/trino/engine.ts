@@ -20,14 +20,12 @@ import { trinoRelation } from './tables.ts'
 export interface TrinoDialect {
   print(part: GatheredPart, relation: (dataset: string, periods: readonly number[] | null) => string): string
   readsOf(statement: Sql): readonly { readonly dataset: string; readonly periods: readonly number[] | null }[]
-  /** Session properties for these statements. */
   readonly session: Readonly<Record<string, string>>
 }
 
 export interface TrinoOptions {
   readonly client: TrinoClient
   readonly dialect: TrinoDialect
-  /** Catalog that holds the schemas of releases. */
   readonly catalog: string
   /** trino: every aggregation of facts; auto: those that read at least minRows, and those that do not fit into the process. */
   readonly mode: 'trino' | 'auto'
@@ -51,12 +49,10 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   const whole = new Set<string>()
   const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
 
-  /** Rows that a relation reads, according to the manifests. */
   const rowsOf = (part: GatheredPart, release: ReleaseView): number =>
     dialect
       .readsOf(part.definition)
       .reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0)
-  /** Relations of a statement that Trino computes. */
   const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] =>
     partsOf(statement).filter((part) => isAll || rowsOf(part, release) >= minRows)
   const gather = async (

@@ -28,7 +28,6 @@ const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 /** The schema of a release: its id in characters that every metastore accepts. */
 export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-', '_')
 
-/** @returns names of a release's tables that statements read */
 export const tablesOf = ({ datasets }: Manifest): string[] =>
   Object.keys(datasets).filter((name) => TABLES.has(name))
 
@@ -137,6 +136,5 @@ export const wholeStatement = (releaseId: string, catalog: string): string =>
 export const schemasStatement = (catalog: string): string =>
   `SELECT table_schema, bool_or(table_name = ${quoteText(WHOLE)}) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
 
-/** @returns statement for path, bytes and rows of each file of a table */
 export const filesStatement = (releaseId: string, catalog: string, table: string): string =>
   `SELECT "$path", "$file_size", count(*) FROM ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(table)} GROUP BY 1, 2`

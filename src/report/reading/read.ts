@@ -56,9 +56,7 @@ export const readHead = (path: string): Promise<ReportHead | null> => {
 
 /** A file that is read only as far as needed. */
 interface ReportFile {
-  /** The first megabytes. */
   readonly start: Buffer
-  /** Reads the last megabytes. */
   readonly end: () => Promise<Buffer>
   /** Reads the complete file. @throws ReportUnreadable when it is too large */
   readonly all: () => Promise<Buffer>

@@ -36,7 +36,6 @@ export interface Sheet {
 }
 
 const isOn = (value: string | undefined): boolean => value === '1' || value === 'true'
-/** Any notation of a double. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** @returns the shared strings, which cells refer to by number @throws ReportUnreadable */

@@ -24,11 +24,9 @@ import type { ReportManifest } from '../manifest.ts'
 import type { Cell, Column } from '../table.ts'
 import type { FileSink, TableWriter } from './index.ts'
 
-/** Metadata key of the manifest. */
 export const MANIFEST_KEY = 'sus-data-report'
 const DECIMAL_DIGITS = 38
 
-/** Collects the writer's bytes until they are read. */
 class ByteParts extends AsyncByteQueue {
   #parts: Uint8Array[] = []
 
@@ -43,7 +41,6 @@ class ByteParts extends AsyncByteQueue {
   }
 }
 
-/** Encodes one stream, batch by batch. */
 export class ArrowEncoder {
   readonly #columns: readonly Column[]
   readonly #schema: Schema
@@ -67,7 +64,6 @@ export class ArrowEncoder {
     return this.#parts.take()
   }
 
-  /** @returns the end-of-stream mark */
   end(): Uint8Array {
     this.#writer.finish()
     return this.#parts.take()

@@ -12,7 +12,6 @@ import type { Cell } from '../table.ts'
 
 export interface Batch {
   readonly rows: readonly Row[]
-  /** The same rows as cells, in column order. */
   readonly cells: readonly (readonly Cell[])[]
 }
 
@@ -22,7 +21,6 @@ export interface TableWriter {
   end(manifest: ReportManifest): Promise<void>
 }
 
-/** Placeholder of a digest. */
 export const UNKNOWN_DIGEST = '0'.repeat(64)
 const BUFFER_BYTES = 1 << 20
 /** Bytes searched for the draft. The manifest is small and near the beginning of the file. */

@@ -42,7 +42,6 @@ interface CubeDimension {
   readonly positions: Map<string, number>
 }
 
-/** Descriptive members of the cube. */
 export interface CubeFacts {
   readonly label: string
   /** Sentences, as JSON-stat requires. */
