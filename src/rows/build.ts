@@ -21,9 +21,15 @@ import {
   profilesOf,
 } from './filter-index.ts'
 import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
-import { chooseKinds, jsonBytes, type Part, planParts, quoteName, requestFor } from './parts.ts'
-import { type ByteString, collectPhrases, fromByteString, phraseEncoder, toByteString } from './phrases.ts'
-import { BLOCK_ROWS, type PartHead, type RowFileHead, type StringsPlace } from './row-file.ts'
+import { chooseKinds, jsonBytes, planSegments, quoteName, requestFor, type Segment } from './parts.ts'
+import {
+  type ByteString,
+  collectPhrases,
+  createPhraseEncoder,
+  fromByteString,
+  toByteString,
+} from './phrases.ts'
+import { BLOCK_ROWS, type RowFileHead, type SegmentHead, type StringRanges } from './row-file.ts'
 import { packLists } from './row-lists.ts'
 import { type SectionDigests, type SectionWriter, writeSections } from './sections.ts'
 import { writeCoordinates, writeSortIndexes } from './sort-index.ts'
@@ -69,34 +75,35 @@ export async function buildRowFile(
   }
 
   const headEnd = fields.indexOf(dataset.key[1] ?? (dataset.fields[0] as FieldName))
-  const planned = planParts(fields, kinds, coded, [headEnd, dataset.fields.length])
-  const partsBefore = (field: number): number => planned.filter(({ end }) => end <= field).length
-  const parts = planned.map(({ part }) => part)
-  const texts = parts.flatMap((part) => (part.kind === 'texts' ? [part.field] : []))
-  const phrases = await choosePhrases(source, parts, texts)
+  const plannedSegments = planSegments(fields, kinds, coded, [headEnd, dataset.fields.length])
+  const countSegmentsBefore = (field: number): number =>
+    plannedSegments.filter(({ end }) => end <= field).length
+  const segments = plannedSegments.map(({ segment }) => segment)
+  const texts = segments.flatMap((segment) => (segment.kind === 'texts' ? [segment.field] : []))
+  const phrases = await choosePhrases(source, segments, texts)
 
   const writer = writeSections(out)
   try {
     const words = isSearched(dataset) ? collectWords(rows) : null
-    const headParts = dataset.key.length > 1 ? partsBefore(headEnd) : 0
-    const encode = phraseEncoder(phrases)
+    const headSegments = dataset.key.length > 1 ? countSegmentsBefore(headEnd) : 0
+    const encode = createPhraseEncoder(phrases)
     const addText = words?.add ?? null
-    const odd = await writeRows(source, parts, texts, headParts, encode, writer, addText)
+    const engineRows = await writeRows(source, segments, texts, headSegments, encode, writer, addText)
     const keyFields = dataset.key.map((field) => fields.indexOf(field))
     const head: RowFileHead = {
       rows,
       widths,
-      odd,
+      odd: engineRows,
       firstKeys: writer.put(Buffer.from(firstKeys, 'latin1')),
       phrases: putStrings(writer, phrases),
-      parts: parts.map((part): PartHead => {
-        if (part.kind !== 'code') return { prefix: part.prefix }
-        const fragments = part.column.values as readonly string[]
+      parts: segments.map((segment): SegmentHead => {
+        if (segment.kind !== 'code') return { prefix: segment.prefix }
+        const fragments = segment.column.values as readonly string[]
         return { bytes: fragments.length <= 256 ? 1 : 2, fragments: putStrings(writer, fragments) }
       }),
-      headParts,
-      keyParts: planned.findIndex(({ end }) => end > Math.max(...keyFields)) + 1,
-      listParts: partsBefore(dataset.fields.length),
+      headParts: headSegments,
+      keyParts: plannedSegments.findIndex(({ end }) => end > Math.max(...keyFields)) + 1,
+      listParts: countSegmentsBefore(dataset.fields.length),
       filters: writeFilters(writer, dataset, coded),
       text: words?.write(writer) ?? null,
       sorts: await writeSortIndexes(source, dataset, writer),
@@ -129,10 +136,10 @@ async function readKeys(
     )
     .join(' || ')
   const width = widthOf(widths)
-  const [[wrong] = []] = await read(
+  const [[invalidKeys] = []] = await read(
     `SELECT count(*) FILTER (WHERE k IS NULL OR strlen(k) <> ${width} OR k <= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT ${key} AS k FROM ${from}))`,
   )
-  if (Number(wrong) > 0) throw new RangeError('keys that do not ascend or are not of one width')
+  if (Number(invalidKeys) > 0) throw new RangeError('keys that do not ascend or are not of one width')
   const first = await read(
     `SELECT ${dataset.key.map(quoteName).join(', ')} FROM ${from} WHERE file_row_number % ${BLOCK_ROWS} = 0 ORDER BY file_row_number`,
   )
@@ -144,20 +151,20 @@ async function readKeys(
 
 async function choosePhrases(
   { connection, from, rows }: RowFileSource,
-  parts: readonly Part[],
+  segments: readonly Segment[],
   texts: readonly FieldName[],
 ): Promise<ByteString[]> {
   const phrases = collectPhrases()
   const step = Math.max(1, Math.floor(rows / PHRASE_SAMPLE))
-  for (const part of parts)
-    if (part.kind === 'repeated') {
-      const { codes, values } = part.column
+  for (const segment of segments)
+    if (segment.kind === 'repeated') {
+      const { codes, values } = segment.column
       for (let row = 0; row < rows; row += step) phrases.add(jsonBytes(values[codes[row] ?? 0] ?? null))
     }
-  const written = texts.filter(isWritten).map(textExpression)
-  if (written.length > 0) {
+  const jsonFields = texts.filter(isJsonField).map(textExpression)
+  if (jsonFields.length > 0) {
     const result = await connection.runAndReadAll(
-      `SELECT ${jsonOf(written)} FROM ${from} WHERE file_row_number % ${step} = 0`,
+      `SELECT ${jsonOf(jsonFields)} FROM ${from} WHERE file_row_number % ${step} = 0`,
     )
     for (const [value] of result.getRows()) for (const json of splitJson(value)) phrases.add(json)
   }
@@ -166,7 +173,7 @@ async function choosePhrases(
 
 const textExpression = (field: FieldName): string => requestFor(field).expression
 /** Fields whose JSON DuckDB writes. Numbers are formatted here, as JavaScript formats them. */
-const isWritten = (field: FieldName): boolean =>
+const isJsonField = (field: FieldName): boolean =>
   !['coordinate', 'integer', 'percentage'].includes(FIELDS[field].type)
 /** Joins the JSON of several fields, because fetching a value costs more than its bytes. JSON never contains the separator. */
 const jsonOf = (expressions: readonly string[]): string =>
@@ -176,38 +183,40 @@ const splitJson = (value: unknown): ByteString[] => {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString('latin1')
     .split(String.fromCharCode(SEPARATOR))
-    .map(asJavaScript)
+    .map(normaliseEscapes)
 }
 /** DuckDB escapes control characters differently from JSON.stringify. */
-const asJavaScript = (json: ByteString): ByteString =>
+const normaliseEscapes = (json: ByteString): ByteString =>
   json.includes('\\u') ? jsonBytes(JSON.parse(fromByteString(json)) as JsonValue) : json
 
 /** @returns rows whose record only the engine can answer */
 async function writeRows(
   { connection, from, rows }: RowFileSource,
-  parts: readonly Part[],
+  segments: readonly Segment[],
   texts: readonly FieldName[],
-  headParts: number,
+  headSegments: number,
   encode: (text: ByteString) => ByteString,
   out: SectionWriter,
   addText: ((text: ByteString) => void) | null,
 ): Promise<number[]> {
-  const odd: number[] = []
-  const pieces = parts.map((part) =>
-    part.kind === 'code'
-      ? part.column.values.map((_, number) =>
-          part.column.values.length <= 256
+  const engineRows: number[] = []
+  const encodedValues = segments.map((segment) =>
+    segment.kind === 'code'
+      ? segment.column.values.map((_, number) =>
+          segment.column.values.length <= 256
             ? String.fromCharCode(number)
             : String.fromCharCode(number & 255, number >>> 8),
         )
-      : new Array<ByteString>(part.kind === 'repeated' ? part.column.values.length : 0),
+      : new Array<ByteString>(segment.kind === 'repeated' ? segment.column.values.length : 0),
   )
-  const nothing = encode('null')
-  const numbers = texts.filter((field) => !isWritten(field))
-  const written = texts.filter(isWritten)
-  const expressions = [...written.map(textExpression), ...(addText === null ? [] : ['search_text'])]
+  const encodedNull = encode('null')
+  const numbers = texts.filter((field) => !isJsonField(field))
+  const jsonFields = texts.filter(isJsonField)
+  const expressions = [...jsonFields.map(textExpression), ...(addText === null ? [] : ['search_text'])]
   const columns = [...(expressions.length === 0 ? [] : [jsonOf(expressions)]), ...numbers.map(textExpression)]
-  const places = new Map(texts.map((field) => [field, (isWritten(field) ? written : numbers).indexOf(field)]))
+  const textIndexes = new Map(
+    texts.map((field) => [field, (isJsonField(field) ? jsonFields : numbers).indexOf(field)]),
+  )
   const source =
     columns.length === 0 ? null : await connection.stream(`SELECT ${columns.join(', ')} FROM ${from}`)
   let values: readonly (readonly DuckDBValue[])[] = []
@@ -224,28 +233,28 @@ async function writeRows(
     }
     let [body, head] = ['', '']
     const json = expressions.length === 0 ? [] : splitJson(values[0]?.[row - base])
-    for (let index = 0; index < parts.length; index += 1) {
-      if (index === headParts) [head, body] = [body, '']
-      const part = parts[index] as Part
-      if (part.kind === 'texts') {
-        const place = places.get(part.field) ?? 0
-        if (isWritten(part.field)) body += encode(json[place] ?? 'null')
+    for (let index = 0; index < segments.length; index += 1) {
+      if (index === headSegments) [head, body] = [body, '']
+      const segment = segments[index] as Segment
+      if (segment.kind === 'texts') {
+        const textIndex = textIndexes.get(segment.field) ?? 0
+        if (isJsonField(segment.field)) body += encode(json[textIndex] ?? 'null')
         else {
-          const value = values[columns.length - numbers.length + place]?.[row - base] ?? null
-          if (typeof value === 'number' && !Number.isFinite(value)) odd.push(row)
-          body += value === null ? nothing : encode(jsonBytes(decodeNumber(value)))
+          const value = values[columns.length - numbers.length + textIndex]?.[row - base] ?? null
+          if (typeof value === 'number' && !Number.isFinite(value)) engineRows.push(row)
+          body += value === null ? encodedNull : encode(jsonBytes(decodeNumber(value)))
         }
         continue
       }
-      const code = part.column.codes[row] ?? 0
-      let piece = pieces[index]?.[code]
-      if (piece === undefined) {
-        piece = encode(jsonBytes(part.column.values[code] ?? null))
-        ;(pieces[index] as ByteString[])[code] = piece
+      const code = segment.column.codes[row] ?? 0
+      let encodedValue = encodedValues[index]?.[code]
+      if (encodedValue === undefined) {
+        encodedValue = encode(jsonBytes(segment.column.values[code] ?? null))
+        ;(encodedValues[index] as ByteString[])[code] = encodedValue
       }
-      body += piece
+      body += encodedValue
     }
-    if (headParts > 0) {
+    if (headSegments > 0) {
       const at = block.length
       // A row with the same head as the row before it in the block refers to the stored head.
       if (at === 0 || head !== lastHead) [lastHead, lastHeadRow] = [head, at]
@@ -260,7 +269,7 @@ async function writeRows(
   }
   if (source !== null && ((await source.fetchChunk())?.rowCount ?? 0) > 0)
     throw new RangeError('more rows than the manifest says')
-  return odd
+  return engineRows
 }
 
 /** Decodes a number as the engine does. A number that is not finite becomes null, and its row is left to the engine. */
@@ -278,13 +287,13 @@ const textOf = (json: ByteString): ByteString =>
 /** Writes the offset of each row, three bytes each, then the rows. */
 function writeBlock(out: SectionWriter, block: readonly ByteString[]): void {
   let at = 3 * block.length
-  let places = ''
+  let textIndexes = ''
   for (const body of block) {
-    places += String.fromCharCode(at & 255, (at >>> 8) & 255, at >>> 16)
+    textIndexes += String.fromCharCode(at & 255, (at >>> 8) & 255, at >>> 16)
     at += body.length
   }
   if (at >= 1 << 24) throw new RangeError('rows of more than 16 MiB')
-  out.addBlock(Buffer.from(places + block.join(''), 'latin1'))
+  out.addBlock(Buffer.from(textIndexes + block.join(''), 'latin1'))
 }
 
 function writeFilters(
@@ -298,7 +307,11 @@ function writeFilters(
     if (column === undefined) continue
     columns.set(
       name,
-      isPositive(dataset, name) ? signs(column) : name === DECLARATIONS ? profiles(column) : column,
+      isPositive(dataset, name)
+        ? reduceToSigns(column)
+        : name === DECLARATIONS
+          ? reduceToProfiles(column)
+          : column,
     )
   }
   return groupColumns(columns).map(({ names, column: { codes, values } }) => {
@@ -320,30 +333,30 @@ const isPositive = (dataset: Dataset, column: string): boolean =>
   )
 
 /** Reduces quantities to what filters test: above zero or not. */
-const signs = (column: CodedColumn): CodedColumn =>
+const reduceToSigns = (column: CodedColumn): CodedColumn =>
   recode(column, (value) => (value === null ? null : Number(value) > 0 ? 1 : 0))
-const profiles = (column: CodedColumn): CodedColumn =>
+const reduceToProfiles = (column: CodedColumn): CodedColumn =>
   recode(column, (value) => profilesOf(value) as JsonValue)
 
 /** Maps values to fewer distinct values. */
-function recode({ codes, values }: CodedColumn, see: (value: JsonValue) => JsonValue): CodedColumn {
+function recode({ codes, values }: CodedColumn, convert: (value: JsonValue) => JsonValue): CodedColumn {
   const numbers = new Map<string, number>()
-  const seen: JsonValue[] = []
-  const numberOf = Uint32Array.from(values, (value) => {
-    const other = see(value)
-    const text = JSON.stringify(other)
+  const convertedValues: JsonValue[] = []
+  const newCodes = Uint32Array.from(values, (value) => {
+    const converted = convert(value)
+    const text = JSON.stringify(converted)
     let number = numbers.get(text)
     if (number === undefined) {
-      number = seen.length
+      number = convertedValues.length
       numbers.set(text, number)
-      seen.push(other)
+      convertedValues.push(converted)
     }
     return number
   })
-  return { codes: codes.map((code) => numberOf[code] ?? 0), values: seen }
+  return { codes: codes.map((code) => newCodes[code] ?? 0), values: convertedValues }
 }
 
-function putStrings(out: SectionWriter, strings: readonly string[]): StringsPlace {
+function putStrings(out: SectionWriter, strings: readonly string[]): StringRanges {
   const ends = new Uint32Array(strings.length)
   let size = 0
   for (const [index, text] of strings.entries()) {

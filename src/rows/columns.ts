@@ -70,23 +70,24 @@ export async function readCoded(
     columns.push({ codes: new Uint32Array(rows), values, numbers: new Map() })
   }
   /** Joins return rows in any order, so `file_row_number` says where each belongs. */
-  const isThere = new Uint8Array(rows)
-  let row = 0
+  const isRead = new Uint8Array(rows)
+  let rowsRead = 0
   const statement = `SELECT CAST(file_row_number AS INTEGER), ${selected.join(', ')} FROM ${from}${joins.join('')}`
   for await (const chunk of readChunks(connection, statement)) {
-    const places = chunk.getColumnValues(0) as number[]
-    for (const place of places) {
-      if (place >= rows || isThere[place] === 1) throw new RangeError('more rows than the manifest says')
-      isThere[place] = 1
+    const rowNumbers = chunk.getColumnValues(0) as number[]
+    for (const rowNumber of rowNumbers) {
+      if (rowNumber >= rows || isRead[rowNumber] === 1)
+        throw new RangeError('more rows than the manifest says')
+      isRead[rowNumber] = 1
     }
     for (const [index, { codes, values, numbers }] of columns.entries()) {
       const isPlain = requests[index]?.kind === 'plain'
       const found = chunk.getColumnValues(index + 1)
       for (let at = 0; at < found.length; at += 1) {
         const value = found[at] ?? null
-        const place = places[at] ?? 0
+        const rowNumber = rowNumbers[at] ?? 0
         if (!isPlain && value !== null) {
-          codes[place] = value as number
+          codes[rowNumber] = value as number
           continue
         }
         let number = numbers.get(value)
@@ -95,12 +96,12 @@ export async function readCoded(
           numbers.set(value, number)
           values.push(decodeValue(value))
         }
-        codes[place] = number
+        codes[rowNumber] = number
       }
     }
-    row += places.length
+    rowsRead += rowNumbers.length
   }
-  if (row !== rows) throw new RangeError(`${row} rows, the manifest says ${rows}`)
+  if (rowsRead !== rows) throw new RangeError(`${rowsRead} rows, the manifest says ${rows}`)
   return columns.map(({ codes, values }) => ({ codes, values }))
 }
 

@@ -132,7 +132,7 @@ export async function readIndex(releasesDir: string, id: string): Promise<RowEnt
 export async function checkRowFiles(
   releasesDir: string,
   manifest: Manifest,
-  whole = false,
+  fullCheck = false,
 ): Promise<RowFiles> {
   const folder = rowFolder(releasesDir, manifest.release_id)
   const sources = rowSources(manifest)
@@ -141,30 +141,30 @@ export async function checkRowFiles(
   const good: ListedRowFile[] = []
   const problems: RowProblem[] = []
   const damaged: RowProblem[] = []
-  const found = { folder, listed, good, problems, damaged }
-  const refuse = (dataset: string, reason: string, isDamaged: boolean): void => {
+  const result = { folder, listed, good, problems, damaged }
+  const addProblem = (dataset: string, reason: string, isDamaged: boolean): void => {
     problems.push({ dataset, reason })
     if (isDamaged) damaged.push({ dataset, reason })
   }
   if (typeof entries === 'string') {
-    if (sources.length > 0) refuse('all', entries, entries !== NO_INDEX)
-    return found
+    if (sources.length > 0) addProblem('all', entries, entries !== NO_INDEX)
+    return result
   }
   for (const source of sources) {
     const { file } = source
     const dataset = datasetPart(source)
     const entry = entries.find(({ path }) => path === source.path)
-    if (entry === undefined) refuse(dataset, 'has no row file', false)
+    if (entry === undefined) addProblem(dataset, 'has no row file', false)
     else if (entry.source !== file.path || entry.source_sha256 !== file.sha256 || entry.rows !== file.rows)
-      refuse(dataset, damageText(source, 'was made of another Parquet file'), true)
+      addProblem(dataset, damageText(source, 'was made of another Parquet file'), true)
     else {
       listed.push({ source, entry })
-      const reason = await damageOf(folder, entry, whole)
+      const reason = await damageOf(folder, entry, fullCheck)
       if (reason === null) good.push({ source, entry })
-      else refuse(dataset, damageText(source, reason), true)
+      else addProblem(dataset, damageText(source, reason), true)
     }
   }
-  return found
+  return result
 }
 
 /** @returns dataset and month of a row file, as problems name them */
@@ -172,12 +172,12 @@ export const datasetPart = ({ path }: RowSource): string => path.replace(/\.rows
 /** @returns the message about an unusable row file @param reason continues the sentence after its name */
 export const damageText = ({ path }: RowSource, reason: string): string => `its row file ${path} ${reason}`
 
-async function damageOf(folder: string, entry: RowEntry, whole: boolean): Promise<string | null> {
+async function damageOf(folder: string, entry: RowEntry, fullCheck: boolean): Promise<string | null> {
   const path = join(folder, entry.path)
   const stat = await lstat(path).catch(() => null)
   if (stat === null || !stat.isFile()) return 'is missing'
   if (stat.size !== entry.bytes) return `has ${stat.size} bytes, not ${entry.bytes}`
-  if (!whole) return null
+  if (!fullCheck) return null
   const digest = await digestFile(path).catch((error: NodeJS.ErrnoException) => error)
   if (digest instanceof Error) return `cannot be read (${digest.code})`
   return digest.sha256 === entry.sha256 ? null : 'does not have the SHA-256 of the index'

@@ -12,7 +12,7 @@ import { codesIn, isNumber, placesIn } from '../query/lists/filters.ts'
 import { type CodedColumn, mergeColumns } from './columns.ts'
 import { visitList } from './row-lists.ts'
 import { collectRows, type RowSet } from './row-sets.ts'
-import type { Place, SectionFile } from './sections.ts'
+import type { ByteRange, SectionFile } from './sections.ts'
 
 /** A declaration reduced to what filters read: characteristic, provider kind, four flags. */
 export type DeclarationProfile = readonly (string | boolean | null)[]
@@ -31,8 +31,8 @@ export interface FilterIndexHead {
   readonly columns: readonly string[]
   readonly entries: readonly (readonly JsonValue[])[]
   /** End of each entry's rows in `bytes`. */
-  readonly ends: Place
-  readonly bytes: Place
+  readonly ends: ByteRange
+  readonly bytes: ByteRange
 }
 
 /** Largest number of distinct values that merging may produce, unless the group already has more. */
@@ -94,13 +94,13 @@ export function profilesOf(declarations: JsonValue): DeclarationProfile[] {
 type Test = (entry: readonly JsonValue[]) => boolean
 
 /** @param params valid filters on columns of this index, names → texts */
-function testFor(
+function createTest(
   dataset: Dataset,
   columns: readonly string[],
   params: readonly (readonly [string, string])[],
 ): Test {
   const tests: Test[] = []
-  const together: ((profile: DeclarationProfile) => boolean)[] = []
+  const profileTests: ((profile: DeclarationProfile) => boolean)[] = []
   for (const [name, text] of params) {
     const filter = dataset.filters?.[name]
     if (filter === undefined || filter.kind === 'search') continue
@@ -112,13 +112,13 @@ function testFor(
       // `false` is the complement of `true` over offerings: no declaration may have the flag.
       const meets = declarationTest(filter.column, 'true')
       tests.push((entry) => !(entry[at] as unknown as DeclarationProfile[]).some(meets))
-    } else together.push(declarationTest(filter.column, text))
+    } else profileTests.push(declarationTest(filter.column, text))
   }
-  if (together.length > 0) {
+  if (profileTests.length > 0) {
     const at = columns.indexOf(DECLARATIONS)
     tests.push((entry) =>
       (entry[at] as unknown as DeclarationProfile[]).some((profile) =>
-        together.every((meets) => meets(profile)),
+        profileTests.every((meets) => meets(profile)),
       ),
     )
   }
@@ -171,14 +171,14 @@ function valueTest(
   }
 }
 
-export function rowsMeeting(
+export function findMatchingRows(
   dataset: Dataset,
   rows: number,
   file: SectionFile,
   index: FilterIndexHead & { readonly ends32: Uint32Array },
   params: readonly (readonly [string, string])[],
 ): RowSet {
-  const meets = testFor(dataset, index.columns, params)
+  const meets = createTest(dataset, index.columns, params)
   const found = collectRows(rows)
   const { entries, ends32 } = index
   let entry = 0

@@ -34,10 +34,10 @@ export function keyText(
   for (const [index, value] of values.entries()) {
     const column = dataset.key[index]
     if (column === undefined) return null
-    const part = toByteString(String(value))
+    const encoded = toByteString(String(value))
     const width = widths[index] ?? INTEGER_WIDTH
-    if (part.length > width) return null
-    text += isInteger(column) ? part.padStart(width, '0') : part.padEnd(width, ' ')
+    if (encoded.length > width) return null
+    text += isInteger(column) ? encoded.padStart(width, '0') : encoded.padEnd(width, ' ')
   }
   return text
 }

@@ -53,9 +53,9 @@ export interface PreparedRows {
   discard(): Promise<void>
 }
 
-const AT_ONCE = 2
+const WORKERS_MAX = 2
 /** Fewest rows for which a second worker is worth its start-up time. */
-const ROWS_OF_ONE = 100_000
+const ONE_WORKER_ROWS = 100_000
 
 /** A component release, and the folder that holds its files now. */
 export interface ReleaseFolder {
@@ -69,8 +69,8 @@ export async function prepareRows(
   releases: readonly ReleaseFolder[],
   isBackground: boolean,
 ): Promise<Map<string, PreparedRows>> {
-  const known = await knownRowFiles(releasesDir)
-  const prepared = new Map<string, RowsInMaking>()
+  const existing = await findExistingFiles(releasesDir)
+  const prepared = new Map<string, UnfinishedRows>()
   try {
     for (const { manifest } of releases)
       prepared.set(manifest.release_id, {
@@ -79,23 +79,23 @@ export async function prepareRows(
         problems: [],
         linked: 0,
       })
-    const waiting = releases.flatMap(({ manifest, folder }) => {
+    const pending = releases.flatMap(({ manifest, folder }) => {
       const release = prepared.get(manifest.release_id)
       return release === undefined
         ? []
         : rowSources(manifest).map((source) => ({ ...source, folder, release }))
     })
-    const isSmall = waiting.reduce((sum, { file }) => sum + file.rows, 0) < ROWS_OF_ONE
-    const work = async (): Promise<void> => {
+    const isSmall = pending.reduce((sum, { file }) => sum + file.rows, 0) < ONE_WORKER_ROWS
+    const runWorker = async (): Promise<void> => {
       const worker = createWorker(isBackground)
-      for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
+      for (let source = pending.shift(); source !== undefined; source = pending.shift()) {
         const { dataset, file, path, folder, release } = source
         const out = join(release.making, path)
         try {
-          const other = await linkKnown(known.get(`${path} ${file.sha256}`) ?? [], out)
+          const linked = await linkExisting(existing.get(`${path} ${file.sha256}`) ?? [], out)
           const job = { dataset, file: join(folder, file.path), rows: file.rows, out }
-          const { bytes, sha256, sums_sha256 } = other ?? (await worker.run(job))
-          if (other !== null) release.linked += 1
+          const { bytes, sha256, sums_sha256 } = linked ?? (await worker.run(job))
+          if (linked !== null) release.linked += 1
           const made = { source: file.path, source_sha256: file.sha256, rows: file.rows }
           release.entries.push({ path, bytes, sha256, sums_sha256, ...made })
         } catch (error) {
@@ -108,7 +108,7 @@ export async function prepareRows(
       }
       worker.end()
     }
-    await Promise.all(Array.from({ length: isSmall ? 1 : AT_ONCE }, work))
+    await Promise.all(Array.from({ length: isSmall ? 1 : WORKERS_MAX }, runWorker))
     const finished = new Map<string, PreparedRows>()
     for (const [id, release] of prepared) finished.set(id, await finishRows(releasesDir, id, release))
     return finished
@@ -119,7 +119,7 @@ export async function prepareRows(
 }
 
 /** Row files of one release while they are being made. */
-interface RowsInMaking {
+interface UnfinishedRows {
   readonly making: string
   readonly entries: RowEntry[]
   readonly problems: RowProblem[]
@@ -129,7 +129,7 @@ interface RowsInMaking {
 async function finishRows(
   releasesDir: string,
   id: string,
-  { making, entries, problems, linked }: RowsInMaking,
+  { making, entries, problems, linked }: UnfinishedRows,
 ): Promise<PreparedRows> {
   entries.sort((left, right) => (left.path < right.path ? -1 : 1))
   await writeFile(indexPath(making), indexText(id, entries), { flush: true })
@@ -142,12 +142,12 @@ async function finishRows(
       await mkdir(dirname(target), { recursive: true })
       syncPath(making)
       // The old folder is stale or damaged. Processes that have its files open can still read them.
-      const old = `${making}.old`
-      await rename(target, old).catch(() => undefined)
+      const oldFolder = `${making}.old`
+      await rename(target, oldFolder).catch(() => undefined)
       await rename(making, target)
       syncPath(dirname(target))
       syncPath(derivedFolder(releasesDir))
-      await rm(old, { recursive: true, force: true })
+      await rm(oldFolder, { recursive: true, force: true })
     },
   }
 }
@@ -200,7 +200,7 @@ export async function componentsOf(releasesDir: string, id: string): Promise<Man
   )
 }
 
-interface KnownFile {
+interface ExistingFile {
   readonly file: string
   readonly entry: RowEntry
 }
@@ -209,22 +209,25 @@ interface KnownFile {
  * Row files of all releases, by name and by SHA-256 of their Parquet. The name includes dataset and month, because rows show the
  * month.
  */
-async function knownRowFiles(releasesDir: string): Promise<Map<string, KnownFile[]>> {
-  const known = new Map<string, KnownFile[]>()
+async function findExistingFiles(releasesDir: string): Promise<Map<string, ExistingFile[]>> {
+  const existing = new Map<string, ExistingFile[]>()
   for (const id of await readdir(derivedFolder(releasesDir)).catch(() => [])) {
     const entries = await readIndex(releasesDir, id)
     if (typeof entries === 'string') continue
     for (const entry of entries) {
       const key = `${entry.path} ${entry.source_sha256}`
       const file = join(rowFolder(releasesDir, id), entry.path)
-      known.set(key, [...(known.get(key) ?? []), { file, entry }])
+      existing.set(key, [...(existing.get(key) ?? []), { file, entry }])
     }
   }
-  return known
+  return existing
 }
 
 /** Links the first undamaged candidate; a damaged copy must not spread. */
-async function linkKnown(candidates: readonly KnownFile[], out: string): Promise<SectionDigests | null> {
+async function linkExisting(
+  candidates: readonly ExistingFile[],
+  out: string,
+): Promise<SectionDigests | null> {
   for (const { file, entry } of candidates)
     try {
       if ((await digestFile(file)).sha256 !== entry.sha256) continue

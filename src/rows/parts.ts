@@ -22,7 +22,7 @@ export const quoteName = (name: string): string => `"${name.replaceAll('"', '""'
 type FieldKind = 'fragments' | 'repeated' | 'texts'
 
 /** Piece of each row's JSON that covers one field or several merged fields. */
-export type Part =
+export type Segment =
   | { readonly kind: 'code'; readonly column: CodedColumn }
   | { readonly kind: 'repeated'; readonly prefix: ByteString; readonly column: CodedColumn }
   | { readonly kind: 'texts'; readonly prefix: ByteString; readonly field: FieldName }
@@ -60,34 +60,34 @@ export function requestFor(field: FieldName): ColumnRequest {
 }
 
 /** Groups fields into the segments of a row, in order. @param boundaries field numbers before which a segment must end */
-export function planParts(
+export function planSegments(
   fields: readonly FieldName[],
   kinds: ReadonlyMap<FieldName, FieldKind>,
   coded: ReadonlyMap<string, CodedColumn>,
   boundaries: readonly number[],
-): { part: Part; end: number }[] {
-  const parts: { part: Part; end: number }[] = []
+): { segment: Segment; end: number }[] {
+  const segments: { part: Segment; end: number }[] = []
   for (const [index, field] of fields.entries()) {
     const prefix = `${index === 0 ? '{' : ','}"${field}":`
     const end = index + 1
     const column = coded.get(field)
     if (column === undefined || kinds.get(field) === 'texts') {
-      parts.push({ part: { kind: 'texts', prefix, field }, end })
+      segments.push({ part: { kind: 'texts', prefix, field }, end })
       continue
     }
     const { codes, values } = column
     if (kinds.get(field) === 'repeated' || values.length > NUMBERS_MAX) {
-      parts.push({ part: { kind: 'repeated', prefix, column }, end })
+      segments.push({ part: { kind: 'repeated', prefix, column }, end })
       continue
     }
-    const own = { codes, values: values.map((value) => prefix + jsonBytes(value)) }
-    const before = parts.at(-1)?.part
-    const isJoinable = before?.kind === 'code' && !boundaries.includes(index)
-    const merged = isJoinable ? mergeFragments(before.column, own) : null
-    if (merged !== null) parts.pop()
-    parts.push({ part: { kind: 'code', column: merged ?? own }, end })
+    const fragmentColumn = { codes, values: values.map((value) => prefix + jsonBytes(value)) }
+    const previous = segments.at(-1)?.part
+    const isJoinable = previous?.kind === 'code' && !boundaries.includes(index)
+    const merged = isJoinable ? mergeFragments(previous.column, fragmentColumn) : null
+    if (merged !== null) segments.pop()
+    segments.push({ part: { kind: 'code', column: merged ?? fragmentColumn }, end })
   }
-  return parts
+  return segments
 }
 
 function mergeFragments(left: CodedColumn, right: CodedColumn): CodedColumn | null {

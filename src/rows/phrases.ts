@@ -30,7 +30,7 @@ export function collectPhrases(): { add(text: ByteString): void; choose(): ByteS
   return {
     add(text) {
       for (let from = 0, to = 0; from < text.length; from = to) {
-        to = tokenEnd(text, from)
+        to = findTokenEnd(text, from)
         const token = text.slice(from, to)
         if (token.length > 2 && !isDigit(token.charCodeAt(0))) counts.set(token, (counts.get(token) ?? 0) + 1)
       }
@@ -49,47 +49,47 @@ export function collectPhrases(): { add(text: ByteString): void; choose(): ByteS
 const SPACE = 32
 const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57
 
-function digitsFrom(text: ByteString, from: number): number {
+function countDigits(text: ByteString, from: number): number {
   let at = from
   while (isDigit(text.charCodeAt(at))) at += 1
   return at - from
 }
 
 /** A token is a run of three or more digits, or the text up to and including the next space or up to such a run. */
-function tokenEnd(text: ByteString, from: number): number {
-  const digits = digitsFrom(text, from)
+function findTokenEnd(text: ByteString, from: number): number {
+  const digits = countDigits(text, from)
   if (digits >= DIGITS_MIN) return from + digits
   let at = from + Math.max(1, digits)
   while (at < text.length) {
     const byte = text.charCodeAt(at)
     if (byte === SPACE) return at + 1
     if (isDigit(byte)) {
-      const more = digitsFrom(text, at)
-      if (more >= DIGITS_MIN) return at
-      at += more
+      const digitCount = countDigits(text, at)
+      if (digitCount >= DIGITS_MIN) return at
+      at += digitCount
     } else at += 1
   }
   return at
 }
 
 /** @returns a function that compresses a text and appends TEXT_END */
-export function phraseEncoder(phrases: readonly ByteString[]): (text: ByteString) => ByteString {
+export function createPhraseEncoder(phrases: readonly ByteString[]): (text: ByteString) => ByteString {
   // A hash table over the text itself avoids cutting out each token to look it up.
   let size = 1 << 10
   while (size < phrases.length * 4) size <<= 1
   const table = new Int32Array(size).fill(-1)
   const codes = phrases.map((_, index) => String.fromCharCode(index >>> 8, index & 255))
   for (const [index, phrase] of phrases.entries()) {
-    let place = hashOf(phrase, 0, phrase.length) & (size - 1)
-    while (table[place] !== -1) place = (place + 1) & (size - 1)
-    table[place] = index
+    let slot = hashOf(phrase, 0, phrase.length) & (size - 1)
+    while (table[slot] !== -1) slot = (slot + 1) & (size - 1)
+    table[slot] = index
   }
   const find = (text: ByteString, from: number, to: number): number => {
-    let place = hashOf(text, from, to) & (size - 1)
-    for (let index = table[place] ?? -1; index !== -1; index = table[place] ?? -1) {
+    let slot = hashOf(text, from, to) & (size - 1)
+    for (let index = table[slot] ?? -1; index !== -1; index = table[slot] ?? -1) {
       const phrase = phrases[index] ?? ''
       if (phrase.length === to - from && text.startsWith(phrase, from)) return index
-      place = (place + 1) & (size - 1)
+      slot = (slot + 1) & (size - 1)
     }
     return -1
   }
@@ -98,7 +98,7 @@ export function phraseEncoder(phrases: readonly ByteString[]): (text: ByteString
     let coded = ''
     let copied = 0
     for (let from = 0, to = 0; from < text.length; from = to) {
-      to = tokenEnd(text, from)
+      to = findTokenEnd(text, from)
       if (to - from <= 2 || isDigit(text.charCodeAt(from))) continue
       const index = find(text, from, to)
       if (index < 0) continue

@@ -13,20 +13,26 @@ import type { Dataset } from '../model/datasets.ts'
 import type { FilterIndexHead } from './filter-index.ts'
 import { isInteger, type KeyValue, type KeyWidths, keyText, widthOf } from './keys.ts'
 import { type ByteString, fromByteString, TEXT_END } from './phrases.ts'
-import { openSections, type Place, readNumbers, type SectionDigests, type SectionFile } from './sections.ts'
+import {
+  type ByteRange,
+  openSections,
+  readNumbers,
+  type SectionDigests,
+  type SectionFile,
+} from './sections.ts'
 import { readCoordinates, readSortIndex, type SortIndex, type SortIndexHead } from './sort-index.ts'
 import { openTextIndex, type TextIndex, type TextIndexHead } from './text-index.ts'
 
 export const BLOCK_ROWS = 16
 
-export interface StringsPlace {
-  readonly ends: Place
-  readonly bytes: Place
+export interface StringRanges {
+  readonly ends: ByteRange
+  readonly bytes: ByteRange
 }
 
 /** Segment of every row: a fragment numbered by one or two bytes, or a text after a prefix. */
-export type PartHead =
-  | { readonly bytes: 1 | 2; readonly fragments: StringsPlace }
+export type SegmentHead =
+  | { readonly bytes: 1 | 2; readonly fragments: StringRanges }
   | { readonly prefix: ByteString }
 
 export interface RowFileHead {
@@ -35,9 +41,9 @@ export interface RowFileHead {
   /** Rows whose record only the engine can answer. */
   readonly odd: readonly number[]
   /** Key of each block's first row, all of one width. */
-  readonly firstKeys: Place
-  readonly phrases: StringsPlace
-  readonly parts: readonly PartHead[]
+  readonly firstKeys: ByteRange
+  readonly phrases: StringRanges
+  readonly parts: readonly SegmentHead[]
   /** Number of segments in the head, in the prefix that contains the key, and in list rows. */
   readonly headParts: number
   readonly keyParts: number
@@ -45,7 +51,7 @@ export interface RowFileHead {
   readonly filters: readonly FilterIndexHead[]
   readonly text: TextIndexHead | null
   readonly sorts: readonly SortIndexHead[]
-  readonly coordinates: Place | null
+  readonly coordinates: ByteRange | null
 }
 
 export interface RowFile {
@@ -60,13 +66,13 @@ export interface RowFile {
   /** Latitude and longitude of each row, interleaved; null when the dataset has none. Kept in memory after the first use. */
   coordinates(): Float64Array | null
   /** First row whose key is not less than the prefix `text`; with `past`, the first row after all keys with that prefix. */
-  bound(text: string, past: boolean): number
+  bound(text: string, isAfter: boolean): number
   keyText(values: readonly KeyValue[]): string | null
   keyAt(row: number): KeyValue[]
   record(row: number): ByteString
-  /** JSON array of rows as lists show them, ascending. @param begin replaces the opening brace of each row */
-  list(rows: readonly number[], begin?: ByteString): ByteString
-  each(rows: readonly number[], begin?: ByteString): ByteString[]
+  /** JSON array of rows as lists show them, ascending. @param opening replaces the opening brace of each row */
+  list(rows: readonly number[], opening?: ByteString): ByteString
+  each(rows: readonly number[], opening?: ByteString): ByteString[]
   close(): void
 }
 
@@ -94,12 +100,12 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
   const { blockEnds } = file
   const firstKeys = file.read(head.firstKeys).toString('latin1')
   const phrases = readStrings(file, head.phrases)
-  const parts = head.parts.map((part) =>
-    'prefix' in part
-      ? { prefix: part.prefix, bytes: 0, fragments: [] }
-      : { prefix: '', bytes: part.bytes, fragments: readStrings(file, part.fragments) },
+  const segments = head.parts.map((segment) =>
+    'prefix' in segment
+      ? { prefix: segment.prefix, bytes: 0, fragments: [] }
+      : { prefix: '', bytes: segment.bytes, fragments: readStrings(file, segment.fragments) },
   )
-  const allParts = parts.length
+  const segmentCount = segments.length
   const width = widthOf(widths)
   const text = head.text === null ? null : openTextIndex(file, head.text, rows)
   const filters = head.filters.map((filter) => ({ ...filter, ends32: readNumbers(file, filter.ends) }))
@@ -118,20 +124,20 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
   }
 
   /** Offset after the segments decoded last. */
-  let place = 0
+  let decodedEnd = 0
   /** Decodes segments `from` to `to`, starting at byte `at`. */
   const decode = (bytes: ByteString, at: number, from: number, to: number): ByteString => {
     let json = ''
     for (let index = from; index < to; index += 1) {
-      const part = parts[index] as (typeof parts)[number]
-      if (part.bytes === 1) {
-        json += part.fragments[bytes.charCodeAt(at)] ?? ''
+      const segment = segments[index] as (typeof segments)[number]
+      if (segment.bytes === 1) {
+        json += segment.fragments[bytes.charCodeAt(at)] ?? ''
         at += 1
-      } else if (part.bytes === 2) {
-        json += part.fragments[bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8)] ?? ''
+      } else if (segment.bytes === 2) {
+        json += segment.fragments[bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8)] ?? ''
         at += 2
       } else {
-        json += part.prefix
+        json += segment.prefix
         let start = at
         for (;;) {
           const byte = bytes.charCodeAt(at)
@@ -150,7 +156,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
         at += 1
       }
     }
-    place = at
+    decodedEnd = at
     return json
   }
   const rowStart = (bytes: ByteString, row: number): number =>
@@ -162,16 +168,16 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
   const decodeRow = (bytes: ByteString, row: number, to: number): ByteString => {
     const start = rowStart(bytes, row)
     if (headParts === 0) return decode(bytes, start, 0, to)
-    const of = bytes.charCodeAt(start)
-    if (of !== headRow || bytes !== headBytes) {
-      headJson = decode(bytes, rowStart(bytes, of) + 1, 0, headParts)
-      headRow = of
+    const headOwner = bytes.charCodeAt(start)
+    if (headOwner !== headRow || bytes !== headBytes) {
+      headJson = decode(bytes, rowStart(bytes, headOwner) + 1, 0, headParts)
+      headRow = headOwner
       headBytes = bytes
-      if (of === row) return headJson + decode(bytes, place, headParts, to)
+      if (headOwner === row) return headJson + decode(bytes, decodedEnd, headParts, to)
     }
-    if (of !== row) return headJson + decode(bytes, start + 1, headParts, to)
+    if (headOwner !== row) return headJson + decode(bytes, start + 1, headParts, to)
     decode(bytes, start + 1, 0, headParts)
-    return headJson + decode(bytes, place, headParts, to)
+    return headJson + decode(bytes, decodedEnd, headParts, to)
   }
   const keyOf = (json: ByteString): KeyValue[] =>
     dataset.key.map((column) => {
@@ -183,23 +189,23 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     })
 
   let degrees: Float64Array | null = null
-  const held =
+  const heldBytes =
     file.memory +
     firstKeys.length +
     (text?.bytes ?? 0) +
     head.phrases.bytes[1] +
-    head.parts.reduce((sum, part) => sum + ('prefix' in part ? 0 : part.fragments.bytes[1]), 0)
+    head.parts.reduce((sum, segment) => sum + ('prefix' in segment ? 0 : segment.fragments.bytes[1]), 0)
   const bytesOfRow = (buffer: Buffer, at: number, length: number, row: number): ByteString => {
-    const place = at + 3 * (row % BLOCK_ROWS)
+    const offset = at + 3 * (row % BLOCK_ROWS)
     const isLast = row % BLOCK_ROWS === BLOCK_ROWS - 1 || row === rows - 1
-    const end = isLast ? length : buffer.readUIntLE(place + 3, 3)
-    return buffer.toString('latin1', at + buffer.readUIntLE(place, 3), at + end)
+    const end = isLast ? length : buffer.readUIntLE(offset + 3, 3)
+    return buffer.toString('latin1', at + buffer.readUIntLE(offset, 3), at + end)
   }
   /** Calls `use` with the JSON of each row as lists show it, ascending, without the closing brace. */
   const visit = (
     wanted: readonly number[],
-    begin: ByteString,
-    use: (json: ByteString, row: number) => void,
+    opening: ByteString,
+    onRow: (json: ByteString, row: number) => void,
   ): void => {
     let [block, bytes] = [-1, '']
     let buffer: Buffer = Buffer.alloc(0)
@@ -207,7 +213,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     /** Offset of the block in the buffer, and its length in bytes. */
     let [at, length] = [0, 0]
     /** Only one row of the block is wanted, so the others need not be converted to text. */
-    let isAlone = false
+    let isSingleRow = false
     for (let index = 0; index < wanted.length; index += 1) {
       const row = wanted[index] ?? 0
       const next = Math.floor(row / BLOCK_ROWS)
@@ -218,9 +224,9 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
           // Read nearby blocks together: a read costs more than the bytes between them.
           let last = block
           for (let other = index + 1; other < wanted.length; other += 1) {
-            const of = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
-            if (of > last + NEAR_BLOCKS || (blockEnds[of] ?? 0) - start > READ_BYTES) break
-            last = of
+            const otherBlock = Math.floor((wanted[other] ?? 0) / BLOCK_ROWS)
+            if (otherBlock > last + NEAR_BLOCKS || (blockEnds[otherBlock] ?? 0) - start > READ_BYTES) break
+            last = otherBlock
           }
           from = start
           to = blockEnds[last] ?? 0
@@ -229,14 +235,14 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
         at = start - from
         file.checkBlock(block, buffer, at)
         length = end - start
-        isAlone = headParts === 0 && Math.floor((wanted[index + 1] ?? -1) / BLOCK_ROWS) !== block
-        if (!isAlone) bytes = buffer.toString('latin1', at, at + length)
+        isSingleRow = headParts === 0 && Math.floor((wanted[index + 1] ?? -1) / BLOCK_ROWS) !== block
+        if (!isSingleRow) bytes = buffer.toString('latin1', at, at + length)
       }
-      const shown = isAlone
+      const shown = isSingleRow
         ? decode(bytesOfRow(buffer, at, length, row), 0, 0, listParts)
         : decodeRow(bytes, row % BLOCK_ROWS, listParts)
       // Keep the string unchanged when possible, because cutting it makes a copy.
-      use(begin === '{' ? shown : begin + shown.substring(1), row)
+      onRow(opening === '{' ? shown : opening + shown.substring(1), row)
     }
   }
 
@@ -247,12 +253,12 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     text,
     disk: file.disk,
     get memory() {
-      return held + (degrees?.byteLength ?? 0)
+      return heldBytes + (degrees?.byteLength ?? 0)
     },
-    bound(wanted, past) {
+    bound(wanted, isAfter) {
       const isBefore = (key: string): boolean => {
-        const begin = key.substring(0, wanted.length)
-        return begin < wanted || (past && begin === wanted)
+        const opening = key.substring(0, wanted.length)
+        return opening < wanted || (isAfter && opening === wanted)
       }
       let [low, high] = [0, blockEnds.length]
       while (low < high) {
@@ -273,7 +279,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     },
     keyText: (values) => keyText(dataset, widths, values),
     keyAt: (row) => keyOf(decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, keyParts)),
-    record: (row) => `${decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, allParts)}}`,
+    record: (row) => `${decodeRow(readBlock(Math.floor(row / BLOCK_ROWS)), row % BLOCK_ROWS, segmentCount)}}`,
     sortIndex(field) {
       const index = head.sorts.find((other) => other.field === field)
       return index === undefined ? null : readSortIndex(file, index)
@@ -282,19 +288,19 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
       if (head.coordinates !== null) degrees ??= readCoordinates(file, head.coordinates)
       return degrees
     },
-    each(wanted, begin = '{') {
+    each(wanted, opening = '{') {
       const found = new Map<number, ByteString>()
       // Neighbouring rows are read together, and a repeated row is read once.
       visit(
         [...new Set(wanted)].sort((left, right) => left - right),
-        begin,
+        opening,
         (json, row) => found.set(row, `${json}}`),
       )
       return wanted.map((row) => found.get(row) ?? '')
     },
-    list(wanted, begin = '{') {
+    list(wanted, opening = '{') {
       let json = ''
-      visit(wanted, begin, (row) => {
+      visit(wanted, opening, (row) => {
         json += `${json === '' ? '[' : ','}${row}}`
       })
       return json === '' ? '[]' : `${json}]`
@@ -318,7 +324,7 @@ function readText(json: ByteString, at: number): string {
   return isEscaped ? (JSON.parse(`"${text}"`) as string) : text
 }
 
-function readStrings(file: SectionFile, { ends, bytes }: StringsPlace): ByteString[] {
+function readStrings(file: SectionFile, { ends, bytes }: StringRanges): ByteString[] {
   const all = file.read(bytes).toString('latin1')
   let start = 0
   return Array.from(readNumbers(file, ends), (end) => {

@@ -6,14 +6,14 @@ import { chordFrom, degreesOf, isInBox, type Near, type Place, reachOf } from '.
 import { collectRows, type RowSet, visitRows } from './row-sets.ts'
 
 /** @param degrees latitude and longitude of each row, interleaved; NaN where a row has none */
-export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
+export function findRowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
   const rows = degrees.length / 2
   const found = collectRows(rows)
   const reach = near === null ? 0 : reachOf(near)
   const chord = near === null ? null : chordFrom(near)
-  const around = near === null ? 0 : degreesOf(near)
-  const low = Math.max(box?.south ?? -90, near === null ? -90 : near.latitude - around)
-  const high = Math.min(box?.north ?? 90, near === null ? 90 : near.latitude + around)
+  const maxDegrees = near === null ? 0 : degreesOf(near)
+  const low = Math.max(box?.south ?? -90, near === null ? -90 : near.latitude - maxDegrees)
+  const high = Math.min(box?.north ?? 90, near === null ? 90 : near.latitude + maxDegrees)
   for (let row = 0; row < rows; row += 1) {
     const latitude = degrees[2 * row] as number
     // A comparison with NaN is false, so rows without coordinates are skipped.
@@ -26,7 +26,7 @@ export function rowsIn(degrees: Float64Array, { box, near }: Place): RowSet {
 }
 
 /** @returns the rows of a set, nearest first; rows at the same distance in ascending order */
-export function rowsByDistance(degrees: Float64Array, set: RowSet, near: Near): Uint32Array {
+export function sortRowsByDistance(degrees: Float64Array, set: RowSet, near: Near): Uint32Array {
   const chord = chordFrom(near)
   const found: { row: number; distance: number }[] = []
   visitRows(set, 0, (row) => {

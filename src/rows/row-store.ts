@@ -91,7 +91,7 @@ interface Component {
   readonly checked: Map<string, string>
 }
 
-const nameOf = (dataset: DatasetName, period: number | null): string => `${dataset}/${period ?? ''}`
+const tableName = (dataset: DatasetName, period: number | null): string => `${dataset}/${period ?? ''}`
 
 export interface RowStoreOptions {
   readonly releasesDir: string
@@ -120,13 +120,13 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     open.file.close()
   }
   /** Closes a file, so that the engine answers from now on. */
-  const refuse = (component: Component, source: RowSource, reason: string): void => {
+  const reject = (component: Component, source: RowSource, reason: string): void => {
     const dataset = datasetPart(source)
-    const isKnown = component.problems.has(dataset)
+    const wasReported = component.problems.has(dataset)
     const problem = { dataset, reason: damageText(source, reason) }
     component.problems.set(dataset, problem)
-    closeTable(component, nameOf(source.dataset, source.period))
-    if (!isKnown) options.onProblem?.(component.manifest.release_id, problem)
+    closeTable(component, tableName(source.dataset, source.period))
+    if (!wasReported) options.onProblem?.(component.manifest.release_id, problem)
   }
   /** Reads from row files. @returns `otherwise` when one of them is damaged, which is then closed and reported */
   const attempt = <Value>(component: Component, read: () => Value, otherwise: Value): Value => {
@@ -136,7 +136,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       if (!(error instanceof RowFileDamaged)) throw error
       const damaged = [...component.tables.values()].find(({ file }) => file.file.path === error.path)
       if (damaged !== undefined) {
-        refuse(component, damaged.source, error.reason)
+        reject(component, damaged.source, error.reason)
         // Force a complete read at the next check: if only this read failed, the file is usable again.
         component.checked.delete(damaged.source.path)
       }
@@ -151,8 +151,12 @@ export function createRowStore(options: RowStoreOptions): RowStore {
     page: (query) => attempt(component, () => table.page(query), null),
   })
 
-  const tableOf = (component: Component, dataset: DatasetName, period: number | null): OpenTable | null => {
-    const name = nameOf(dataset, period)
+  const openPeriod = (
+    component: Component,
+    dataset: DatasetName,
+    period: number | null,
+  ): OpenTable | null => {
+    const name = tableName(dataset, period)
     const open = component.tables.get(name)
     if (open !== undefined) return open
     const listed = component.listed.find(
@@ -173,7 +177,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       component.tables.set(name, opened)
       return opened
     } catch (error) {
-      refuse(
+      reject(
         component,
         source,
         error instanceof RowFileDamaged ? error.reason : `cannot be read: ${(error as Error).message}`,
@@ -181,15 +185,15 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       return null
     }
   }
-  /** @param before the component as read earlier; its problems were already reported */
-  const readComponent = async (manifest: Manifest, before: Component | undefined): Promise<Component> => {
+  /** @param previous the component as read earlier; its problems were already reported */
+  const readComponent = async (manifest: Manifest, previous: Component | undefined): Promise<Component> => {
     const folder = rowFolder(releasesDir, manifest.release_id)
     // Read the state before the index, so that a change during the read counts as another change.
     const indexState = await fileState(indexPath(folder))
     const { listed, problems } = await checkRowFiles(releasesDir, manifest)
-    const isNew = ({ dataset }: RowProblem): boolean => before?.problems.has(dataset) !== true
+    const isNew = ({ dataset }: RowProblem): boolean => previous?.problems.has(dataset) !== true
     for (const problem of problems) if (isNew(problem)) options.onProblem?.(manifest.release_id, problem)
-    for (const dataset of before?.problems.keys() ?? [])
+    for (const dataset of previous?.problems.keys() ?? [])
       if (!problems.some((problem) => problem.dataset === dataset))
         options.onMended?.(manifest.release_id, dataset)
     return {
@@ -203,36 +207,37 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       checked: new Map(),
     }
   }
-  const put = (component: Component): void => {
+  const replaceComponent = (component: Component): void => {
     const id = component.manifest.release_id
-    const before = components.get(id)
-    for (const name of [...(before?.tables.keys() ?? [])]) if (before !== undefined) closeTable(before, name)
+    const previous = components.get(id)
+    for (const name of [...(previous?.tables.keys() ?? [])])
+      if (previous !== undefined) closeTable(previous, name)
     components.set(id, component)
   }
   const openComponent = async (view: ReleaseView, manifest: Manifest): Promise<void> => {
-    const known = components.get(manifest.release_id)
+    const previous = components.get(manifest.release_id)
     // Read components with problems again, because their row files may exist by now.
-    if (known?.problems.size === 0) return
-    const component = await readComponent(manifest, known)
-    put(component)
+    if (previous?.problems.size === 0) return
+    const component = await readComponent(manifest, previous)
+    replaceComponent(component)
     for (const { source } of component.listed) {
       const { dataset, period } = source
       if (datasetOf(dataset).periodic && period !== latestPeriod(view, dataset)) continue
-      if (components.get(manifest.release_id) === component) tableOf(component, dataset, period)
+      if (components.get(manifest.release_id) === component) openPeriod(component, dataset, period)
       // A large file takes some milliseconds, so let requests run in between.
       await nextTurn()
     }
   }
   /** Checks the files of a component and reads in full those that changed since their last full read. */
-  const lookAt = async (known: Component): Promise<void> => {
-    const id = known.manifest.release_id
-    let component = known
-    if ((await fileState(indexPath(known.folder))) !== known.indexState) {
-      component = await readComponent(known.manifest, known)
-      if (components.get(id) !== known) return
-      const open = [...known.tables.values()].map(({ source }) => source)
-      put(component)
-      for (const { dataset, period } of open) tableOf(component, dataset, period)
+  const checkComponent = async (previous: Component): Promise<void> => {
+    const id = previous.manifest.release_id
+    let component = previous
+    if ((await fileState(indexPath(previous.folder))) !== previous.indexState) {
+      component = await readComponent(previous.manifest, previous)
+      if (components.get(id) !== previous) return
+      const open = [...previous.tables.values()].map(({ source }) => source)
+      replaceComponent(component)
+      for (const { dataset, period } of open) openPeriod(component, dataset, period)
     }
     for (const { source, entry } of component.listed) {
       const path = join(component.folder, source.path)
@@ -242,31 +247,31 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       const damage = await checkSections(path, entry).catch((error: RowFileDamaged) => error)
       if (components.get(id) !== component) return
       component.checked.set(source.path, state)
-      if (damage instanceof Error) refuse(component, source, damage.reason)
+      if (damage instanceof Error) reject(component, source, damage.reason)
       else {
         if (component.problems.delete(datasetPart(source))) options.onMended?.(id, datasetPart(source))
         // The file may have been replaced. Close it; the next request opens the current one.
-        if (!isFirst) closeTable(component, nameOf(source.dataset, source.period))
+        if (!isFirst) closeTable(component, tableName(source.dataset, source.period))
       }
     }
   }
-  let looking: Promise<void> | null = null
-  const lookAtAll = async (): Promise<void> => {
+  let runningLook: Promise<void> | null = null
+  const checkComponents = async (): Promise<void> => {
     for (const component of [...components.values()])
-      if (components.get(component.manifest.release_id) === component) await lookAt(component)
+      if (components.get(component.manifest.release_id) === component) await checkComponent(component)
   }
   /** Checks run one after another, because a running check may already have passed a change. */
   const look = (): Promise<void> => {
-    const before = looking?.catch(() => undefined) ?? Promise.resolve()
-    const mine = before.then(lookAtAll).finally(() => {
-      if (looking === mine) looking = null
+    const previousLook = runningLook?.catch(() => undefined) ?? Promise.resolve()
+    const currentLook = previousLook.then(checkComponents).finally(() => {
+      if (runningLook === currentLook) runningLook = null
     })
-    looking = mine
-    return mine
+    runningLook = currentLook
+    return currentLook
   }
   const timer = setInterval(() => {
     // An error here recurs at the next check and in requests. It must not end the process.
-    if (looking === null) look().catch(() => undefined)
+    if (runningLook === null) look().catch(() => undefined)
   }, LOOK_MS)
   timer.unref()
   const closeUnused = (): void => {
@@ -296,14 +301,14 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       const id = componentId(view, datasetOf(dataset).area) ?? ''
       const component = components.get(id)
       if (component === undefined || (period === null && datasetOf(dataset).periodic)) return null
-      if (period !== 'all') return tableOf(component, dataset, period)?.guarded ?? null
-      const known = component.joined.get(dataset)
-      if (known !== undefined) return known
+      if (period !== 'all') return openPeriod(component, dataset, period)?.guarded ?? null
+      const cachedTable = component.joined.get(dataset)
+      if (cachedTable !== undefined) return cachedTable
       const tables: { period: number; table: PeriodTable }[] = []
-      for (const each of storedPeriods(view, dataset)) {
-        const open = tableOf(component, dataset, each)
+      for (const storedPeriod of storedPeriods(view, dataset)) {
+        const open = openPeriod(component, dataset, storedPeriod)
         if (open === null) return null
-        tables.push({ period: each, table: open.table })
+        tables.push({ period: storedPeriod, table: open.table })
       }
       const joined = guard(component, joinPeriods(datasetOf(dataset), tables))
       component.joined.set(dataset, joined)
@@ -327,7 +332,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       clearInterval(timer)
       views.clear()
       closeUnused()
-      await looking?.catch(() => undefined)
+      await runningLook?.catch(() => undefined)
       sets.clear()
       sorts.clear()
     },

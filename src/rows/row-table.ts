@@ -9,13 +9,13 @@ import { codesIn, placesIn, searchWords } from '../query/lists/filters.ts'
 import type { SortTerm } from '../query/lists/order.ts'
 import { chordFrom, distanceOf, type Place } from '../query/lists/places.ts'
 import { formatPeriod } from '../release/view.ts'
-import { filterColumn, rowsMeeting } from './filter-index.ts'
+import { filterColumn, findMatchingRows } from './filter-index.ts'
 import { INTEGER_WIDTH, type KeyValue } from './keys.ts'
 import { type ByteString, toByteString } from './phrases.ts'
 import { parseRow, type RowFile } from './row-file.ts'
-import { rowsByDistance, rowsIn } from './row-places.ts'
+import { findRowsIn, sortRowsByDistance } from './row-places.ts'
 import { collectRows, countOf, everyRow, intersect, nextRows, type RowSet } from './row-sets.ts'
-import { rowsInOrder, type SortIndex } from './sort-index.ts'
+import { type SortIndex, sortRows } from './sort-index.ts'
 
 export interface PageQuery {
   /** Valid parameters, name → text. */
@@ -73,9 +73,9 @@ export interface PeriodTable extends RowTable {
   select(filters: PageQuery['filters']): RowSet | null
   /** First position after a key, whether or not a row has that key. */
   after(key: readonly KeyValue[]): number
-  list(positions: readonly number[], begin?: ByteString): ByteString
+  list(positions: readonly number[], opening?: ByteString): ByteString
   /** Null when only the engine can answer a row's coordinates. */
-  items(positions: readonly number[], place: Place | null, begin?: ByteString): RowItem[] | null
+  items(positions: readonly number[], place: Place | null, opening?: ByteString): RowItem[] | null
   keyAt(position: number): KeyValue[]
 }
 
@@ -88,18 +88,18 @@ export function openTable(
   sorts: LRUCache<string, SortIndex>,
 ): PeriodTable {
   const { rows } = file.head
-  const odd = new Set(file.head.odd)
-  const cached = (groups: readonly Params[], find: () => RowSet | null): RowSet | null => {
+  const engineRows = new Set(file.head.odd)
+  const getCached = (groups: readonly Params[], find: () => RowSet | null): RowSet | null => {
     const key = `${name}\n${JSON.stringify(groups)}`
-    const known = sets.get(key)
-    if (known !== undefined) return known
+    const cachedSet = sets.get(key)
+    if (cachedSet !== undefined) return cachedSet
     const found = find()
     if (found !== null) sets.set(key, found)
     return found
   }
   const search = (text: string): RowSet | null =>
     file.text?.find(searchWords(text).map(toByteString), (add) => {
-      for (const prefix of codePrefixes(text.trim())) {
+      for (const prefix of listCodePrefixes(text.trim())) {
         const to = file.bound(prefix, true)
         for (let row = file.bound(prefix, false); row < to; row += 1) add(row)
       }
@@ -108,13 +108,13 @@ export function openTable(
    * Key prefixes for codes that start with a text. An integer code may have any number of further digits, so each padding is one
    * prefix.
    */
-  const codePrefixes = (text: string): string[] => {
+  const listCodePrefixes = (text: string): string[] => {
     if (file.head.widths[0] !== null) return /^[\x21-\x7e]+$/.test(text) ? [text] : []
     if (!/^[1-9]\d*$/.test(text) || text.length > INTEGER_WIDTH) return []
     return Array.from({ length: INTEGER_WIDTH - text.length + 1 }, (_, zeros) => '0'.repeat(zeros) + text)
   }
   /** Rows whose key starts with one of the codes of a filter. */
-  const keyRows = (parameter: string, text: string): RowSet => {
+  const findRowsByKey = (parameter: string, text: string): RowSet => {
     const filter = dataset.filters?.[parameter]
     const found = collectRows(rows)
     for (const code of filter?.kind === 'within' ? placesIn(text) : codesIn(text)) {
@@ -133,10 +133,10 @@ export function openTable(
     if (index === 'key')
       return intersect(
         rows,
-        params.map(([name, value]) => keyRows(name, value)),
+        params.map(([name, value]) => findRowsByKey(name, value)),
       )
     const filter = file.filters[index]
-    return filter === undefined ? null : rowsMeeting(dataset, rows, file.file, filter, params)
+    return filter === undefined ? null : findMatchingRows(dataset, rows, file.file, filter, params)
   }
   const groupsOf = (filters: PageQuery['filters']): Map<IndexName, [string, string][]> | null => {
     const groups = new Map<IndexName, [string, string][]>()
@@ -161,62 +161,65 @@ export function openTable(
     const groups = groupsOf(filters)
     if (groups === null) return null
     if (groups.size === 0 || rows === 0) return everyRow(rows)
-    return cached([...groups.values()], () => {
-      const parts: RowSet[] = []
+    return getCached([...groups.values()], () => {
+      const matches: RowSet[] = []
       for (const [index, params] of groups) {
-        const part = groups.size === 1 ? find(index, params) : cached([params], () => find(index, params))
-        if (part === null) return null
-        parts.push(part)
+        const match = groups.size === 1 ? find(index, params) : getCached([params], () => find(index, params))
+        if (match === null) return null
+        matches.push(match)
       }
-      return intersect(rows, parts)
+      return intersect(rows, matches)
     })
   }
   const selectIn = (filters: PageQuery['filters'], place: Place): RowSet | null => {
     const degrees = file.coordinates()
     const set = select(filters)
     const text = JSON.stringify(place)
-    const there =
-      degrees === null || set === null ? null : cached([[['place', text]]], () => rowsIn(degrees, place))
-    if (set === null || there === null) return null
-    return cached([[['place', text]], Object.entries(filters)], () => intersect(rows, [there, set]))
+    const rowsInArea =
+      degrees === null || set === null
+        ? null
+        : getCached([[['place', text]]], () => findRowsIn(degrees, place))
+    if (set === null || rowsInArea === null) return null
+    return getCached([[['place', text]], Object.entries(filters)], () => intersect(rows, [rowsInArea, set]))
   }
   const sortIndex = (field: string): SortIndex | null => {
     const key = `${name}\n${field}`
-    const known = sorts.get(key)
-    if (known !== undefined) return known
+    const cachedIndex = sorts.get(key)
+    if (cachedIndex !== undefined) return cachedIndex
     const index = file.sortIndex(field)
     if (index !== null) sorts.set(key, index)
     return index
   }
   /** Rows sorted by terms or by distance, after a key; null when the file cannot answer. */
-  const inOrder = (set: RowSet, query: PageQuery): number[] | null => {
+  const orderRows = (set: RowSet, query: PageQuery): number[] | null => {
     const { sort = [], place = null, after, limit, filters } = query
     // Without the last row of the previous page, the position of the next row is unknown.
-    const before = after === null ? null : table.find(after)
-    if (after !== null && before === null) return null
+    const lastRow = after === null ? null : table.find(after)
+    if (after !== null && lastRow === null) return null
     const terms = sort.flatMap(({ field, isDescending }) => {
       const index = sortIndex(field)
       return index === null ? [] : [{ index, isDescending }]
     })
     if (terms.length < sort.length) return null
-    if (terms.length > 0) return rowsInOrder(set, terms, before, limit + 1)
+    if (terms.length > 0) return sortRows(set, terms, lastRow, limit + 1)
     const near = place?.near ?? null
     const degrees = file.coordinates()
     if (near === null || degrees === null) return null
     const groups = [[['distance', JSON.stringify(place)]], Object.entries(filters)] as const
     const key = `${name}\n${JSON.stringify(groups)}`
-    const order = sets.get(key)?.list ?? rowsByDistance(degrees, set, near)
+    const order = sets.get(key)?.list ?? sortRowsByDistance(degrees, set, near)
     // Cached as the list of a set, although its rows are sorted by distance and not by number.
     sets.set(key, { rows, list: order, bits: null, check: null })
-    const start = before === null ? 0 : order.indexOf(before) + 1
+    const start = lastRow === null ? 0 : order.indexOf(lastRow) + 1
     return [...order.subarray(start, start + limit + 1)]
   }
-  const record = (position: number): ByteString | null => (odd.has(position) ? null : file.record(position))
+  const record = (position: number): ByteString | null =>
+    engineRows.has(position) ? null : file.record(position)
   const table: PeriodTable = {
     rows,
     select,
     record,
-    list: (positions, begin) => file.list(positions, begin),
+    list: (positions, opening) => file.list(positions, opening),
     keyAt: (position) => file.keyAt(position),
     after(key) {
       const text = file.keyText(key)
@@ -241,12 +244,12 @@ export function openTable(
       }
       return found
     },
-    items(positions, place, begin) {
+    items(positions, place, opening) {
       const degrees = file.coordinates()
       const near = place?.near ?? null
       const chord = near === null ? null : chordFrom(near)
-      if (degrees !== null && positions.some((position) => odd.has(position))) return null
-      return file.each(positions, begin).map((json, at): RowItem => {
+      if (degrees !== null && positions.some((position) => engineRows.has(position))) return null
+      return file.each(positions, opening).map((json, at): RowItem => {
         const position = positions[at] ?? 0
         const latitude = degrees?.[2 * position] ?? Number.NaN
         const longitude = degrees?.[2 * position + 1] ?? Number.NaN
@@ -261,16 +264,20 @@ export function openTable(
       if (set === null) return null
       const isOrdered = sort.length > 0 || place?.near != null
       const positions = isOrdered
-        ? inOrder(set, query)
+        ? orderRows(set, query)
         : nextRows(set, after === null ? 0 : table.after(after), limit + 1)
       if (positions === null) return null
       const isLast = positions.length <= limit
       const shown = isLast ? positions : positions.slice(0, limit)
-      const apart = isApart || isOrdered ? table.items(shown, place) : []
-      if (apart === null) return null
+      const shownItems = isApart || isOrdered ? table.items(shown, place) : []
+      if (shownItems === null) return null
       return {
-        json: isApart ? '' : isOrdered ? `[${apart.map(({ json }) => json).join(',')}]` : file.list(shown),
-        items: apart,
+        json: isApart
+          ? ''
+          : isOrdered
+            ? `[${shownItems.map(({ json }) => json).join(',')}]`
+            : file.list(shown),
+        items: shownItems,
         count: shown.length,
         next: isLast ? null : file.keyAt(shown.at(-1) ?? 0),
         total: counts ? countOf(set) : null,
@@ -300,10 +307,10 @@ export function joinPeriods(
       return null
     },
     record(position) {
-      let left = position
+      let rowInTable = position
       for (const { table } of tables) {
-        if (left < table.rows) return table.record(left)
-        left -= table.rows
+        if (rowInTable < table.rows) return table.record(rowInTable)
+        rowInTable -= table.rows
       }
       return null
     },
@@ -324,25 +331,25 @@ export function joinPeriods(
       const pages: ByteString[] = []
       let [count, total] = [0, 0]
       let last: KeyValue[] = []
-      let isMore = false
+      let hasMore = false
       for (const { period, table } of tables) {
-        const isBehind = period >= Number(from)
-        if (!counts && (isMore || !isBehind)) continue
+        const isReached = period >= Number(from)
+        if (!counts && (hasMore || !isReached)) continue
         const set = table.select(filters)
         if (set === null) return null
         if (counts) total += countOf(set)
-        if (isMore || !isBehind) continue
+        if (hasMore || !isReached) continue
         const start = after !== null && period === from ? table.after(key) : 0
         const positions = nextRows(set, start, limit - count + 1)
-        isMore = positions.length > limit - count
-        const shown = isMore ? positions.slice(0, limit - count) : positions
+        hasMore = positions.length > limit - count
+        const shown = hasMore ? positions.slice(0, limit - count) : positions
         if (shown.length === 0) continue
-        const begin = isShown ? '{' : `{"reference_period":"${formatPeriod(period)}",`
+        const opening = isShown ? '{' : `{"reference_period":"${formatPeriod(period)}",`
         if (isApart) {
-          const apart = table.items(shown, null, begin)
-          if (apart === null) return null
-          items.push(...apart)
-        } else pages.push(table.list(shown, begin).slice(1, -1))
+          const shownItems = table.items(shown, null, opening)
+          if (shownItems === null) return null
+          items.push(...shownItems)
+        } else pages.push(table.list(shown, opening).slice(1, -1))
         count += shown.length
         last = [period, ...table.keyAt(shown.at(-1) ?? 0)]
       }
@@ -350,7 +357,7 @@ export function joinPeriods(
         json: isApart ? '' : `[${pages.join(',')}]`,
         items,
         count,
-        next: isMore ? last : null,
+        next: hasMore ? last : null,
         total: counts ? total : null,
       }
     },

@@ -28,7 +28,7 @@ const ALIGNED_BYTES = 8
 const FILE_BYTES_MAX = 2 ** 32 - 1
 
 /** Byte range of a section: offset and length. */
-export type Place = readonly [at: number, bytes: number]
+export type ByteRange = readonly [at: number, bytes: number]
 
 /** Size and digests of a row file, as its index file lists them. */
 export interface SectionDigests {
@@ -54,7 +54,7 @@ export interface SectionWriter {
   /** Writes a block; all blocks come before the first section. */
   addBlock(bytes: Uint8Array): void
   /** Writes one complete section, aligned so that its numbers can be read in place. */
-  put(bytes: ArrayBufferView): Place
+  put(bytes: ArrayBufferView): ByteRange
   /** Writes the description, syncs the file to disk and closes it. */
   finish(head: unknown): SectionDigests
   abandon(): void
@@ -149,7 +149,7 @@ export interface SectionFile {
   readonly blockEnds: Uint32Array
   readonly head: unknown
   /** Reads exactly the bytes of a section after the blocks, into a buffer of their own. @throws RowFileDamaged */
-  read(place: Place): Buffer
+  read(range: ByteRange): Buffer
   /**
    * Reads blocks into a shared buffer that the next `view` of any file overwrites. The bytes are unchecked: call `checkBlock` for
    * each block that is used. @throws RowFileDamaged
@@ -160,7 +160,7 @@ export interface SectionFile {
   close(): void
 }
 
-let shared = Buffer.allocUnsafeSlow(64 << 10)
+let sharedBuffer = Buffer.allocUnsafeSlow(64 << 10)
 
 /** @param expected size and digests from the index file @throws RowFileDamaged when the file does not match them */
 export function openSections(path: string, expected: SectionDigests): SectionFile {
@@ -187,23 +187,26 @@ export function openSections(path: string, expected: SectionDigests): SectionFil
     file = openSync(path, 'r')
     const tail = Buffer.alloc(TAIL_BYTES)
     const disk = fstatSync(file).size
-    const tailAt = tailPlace(path, disk, expected)
+    const tailAt = findTail(path, disk, expected)
     fill(tail, TAIL_BYTES, tailAt)
-    const endAt = endPlace(path, tail, disk)
+    const endAt = findEnd(path, tail, disk)
     const end = Buffer.allocUnsafeSlow(disk - endAt)
     fill(end, end.length, endAt)
-    const { blockEnds, sums, partsAt, headBytes } = parseEnd(path, end, expected)
+    const { blockEnds, sums, sectionsAt, headBytes } = parseEnd(path, end, expected)
     const checkBlock = (block: number, bytes: Buffer, at: number): void => {
       const length = (blockEnds[block] ?? 0) - (block === 0 ? 0 : (blockEnds[block - 1] ?? 0))
       if (crc32(bytes.subarray(at, at + length)) !== sums[block])
-        throw differs(path, (blockEnds[block] ?? 0) - length, length)
+        throw checksumError(path, (blockEnds[block] ?? 0) - length, length)
     }
-    const read = ([at, bytes]: Place): Buffer => {
-      const from = Math.floor((at - partsAt) / CHECKED_BYTES) * CHECKED_BYTES + partsAt
-      const to = Math.min(Math.ceil((at + bytes - partsAt) / CHECKED_BYTES) * CHECKED_BYTES + partsAt, endAt)
+    const read = ([at, bytes]: ByteRange): Buffer => {
+      const from = Math.floor((at - sectionsAt) / CHECKED_BYTES) * CHECKED_BYTES + sectionsAt
+      const to = Math.min(
+        Math.ceil((at + bytes - sectionsAt) / CHECKED_BYTES) * CHECKED_BYTES + sectionsAt,
+        endAt,
+      )
       const target = Buffer.allocUnsafeSlow(to - from)
       fill(target, to - from, from)
-      checkPieces(path, target, from, blockEnds.length + (from - partsAt) / CHECKED_BYTES, sums)
+      checkPieces(path, target, from, blockEnds.length + (from - sectionsAt) / CHECKED_BYTES, sums)
       return target.subarray(at - from, at - from + bytes)
     }
     return {
@@ -216,9 +219,9 @@ export function openSections(path: string, expected: SectionDigests): SectionFil
       view(first, last) {
         const from = first === 0 ? 0 : (blockEnds[first - 1] ?? 0)
         const length = (blockEnds[last] ?? 0) - from
-        if (length > shared.length) shared = Buffer.allocUnsafeSlow(length)
-        fill(shared, length, from)
-        return shared
+        if (length > sharedBuffer.length) sharedBuffer = Buffer.allocUnsafeSlow(length)
+        fill(sharedBuffer, length, from)
+        return sharedBuffer
       },
       checkBlock,
       close,
@@ -247,11 +250,11 @@ export async function checkSections(path: string, expected: SectionDigests): Pro
       }
     }
     const tail = Buffer.alloc(TAIL_BYTES)
-    await fill(tail, tailPlace(path, disk, expected))
-    const endAt = endPlace(path, tail, disk)
+    await fill(tail, findTail(path, disk, expected))
+    const endAt = findEnd(path, tail, disk)
     const end = Buffer.allocUnsafeSlow(disk - endAt)
     await fill(end, endAt)
-    const { blockEnds, sums, partsAt } = parseEnd(path, end, expected)
+    const { blockEnds, sums, sectionsAt } = parseEnd(path, end, expected)
     for (let block = 0; block < blockEnds.length; ) {
       const from = block === 0 ? 0 : (blockEnds[block - 1] ?? 0)
       let last = block
@@ -261,14 +264,14 @@ export async function checkSections(path: string, expected: SectionDigests): Pro
       for (let start = from; block <= last; block += 1) {
         const blockEnd = blockEnds[block] ?? 0
         if (crc32(bytes.subarray(start - from, blockEnd - from)) !== sums[block])
-          throw differs(path, start, blockEnd - start)
+          throw checksumError(path, start, blockEnd - start)
         start = blockEnd
       }
     }
-    for (let at = partsAt; at < endAt; at += BUFFER_BYTES) {
+    for (let at = sectionsAt; at < endAt; at += BUFFER_BYTES) {
       const bytes = Buffer.allocUnsafeSlow(Math.min(BUFFER_BYTES, endAt - at))
       await fill(bytes, at)
-      checkPieces(path, bytes, at, blockEnds.length + (at - partsAt) / CHECKED_BYTES, sums)
+      checkPieces(path, bytes, at, blockEnds.length + (at - sectionsAt) / CHECKED_BYTES, sums)
     }
   } catch (error) {
     if (error instanceof RowFileDamaged) throw error
@@ -279,30 +282,30 @@ export async function checkSections(path: string, expected: SectionDigests): Pro
 }
 
 /** @returns offset of the tail @throws RowFileDamaged when the file has another length */
-function tailPlace(path: string, disk: number, { bytes }: SectionDigests): number {
+function findTail(path: string, disk: number, { bytes }: SectionDigests): number {
   if (disk !== bytes) throw new RowFileDamaged(path, `has ${disk} bytes, not ${bytes}`)
   return Math.max(0, disk - TAIL_BYTES)
 }
 
 interface Tail {
   readonly blocks: number
-  readonly partsAt: number
+  readonly sectionsAt: number
   readonly headBytes: number
 }
 const parseTail = (tail: string): Tail => {
-  const [blocks = 0, partsAt = 0, headBytes = 0] = [0, 8, 16].map((at) =>
+  const [blocks = 0, sectionsAt = 0, headBytes = 0] = [0, 8, 16].map((at) =>
     Number.parseInt(tail.slice(at, at + 8), 16),
   )
-  return { blocks, partsAt, headBytes }
+  return { blocks, sectionsAt: sectionsAt, headBytes }
 }
 
 /** @returns offset of the block ends, which the checksums follow @throws RowFileDamaged */
-function endPlace(path: string, tail: Buffer, disk: number): number {
+function findEnd(path: string, tail: Buffer, disk: number): number {
   const text = tail.toString('latin1')
-  const { blocks, partsAt } = parseTail(text)
+  const { blocks, sectionsAt } = parseTail(text)
   if (text.slice(24) !== MARK) throw new RowFileDamaged(path, 'is not a row file of this version')
   // Each piece takes its bytes and four of its checksum; the last piece may be shorter.
-  const left = disk - TAIL_BYTES - 8 * blocks - partsAt
+  const left = disk - TAIL_BYTES - 8 * blocks - sectionsAt
   const endAt = disk - TAIL_BYTES - 8 * blocks - 4 * Math.ceil(left / (CHECKED_BYTES + 4))
   if (!(left > 0 && endAt > 0))
     throw new RowFileDamaged(path, 'is damaged: it does not say where its parts are')
@@ -329,12 +332,12 @@ function parseEnd(path: string, end: Buffer, { sums_sha256 }: SectionDigests) {
  */
 function checkPieces(path: string, bytes: Buffer, from: number, first: number, sums: Uint32Array): void {
   for (let at = 0, piece = first; at < bytes.length; at += CHECKED_BYTES, piece += 1) {
-    const part = bytes.subarray(at, at + CHECKED_BYTES)
-    if (crc32(part) !== sums[piece]) throw differs(path, from + at, part.length)
+    const pieceBytes = bytes.subarray(at, at + CHECKED_BYTES)
+    if (crc32(pieceBytes) !== sums[piece]) throw checksumError(path, from + at, pieceBytes.length)
   }
 }
 
-const differs = (path: string, from: number, length: number): RowFileDamaged =>
+const checksumError = (path: string, from: number, length: number): RowFileDamaged =>
   new RowFileDamaged(path, `is damaged: bytes ${from} to ${from + length - 1} do not have their checksum`)
 
 /** Describes a system error without the file's path. */
@@ -344,7 +347,7 @@ const reasonOf = (error: unknown): string => {
 }
 
 /** @returns a section as 32-bit numbers @throws RowFileDamaged */
-export function readNumbers(file: SectionFile, place: Place): Uint32Array {
-  const { buffer, byteOffset, byteLength } = file.read(place)
+export function readNumbers(file: SectionFile, range: ByteRange): Uint32Array {
+  const { buffer, byteOffset, byteLength } = file.read(range)
   return new Uint32Array(buffer as ArrayBuffer, byteOffset, byteLength / 4)
 }

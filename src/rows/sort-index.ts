@@ -9,14 +9,14 @@ import type { Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
 import { type RowFileSource, readChunks } from './columns.ts'
 import { type RowSet, visitRows } from './row-sets.ts'
-import type { Place, SectionFile, SectionWriter } from './sections.ts'
+import type { ByteRange, SectionFile, SectionWriter } from './sections.ts'
 
 export interface SortIndexHead {
   readonly field: FieldName
   readonly bytes: 1 | 2 | 4
   /** Number of distinct values; also the rank of null, which sorts last. */
   readonly values: number
-  readonly ranks: Place
+  readonly ranks: ByteRange
 }
 
 type Ranks = Uint8Array | Uint16Array | Uint32Array
@@ -60,12 +60,12 @@ export async function writeSortIndexes(
     connection,
     `SELECT file_row_number, ${selected.join(', ')} FROM ${from} ${joins.join(' ')}`,
   )) {
-    const places = chunk.getColumnValues(0)
-    for (const [index, own] of ranks.entries()) {
+    const rowNumbers = chunk.getColumnValues(0)
+    for (const [index, fieldRanks] of ranks.entries()) {
       const found = chunk.getColumnValues(index + 1)
-      for (let at = 0; at < found.length; at += 1) own[Number(places[at])] = found[at] as number
+      for (let at = 0; at < found.length; at += 1) fieldRanks[Number(rowNumbers[at])] = found[at] as number
     }
-    read += places.length
+    read += rowNumbers.length
   }
   if (read !== rows) throw new RangeError(`${read} rows, the manifest says ${rows}`)
   for (const index of fields.keys()) await connection.run(`DROP TABLE ranked_${index}`)
@@ -80,8 +80,8 @@ export async function writeSortIndexes(
 const widthOf = (values: number): 1 | 2 | 4 => (values < 256 ? 1 : values < 65_536 ? 2 : 4)
 const arrayOf = (bytes: 1 | 2 | 4) => (bytes === 1 ? Uint8Array : bytes === 2 ? Uint16Array : Uint32Array)
 
-export function readSortIndex(file: SectionFile, { bytes, values, ranks: place }: SortIndexHead): SortIndex {
-  const { buffer, byteOffset, byteLength } = file.read(place)
+export function readSortIndex(file: SectionFile, { bytes, values, ranks: range }: SortIndexHead): SortIndex {
+  const { buffer, byteOffset, byteLength } = file.read(range)
   const ranks = new (arrayOf(bytes))(buffer as ArrayBuffer, byteOffset, byteLength / bytes)
   const starts = new Uint32Array(values + 2)
   for (const rank of ranks) starts[rank + 1] = (starts[rank + 1] ?? 0) + 1
@@ -103,30 +103,32 @@ export async function writeCoordinates(
   { connection, from, rows }: RowFileSource,
   dataset: Dataset,
   out: SectionWriter,
-): Promise<Place | null> {
-  const isPlaced = (['latitude', 'longitude'] as const).every((field) => dataset.detail?.includes(field))
-  if (!isPlaced) return null
+): Promise<ByteRange | null> {
+  const hasCoordinates = (['latitude', 'longitude'] as const).every((field) =>
+    dataset.detail?.includes(field),
+  )
+  if (!hasCoordinates) return null
   const degrees = new Float64Array(rows * 2).fill(Number.NaN)
   for await (const chunk of readChunks(
     connection,
     `SELECT file_row_number, latitude, longitude FROM ${from}`,
   )) {
-    const [places = [], latitudes = [], longitudes = []] = [0, 1, 2].map((column) =>
+    const [rowNumbers = [], latitudes = [], longitudes = []] = [0, 1, 2].map((column) =>
       chunk.getColumnValues(column),
     )
-    for (let at = 0; at < places.length; at += 1) {
+    for (let at = 0; at < rowNumbers.length; at += 1) {
       const [latitude, longitude] = [latitudes[at], longitudes[at]]
       if (!Number.isFinite(latitude) || !Number.isFinite(longitude)) continue
-      const place = Number(places[at])
-      degrees[2 * place] = latitude as number
-      degrees[2 * place + 1] = longitude as number
+      const rowNumber = Number(rowNumbers[at])
+      degrees[2 * rowNumber] = latitude as number
+      degrees[2 * rowNumber + 1] = longitude as number
     }
   }
   return out.put(degrees)
 }
 
-export function readCoordinates(file: SectionFile, place: Place): Float64Array {
-  const { buffer, byteOffset, byteLength } = file.read(place)
+export function readCoordinates(file: SectionFile, range: ByteRange): Float64Array {
+  const { buffer, byteOffset, byteLength } = file.read(range)
   return new Float64Array(buffer as ArrayBuffer, byteOffset, byteLength / 8)
 }
 
@@ -136,7 +138,7 @@ export interface SortedBy {
 }
 
 /** Position of a row's value in the order of a term. Null sorts last, ascending and descending. */
-const measureOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: number): number => {
+const positionOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: number): number => {
   const rank = ranks[row] ?? values
   return isDescending && rank !== values ? values - 1 - rank : rank
 }
@@ -148,7 +150,7 @@ const measureOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: nu
  * @param after last row of the previous page; null starts at the beginning
  * @returns at most `limit` rows
  */
-export function rowsInOrder(
+export function sortRows(
   set: RowSet,
   terms: readonly SortedBy[],
   after: number | null,
@@ -163,14 +165,14 @@ export function rowsInOrder(
   const { bits } = set
   const { order, starts, values } = first.index
   const found: number[] = []
-  const begin = after === null ? 0 : measureOf(first, after)
+  const begin = after === null ? 0 : positionOf(first, after)
   for (let at = begin; at <= values && found.length < limit; at += 1) {
     const rank = first.isDescending && at !== values ? values - 1 - at : at
     // Only rows that share the value of the last row of the previous page can sort before that row.
     const chosen = chooseFirst(others, at === begin ? after : null, limit - found.length)
     const end = starts[rank + 1] ?? 0
-    for (let place = starts[rank] ?? 0; place < end; place += 1) {
-      const row = order[place] ?? 0
+    for (let position = starts[rank] ?? 0; position < end; position += 1) {
+      const row = order[position] ?? 0
       if (bits !== null && ((bits[row >>> 5] ?? 0) & (1 << (row & 31))) === 0) continue
       if (!chosen.add(row)) break
     }
@@ -187,12 +189,12 @@ function chooseFirst(
 ): { add(row: number): boolean; finish(): number[] } {
   const compare = (left: number, right: number): number => {
     for (const term of terms) {
-      const difference = measureOf(term, left) - measureOf(term, right)
+      const difference = positionOf(term, left) - positionOf(term, right)
       if (difference !== 0) return difference
     }
     return left - right
   }
-  const most = terms.length === 0 ? limit : limit * 4 + 1000
+  const keptMax = terms.length === 0 ? limit : limit * 4 + 1000
   let kept: number[] = []
   let last: number | null = null
   return {
@@ -200,7 +202,7 @@ function chooseFirst(
       if (last !== null && compare(row, last) > 0) return true
       if (after !== null && compare(row, after) <= 0) return true
       kept.push(row)
-      if (kept.length < most) return true
+      if (kept.length < keptMax) return true
       if (terms.length === 0) return false
       kept = kept.sort(compare).slice(0, limit)
       last = kept.at(-1) ?? null

@@ -9,24 +9,24 @@
 import { type ByteString, hashOf } from './phrases.ts'
 import { packLists, visitList } from './row-lists.ts'
 import { type Check, collectRows, lowerBound, type RowSet } from './row-sets.ts'
-import { type Place, readNumbers, type SectionFile, type SectionWriter } from './sections.ts'
+import { type ByteRange, readNumbers, type SectionFile, type SectionWriter } from './sections.ts'
 
 /** The index as stored in the file. Words in several rows come first, then words in a single row. */
 export interface TextIndexHead {
   /** Distinct words, each between line feeds. */
-  readonly words: Place
+  readonly words: ByteRange
   /** Offset of each word in `words`. */
-  readonly starts: Place
+  readonly starts: ByteRange
   /** End of each shared word's rows in `lists`; `singles` holds the row of each other word. */
-  readonly ends: Place
-  readonly lists: Place
-  readonly singles: Place
+  readonly ends: ByteRange
+  readonly lists: ByteRange
+  readonly singles: ByteRange
   /** Words by bucket: the words with a trigram that hashes to it. */
-  readonly bucketEnds: Place
-  readonly buckets: Place
+  readonly bucketEnds: ByteRange
+  readonly buckets: ByteRange
   /** Words of the rows, in windows of rows: the end of each row's words (two bytes), then word numbers (three bytes). */
-  readonly windowEnds: Place
-  readonly windows: Place
+  readonly windowEnds: ByteRange
+  readonly windows: ByteRange
 }
 
 export interface TextIndex {
@@ -34,9 +34,9 @@ export interface TextIndex {
   /**
    * Finds rows whose text contains every part.
    * @param parts at least one, none with a space or a line feed
-   * @param more adds rows that match in another way; only used with a single part
+   * @param addOthers adds rows that match in another way; only used with a single part
    */
-  find(parts: readonly ByteString[], more?: (add: (row: number) => void) => void): RowSet
+  find(parts: readonly ByteString[], addOthers?: (add: (row: number) => void) => void): RowSet
 }
 
 const WINDOW_ROWS = 256
@@ -82,16 +82,16 @@ export function collectWords(rows: number): {
       row += 1
     },
     write(out) {
-      const several = counts.reduce((sum, count) => sum + (count > 1 ? 1 : 0), 0)
+      const sharedWords = counts.reduce((sum, count) => sum + (count > 1 ? 1 : 0), 0)
       const renumbered = new Uint32Array(counts.length)
       const words = new Array<string>(counts.length)
-      let [nextSeveral, nextSingle] = [0, several]
+      let [nextShared, nextSingle] = [0, sharedWords]
       for (const [number, count] of counts.entries()) {
-        const place = count === 1 ? nextSingle : nextSeveral
+        const position = count === 1 ? nextSingle : nextShared
         if (count === 1) nextSingle += 1
-        else nextSeveral += 1
-        renumbered[number] = place
-        words[place] = vocabulary.word(number)
+        else nextShared += 1
+        renumbered[number] = position
+        words[position] = vocabulary.word(number)
       }
       for (let at = 0; at < length; at += 1) sequence[at] = renumbered[sequence[at] ?? 0] ?? 0
       const starts = new Uint32Array(words.length)
@@ -101,16 +101,16 @@ export function collectWords(rows: number): {
         start += word.length + 1
       }
       const text = `\n${words.join('\n')}\n`
-      const singles = new Uint32Array(words.length - several)
+      const singles = new Uint32Array(words.length - sharedWords)
       const seen = new Int32Array(words.length)
-      const lists = packLists(several, (add) => {
+      const lists = packLists(sharedWords, (add) => {
         seen.fill(-1)
-        for (let at = 0, of = 0; of < row; of += 1)
-          for (; at < (rowEnds[of] ?? 0); at += 1) {
+        for (let at = 0, rowNumber = 0; rowNumber < row; rowNumber += 1)
+          for (; at < (rowEnds[rowNumber] ?? 0); at += 1) {
             const word = sequence[at] ?? 0
-            if (word >= several) singles[word - several] = of
-            else if (seen[word] !== of) add(word, of)
-            seen[word] = of
+            if (word >= sharedWords) singles[word - sharedWords] = rowNumber
+            else if (seen[word] !== rowNumber) add(word, rowNumber)
+            seen[word] = rowNumber
           }
       })
       const buckets = packLists(BUCKETS, (add) => visitTrigrams(text, starts, add))
@@ -145,7 +145,7 @@ function createVocabulary(): {
 } {
   const words: ByteString[] = []
   let table = new Int32Array(1 << 12).fill(-1)
-  const place = (text: ByteString, from: number, to: number): number => {
+  const findSlot = (text: ByteString, from: number, to: number): number => {
     const mask = table.length - 1
     let at = hashOf(text, from, to) & mask
     for (let number = table[at] ?? -1; number !== -1; number = table[at] ?? -1) {
@@ -157,16 +157,16 @@ function createVocabulary(): {
   }
   return {
     numberOf(text, from, to) {
-      const at = place(text, from, to)
-      const known = table[at] ?? -1
-      if (known !== -1) return known
+      const at = findSlot(text, from, to)
+      const existing = table[at] ?? -1
+      if (existing !== -1) return existing
       const number = words.length
       // Copy the bytes, because a substring would keep the complete text in memory.
       words.push(Buffer.from(text.substring(from, to), 'latin1').toString('latin1'))
       table[at] = number
       if (words.length * 2 > table.length) {
         table = new Int32Array(table.length * 4).fill(-1)
-        for (const [other, word] of words.entries()) table[place(word, 0, word.length)] = other
+        for (const [other, word] of words.entries()) table[findSlot(word, 0, word.length)] = other
       }
       return number
     },
@@ -194,14 +194,15 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
     readNumbers(file, head.bucketEnds),
     readNumbers(file, head.windowEnds),
   ]
-  const several = ends.length
+  const sharedWords = ends.length
   const startIn = (list: Uint32Array, at: number): number => (at === 0 ? 0 : (list[at - 1] ?? 0))
-  const read = (place: Place, from: number, to: number): Buffer => file.read([place[0] + from, to - from])
+  const read = (range: ByteRange, from: number, to: number): Buffer => file.read([range[0] + from, to - from])
   /** Bytes of a word's row list, which approximate its number of rows. */
-  const weightOf = (word: number): number => (word < several ? (ends[word] ?? 0) - startIn(ends, word) : 1)
+  const weightOf = (word: number): number =>
+    word < sharedWords ? (ends[word] ?? 0) - startIn(ends, word) : 1
   const addRowsOf = (word: number, add: (row: number) => void): void => {
-    if (word >= several) {
-      add(singles[word - several] ?? 0)
+    if (word >= sharedWords) {
+      add(singles[word - sharedWords] ?? 0)
       return
     }
     const bytes = read(head.lists, startIn(ends, word), ends[word] ?? 0)
@@ -209,7 +210,7 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
   }
 
   /** Distinct words that contain a pattern; a line feed in the pattern matches the start or end of a word. */
-  const wordsWith = (pattern: string): number[] => {
+  const findWords = (pattern: string): number[] => {
     const found: number[] = []
     let rarest = -1
     let least = Number.POSITIVE_INFINITY
@@ -222,13 +223,14 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
       const bytes = read(head.buckets, startIn(bucketEnds, rarest), bucketEnds[rarest] ?? 0)
       visitList(bytes, 0, bytes.length, (word) => {
         // Include the line feeds around the word.
-        if (holds(words, (starts[word] ?? 0) - 1, starts[word + 1] ?? words.length, pattern)) found.push(word)
+        if (contains(words, (starts[word] ?? 0) - 1, starts[word + 1] ?? words.length, pattern))
+          found.push(word)
       })
       return found
     }
     // A pattern without a trigram is searched in all words.
     for (let at = words.indexOf(pattern); at >= 0; at = words.indexOf(pattern, at)) {
-      const word = wordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
+      const word = findWordAt(starts, at + (pattern.startsWith('\n') ? 1 : 0))
       found.push(word)
       // Continue with the next word, which shares a line feed with this one.
       at = (starts[word + 1] ?? words.length) - 1
@@ -237,23 +239,24 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
   }
 
   /** Tests whether a row has a word of each set. */
-  const hasAll = (parts: readonly ReadonlySet<number>[]): Check => {
+  const createWordCheck = (wordSets: readonly ReadonlySet<number>[]): Check => {
     let [window, base] = [-1, 0]
     let bytes: Buffer = Buffer.alloc(0)
     return (row) => {
-      const wanted = Math.floor(row / WINDOW_ROWS)
-      if (wanted !== window) {
-        bytes = read(head.windows, startIn(windowEnds, wanted), windowEnds[wanted] ?? 0)
-        window = wanted
-        base = wanted * WINDOW_ROWS
+      const rowWindow = Math.floor(row / WINDOW_ROWS)
+      if (rowWindow !== window) {
+        bytes = read(head.windows, startIn(windowEnds, rowWindow), windowEnds[rowWindow] ?? 0)
+        window = rowWindow
+        base = rowWindow * WINDOW_ROWS
       }
       const first = row === base ? 0 : bytes.readUInt16LE(2 * (row - base - 1))
       const last = bytes.readUInt16LE(2 * (row - base))
-      return parts.every((part) => {
+      return wordSets.every((wordSet) => {
         for (let at = first; at < last; at += 1) {
-          const place = 2 * WINDOW_ROWS + WORD_BYTES * at
-          const word = (bytes[place] ?? 0) | ((bytes[place + 1] ?? 0) << 8) | ((bytes[place + 2] ?? 0) << 16)
-          if (part.has(word)) return true
+          const offset = 2 * WINDOW_ROWS + WORD_BYTES * at
+          const word =
+            (bytes[offset] ?? 0) | ((bytes[offset + 1] ?? 0) << 8) | ((bytes[offset + 2] ?? 0) << 16)
+          if (wordSet.has(word)) return true
         }
         return false
       })
@@ -262,35 +265,36 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
 
   return {
     bytes: words.length + 4 * (starts.length + ends.length + singles.length + bucketEnds.length),
-    find(parts, more = () => undefined) {
+    find(parts, addOthers = () => undefined) {
       const found = collectRows(rows)
-      const [only = '', ...further] = parts
-      if (further.length === 0) {
-        for (const word of wordsWith(only)) addRowsOf(word, found.add)
-        more(found.add)
+      const [firstPart = '', ...furtherParts] = parts
+      if (furtherParts.length === 0) {
+        for (const word of findWords(firstPart)) addRowsOf(word, found.add)
+        addOthers(found.add)
         return found.finish()
       }
       const lists = parts
         .map((part) => {
-          const list = wordsWith(part)
+          const list = findWords(part)
           return { list, weight: list.reduce((sum, word) => sum + weightOf(word), 0) }
         })
         .sort((left, right) => left.weight - right.weight)
       const [rarest, ...others] = lists
       for (const word of rarest?.list ?? []) addRowsOf(word, found.add)
-      return found.finish(hasAll(others.map(({ list }) => new Set(list))))
+      return found.finish(createWordCheck(others.map(({ list }) => new Set(list))))
     },
   }
 }
 
 /** Tests whether a range of a text contains a pattern, without the cost of cutting the range out. */
-function holds(text: string, start: number, end: number, pattern: string): boolean {
+function contains(text: string, start: number, end: number, pattern: string): boolean {
   const first = pattern.charCodeAt(0)
   for (let at = start; at <= end - pattern.length; at += 1) {
     if (text.charCodeAt(at) !== first) continue
-    let same = 1
-    while (same < pattern.length && text.charCodeAt(at + same) === pattern.charCodeAt(same)) same += 1
-    if (same === pattern.length) return true
+    let matching = 1
+    while (matching < pattern.length && text.charCodeAt(at + matching) === pattern.charCodeAt(matching))
+      matching += 1
+    if (matching === pattern.length) return true
   }
   return false
 }
@@ -318,4 +322,5 @@ function visitTrigrams(
 }
 
 /** The last word that starts at or before a position. */
-const wordAt = (starts: Uint32Array, place: number): number => Math.max(0, lowerBound(starts, place + 1) - 1)
+const findWordAt = (starts: Uint32Array, offset: number): number =>
+  Math.max(0, lowerBound(starts, offset + 1) - 1)

@@ -25,7 +25,7 @@ import { latestPeriod, type ReleaseView } from '../../src/release/view.ts'
 import { buildRowFile } from '../../src/rows/build.ts'
 import { checkRowFiles, ROW_DATASETS, rowFolder } from '../../src/rows/derived.ts'
 import { makeRows, removeRows } from '../../src/rows/make.ts'
-import { collectPhrases, fromByteString, phraseEncoder, toByteString } from '../../src/rows/phrases.ts'
+import { collectPhrases, createPhraseEncoder, fromByteString, toByteString } from '../../src/rows/phrases.ts'
 import { openRowFile } from '../../src/rows/row-file.ts'
 import { packLists, visitList } from '../../src/rows/row-lists.ts'
 import {
@@ -453,7 +453,7 @@ t.test('sets of rows', async (t) => {
 t.test('phrases come back as they were', async (t) => {
   const phrases = collectPhrases()
   for (let turn = 0; turn < 5; turn += 1) phrases.add('"Hospital Regional de 12 leitos 345"')
-  const encode = phraseEncoder(phrases.choose())
+  const encode = createPhraseEncoder(phrases.choose())
   t.equal(encode('"Hospital Regional de 9999"').length, 3 * 2 + 6, 'three phrases, digits, a quote, the end')
 })
 
