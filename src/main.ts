@@ -8,7 +8,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { createEngine } from './engine/duckdb/engine.ts'
-import { engineWith } from './engine/trino/connect.ts'
+import { createEngineWith } from './engine/trino/connect.ts'
 import { createLogger } from './http/log.ts'
 import { mcpHosts } from './http/mcp.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
@@ -103,7 +103,7 @@ export async function openService(
   })
   lowerOtherThreads(settings.queryNice)
   const trino = trinoOf(settings)
-  const engine = engineWith(local, trino, TRINO_DIALECT, settings.queryTimeoutMs)
+  const engine = createEngineWith(local, trino, TRINO_DIALECT, settings.queryTimeoutMs)
   const keys =
     overrides.keys ??
     openKeyStore(settings.keysFile, {

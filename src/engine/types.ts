@@ -128,9 +128,9 @@ export interface Engine {
    * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them. Meanwhile statements
    * read the files of relations that are not loaded yet. A second call does nothing. Other releases are unloaded when there is not
    * room for all.
-   * @param beside release whose tables stay in memory
+   * @param keep release whose tables stay in memory
    */
-  warm(release: ReleaseView, beside?: ReleaseView | null): Promise<void>
+  warm(release: ReleaseView, keep?: ReleaseView | null): Promise<void>
   /** Closes a release and frees its memory after its running statements end. */
   release(id: string): Promise<void>
   stats(): { readonly running: number; readonly waiting: number; readonly open: number }

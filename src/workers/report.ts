@@ -1,7 +1,7 @@
 /** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
 import { join } from 'node:path'
 import { createEngine } from '../engine/duckdb/engine.ts'
-import { engineWith } from '../engine/trino/connect.ts'
+import { createEngineWith } from '../engine/trino/connect.ts'
 import { AppError } from '../errors.ts'
 import { loadNoteSigner, loadSigner } from '../keys/signing.ts'
 import { TRINO_DIALECT } from '../query/analytics/dialect/trino.ts'
@@ -23,7 +23,7 @@ const local = await createEngine({
   concurrency: 2,
   queue: 8,
 })
-const engine = engineWith(local, settings.trino ?? null, TRINO_DIALECT, settings.timeoutMs)
+const engine = createEngineWith(local, settings.trino ?? null, TRINO_DIALECT, settings.timeoutMs)
 const running = new Map<number, AbortController>()
 const answer = (message: FromWorker): void => void process.send?.(message)
 

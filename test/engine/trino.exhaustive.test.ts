@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import t from 'tap'
 import { answerQuery } from '../../src/analytics/query.ts'
-import { engineWith } from '../../src/engine/trino/connect.ts'
+import { createEngineWith } from '../../src/engine/trino/connect.ts'
 import { checkRegistered, registerReleases, unregisterRelease } from '../../src/engine/trino/register.ts'
 import { schemaOf } from '../../src/engine/trino/tables.ts'
 import type { Engine, TrinoSettings } from '../../src/engine/types.ts'
@@ -89,7 +89,7 @@ if (withoutTrino !== false) {
   })
   const view = parts.store.current() as ReleaseView
   const engineOf = (given: Partial<TrinoSettings> = {}, timeoutMs = 60_000): Engine =>
-    engineWith(local, trinoSettings(cluster, given), TRINO_DIALECT, timeoutMs)
+    createEngineWith(local, trinoSettings(cluster, given), TRINO_DIALECT, timeoutMs)
   const ask = (engine: Engine, body: object, signal?: AbortSignal) =>
     answerQuery(body, {
       engine,
@@ -205,7 +205,7 @@ if (withoutTrino !== false) {
       })
       const release = drawnParts.store.current() as ReleaseView
       await shareRelease(cluster, release, own.releasesDir)
-      const distributed = engineWith(plain, trinoSettings(cluster), TRINO_DIALECT, 60_000)
+      const distributed = createEngineWith(plain, trinoSettings(cluster), TRINO_DIALECT, 60_000)
       const answerOf = (engine: Engine, body: object) =>
         answerQuery(body, { engine, view: release, capabilities: CAPABILITIES, language: 'en' })
       const outcome = (engine: Engine, body: object): Promise<unknown> =>

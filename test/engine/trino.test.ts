@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { explainQuery } from '../../src/analytics/explain.ts'
 import { answerQuery, prepareQuery, printQuery } from '../../src/analytics/query.ts'
 import { createTrinoClient } from '../../src/engine/trino/client.ts'
-import { connectTrino, engineWith } from '../../src/engine/trino/connect.ts'
+import { connectTrino, createEngineWith } from '../../src/engine/trino/connect.ts'
 import { TrinoError, toAppError } from '../../src/engine/trino/errors.ts'
 import { createStatus } from '../../src/engine/trino/status.ts'
 import { createStatements, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
@@ -34,7 +34,7 @@ async function openSmall(t: Test, kind?: Parameters<typeof makeSmallRelease>[0])
   if (view === null) throw new Error('nothing is in service')
   const withSettings = (given: Partial<TrinoSettings> | null) => {
     const settings = given === null ? null : trinoSettings({ url: 'http://127.0.0.1:9', shared: '' }, given)
-    const engine = engineWith(local, settings, TRINO_DIALECT, 5000)
+    const engine = createEngineWith(local, settings, TRINO_DIALECT, 5000)
     return { engine, view, capabilities: CAPABILITIES, language: 'en' as const }
   }
   return { view, withSettings }

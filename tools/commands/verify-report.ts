@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createEngine } from '../../src/engine/duckdb/engine.ts'
-import { engineWith } from '../../src/engine/trino/connect.ts'
+import { createEngineWith } from '../../src/engine/trino/connect.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { AppError } from '../../src/errors.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
@@ -153,7 +153,7 @@ async function openReplay(releasesDir: string, settings: Settings, check: Report
     queue: 1,
   })
   // SUS_ENGINE selects the engine. Every engine must give the same bytes.
-  const engine = engineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
+  const engine = createEngineWith(local, trinoOf(settings), TRINO_DIALECT, reportTimeoutMs)
   return { engine, store: await openStore({ releasesDir, prepare: (view) => engine.open(view) }), check }
 }
 

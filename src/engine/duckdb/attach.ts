@@ -21,8 +21,8 @@ export function attachScript(
       .map(({ path }) => address(manifest.release_id, path))
   const shared = sharedLists(manifests)
   const unions = [...shared].map(
-    ([name, own]) =>
-      `CREATE OR REPLACE VIEW ${quoteName(schema)}.${quoteName(name)} AS ${unionOfLists(name, own, (manifest) => filesOf(manifest, name))};`,
+    ([name, holders]) =>
+      `CREATE OR REPLACE VIEW ${quoteName(schema)}.${quoteName(name)} AS ${unionOfLists(name, holders, (manifest) => filesOf(manifest, name))};`,
   )
   const views = manifests.flatMap((manifest) =>
     Object.entries(manifest.datasets).flatMap(([name, { fields, periods }]) => {

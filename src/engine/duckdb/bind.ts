@@ -15,7 +15,7 @@ import type { SqlValue } from '../../sql.ts'
  * Binds the parameters of a statement; undefined when it has none. Such a statement runs unprepared. Its plan, with all its memory,
  * is freed in the thread that ran it, whereas a prepared statement is freed on the main thread.
  */
-export const boundTo = <Bound>(
+export const bindAll = <Bound>(
   values: readonly SqlValue[],
   bind: (value: SqlValue) => Bound,
 ): Bound[] | undefined => (values.length === 0 ? undefined : values.map(bind))

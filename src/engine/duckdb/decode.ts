@@ -16,7 +16,7 @@ import { AppError } from '../../errors.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { JsonValue, Row } from '../types.ts'
 
-const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Formats a DECIMAL as the driver does, in a quarter of the time: the driver divides numbers of any length. */
 function decimalText({ value, scale }: DuckDBDecimalValue): string {
@@ -33,7 +33,7 @@ export function decodeValue(value: DuckDBValue): JsonValue {
     throw new AppError('internal', { cause: new RangeError('a number that is not finite') })
   }
   if (typeof value === 'bigint') {
-    if (value <= LARGEST && value >= -LARGEST) return Number(value)
+    if (value <= SAFE_MAX && value >= -SAFE_MAX) return Number(value)
     throw new AppError('internal', { cause: new RangeError('an integer beyond 2^53-1') })
   }
   if (value instanceof DuckDBDecimalValue) return decimalText(value)
@@ -47,7 +47,7 @@ export function decodeValue(value: DuckDBValue): JsonValue {
 }
 
 /** Default of `once`: no column is limited to the first row. */
-const NOTHING: ReadonlySet<string> = new Set()
+const NO_COLUMNS: ReadonlySet<string> = new Set()
 
 /**
  * Decodes column by column, so that values become JSON directly and omitted values are never read.
@@ -56,7 +56,7 @@ const NOTHING: ReadonlySet<string> = new Set()
 export function decodeChunk(
   names: readonly string[],
   chunk: DuckDBDataChunk,
-  once: ReadonlySet<string> = NOTHING,
+  once: ReadonlySet<string> = NO_COLUMNS,
   isFirst = true,
 ): Row[] {
   const count = chunk.rowCount

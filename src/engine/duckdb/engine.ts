@@ -15,7 +15,7 @@ import { nextSlice } from '../../slices.ts'
 import { print, type Sql } from '../../sql.ts'
 import { createTurns, type Turn } from '../../turns.ts'
 import type { Engine, ResidentRelation, Row, RunOptions } from '../types.ts'
-import { bindType, bindValue, boundTo } from './bind.ts'
+import { bindAll, bindType, bindValue } from './bind.ts'
 import { decodeChunk } from './decode.ts'
 import { dropGathered, type Gathered, gatheredTable, loadGathered } from './gathered-rows.ts'
 import { createResidentTables, type ResidentTables } from './resident-tables.ts'
@@ -55,7 +55,7 @@ interface OpenRelease {
 
 /** Heavy statements before a release is loaded. Loading takes seconds of a core, so rarely used releases are read from their files. */
 const RUNS_BEFORE_LOADING = 10
-const CLOSE_LOOK_MS = 10
+const CLOSE_POLL_MS = 10
 
 /** Options for a statement whose relations another engine partly computed. */
 export interface GatheredOptions extends RunOptions {
@@ -69,7 +69,7 @@ export interface DuckDbEngine extends Engine {
 }
 
 /** Rejects anything but a single SELECT, because COPY could write into the releases folder. */
-function refuseOther(text: string): void {
+function rejectNonSelect(text: string): void {
   if (!/^\s*(WITH|SELECT)\b/.test(text) || text.includes(';'))
     throw new TypeError('only a single SELECT is run')
 }
@@ -98,13 +98,13 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   const loader = options.resident === undefined ? null : await instance.connect()
   const schemas = new Map<string, OpenRelease>()
   // Each release gets half of the limit, so that the current release and a pinned one both fit.
-  const bytesOfRelease = Math.floor((options.resident?.bytes ?? 0) / 2)
-  let opened = 0
+  const releaseBytesMax = Math.floor((options.resident?.bytes ?? 0) / 2)
+  let schemaCount = 0
 
   const dropSchema = (schema: string) => setup.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
   const openSchema = async (release: ReleaseView): Promise<string> => {
-    opened += 1
-    const schema = `r${opened}`
+    schemaCount += 1
+    const schema = `r${schemaCount}`
     // DDL runs sequentially on the setup connection, so schemas never race each other.
     for (const { sql, reads } of createViewStatements(schema, release, releasesDir))
       try {
@@ -117,7 +117,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
       }
     return schema
   }
-  const openOf = (release: ReleaseView): OpenRelease => {
+  const findOrOpen = (release: ReleaseView): OpenRelease => {
     let open = schemas.get(release.id)
     if (open === undefined) {
       open = {
@@ -149,18 +149,18 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     open.wanted.clear()
     await resident?.drop()
   }
-  let residents = 0
+  let residentCount = 0
   let loading: Promise<void> = Promise.resolve()
   /** Loads relations of a release one after another. Relations beyond the memory limit are skipped. */
   const load = async (release: ReleaseView, relations: readonly ResidentRelation[]): Promise<void> => {
     const { resident } = options
-    const open = openOf(release)
+    const open = findOrOpen(release)
     const schema = await open.schema
     if (resident === undefined || loader === null || resident.bytes === 0 || open.isLeaving) return
-    if (open.resident === null) residents += 1
+    if (open.resident === null) residentCount += 1
     open.resident ??= createResidentTables(loader, {
-      prefix: `resident_${residents}`,
-      bytesMax: bytesOfRelease,
+      prefix: `resident_${residentCount}`,
+      bytesMax: releaseBytesMax,
       totalBytesMax: resident.bytes,
     })
     const tables = open.resident
@@ -178,19 +178,19 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     loading = loading.then(() => tables.load(printed, (fill) => readUnchanged(guard, [...reads], fill, 1)))
     await loading
   }
-  /** Loads a release, and unloads others when there is not enough room. @param beside release whose tables stay in memory */
-  const warm = async (release: ReleaseView, beside: ReleaseView | null = null): Promise<void> => {
+  /** Loads a release, and unloads others when there is not enough room. @param keep release whose tables stay in memory */
+  const warm = async (release: ReleaseView, keep: ReleaseView | null = null): Promise<void> => {
     const others = [...schemas].filter(([id]) => id !== release.id)
     const othersBytes = others.reduce((sum, [, { resident }]) => sum + (resident?.bytes() ?? 0), 0)
-    if (othersBytes > bytesOfRelease)
-      await Promise.all(others.map(([id, other]) => (id === beside?.id ? undefined : unload(other))))
+    if (othersBytes > releaseBytesMax)
+      await Promise.all(others.map(([id, other]) => (id === keep?.id ? undefined : unload(other))))
     await loadResident(release)
   }
   const loadResident = (release: ReleaseView): Promise<void> =>
     load(release, options.resident?.relations(release) ?? [])
   /** Loads frequently used relations in the background: the resident relations of a release, and keyed relations. */
   const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
-    const open = openOf(release)
+    const open = findOrOpen(release)
     if (runOptions.weight !== undefined) {
       open.heavyRuns += 1
       if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release).catch(() => undefined)
@@ -207,13 +207,13 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     releases: readonly ReleaseView[],
     use: (names: readonly string[], resident: ResidentTables | null) => Promise<Value>,
   ): Promise<Value> => {
-    const used = releases.map(openOf)
-    for (const open of used) open.users += 1
+    const openReleases = releases.map(findOrOpen)
+    for (const open of openReleases) open.users += 1
     try {
-      const names = await Promise.all(used.map(({ schema }) => schema))
-      return await use(names, used[0]?.resident ?? null)
+      const names = await Promise.all(openReleases.map(({ schema }) => schema))
+      return await use(names, openReleases[0]?.resident ?? null)
     } finally {
-      for (const open of used) {
+      for (const open of openReleases) {
         open.users -= 1
         await dropUnused(open)
       }
@@ -233,14 +233,14 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
   /**
    * Runs one statement and interrupts it when its time is over or its client disconnects.
-   * @param isAlone no other heavy statement may run at the same time
+   * @param isExclusive no other heavy statement may run at the same time
    * @returns the result, which DuckDB holds, and the turn, which the caller must end
    */
   const runOnce = async (
     statement: Sql,
     view: ReleaseView,
     { signal, other, owner = '', weight = 'light', gathered }: GatheredOptions,
-    isAlone: boolean,
+    isExclusive: boolean,
   ): Promise<{ readonly result: DuckDBResult; readonly turn: Turn<DuckDBConnection> }> =>
     withSchemas(
       other === undefined ? [view] : [view, other],
@@ -257,15 +257,15 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
           (name, periods) => resident?.find(name, periods) ?? null,
           (name) => gatheredTable(gathered, name),
         )
-        refuseOther(text)
-        const leave = resident?.enter()
+        rejectNonSelect(text)
+        const endReading = resident?.enter()
         try {
-          const turn = await turns.take(owner, weight, { signal, isAlone })
+          const turn = await turns.take(owner, weight, { signal, isAlone: isExclusive })
           const connection = turn.place
-          let timedOut = false
+          let isTimedOut = false
           const interrupt = (): void => connection.interrupt()
           const timer = setTimeout(() => {
-            timedOut = true
+            isTimedOut = true
             interrupt()
           }, options.timeoutMs)
           signal?.addEventListener('abort', interrupt, { once: true })
@@ -273,11 +273,11 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
             if (signal?.aborted === true) throw clientLeft()
             if (gathered !== undefined) await loadGathered(connection, gathered)
             const result = await readUnchanged(guard, [...reads], () =>
-              connection.run(text, boundTo(values, bindValue), boundTo(values, bindType)),
+              connection.run(text, bindAll(values, bindValue), bindAll(values, bindType)),
             )
             return { result, turn }
           } catch (error) {
-            const failure = timedOut
+            const failure = isTimedOut
               ? new AppError('query_timeout', { cause: error })
               : signal?.aborted === true
                 ? clientLeft(error)
@@ -285,13 +285,13 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
             // A statement that ran concurrently may fit into memory alone, so the caller retries it.
             const mayFitAlone = failure.code === 'query_too_large' && turn.hadCompany()
             await endTurn(turn, gathered)
-            throw mayFitAlone ? new DoesNotFitBeside(failure) : failure
+            throw mayFitAlone ? new OutOfMemoryConcurrently(failure) : failure
           } finally {
             clearTimeout(timer)
             signal?.removeEventListener('abort', interrupt)
           }
         } finally {
-          leave?.()
+          endReading?.()
         }
       },
     )
@@ -303,7 +303,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   ): AsyncGenerator<Row[], void, void> {
     countRun(view, runOptions)
     const { result, turn } = await runOnce(statement, view, runOptions, false).catch((error: unknown) => {
-      if (error instanceof DoesNotFitBeside) return runOnce(statement, view, runOptions, true)
+      if (error instanceof OutOfMemoryConcurrently) return runOnce(statement, view, runOptions, true)
       throw error
     })
     try {
@@ -331,7 +331,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   return {
     run,
     runInBatches,
-    open: async (release) => void (await openOf(release).schema),
+    open: async (release) => void (await findOrOpen(release).schema),
     warm,
     async release(id) {
       const open = schemas.get(id)
@@ -351,7 +351,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
         await Promise.allSettled([resident?.stop(), schema])
       await loading.catch(() => undefined)
       // If a connection closes under its statement, DuckDB frees it in that statement's thread, which deadlocks.
-      for (; turns.running() > 0; await wait(CLOSE_LOOK_MS))
+      for (; turns.running() > 0; await wait(CLOSE_POLL_MS))
         for (const connection of connections) connection.interrupt()
       loader?.closeSync()
       for (const connection of [...connections, setup]) connection.closeSync()
@@ -361,7 +361,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
 }
 
 /** A heavy statement ran out of memory while others ran. */
-class DoesNotFitBeside extends AppError {
+class OutOfMemoryConcurrently extends AppError {
   constructor(cause: AppError) {
     super(cause.code, { cause: cause.cause })
   }

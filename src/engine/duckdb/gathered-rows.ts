@@ -34,16 +34,16 @@ export function createGatheredRows(columns: GatheredPart['columns']): GatheredRo
     columns,
     add(rows) {
       for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-        const own = rows.slice(from, from + CHUNK_ROWS)
-        const chunk = DuckDBDataChunk.create(types, own.length)
+        const chunkRows = rows.slice(from, from + CHUNK_ROWS)
+        const chunk = DuckDBDataChunk.create(types, chunkRows.length)
         columns.forEach(({ type }, column) => {
           chunk.setColumnValues(
             column,
-            own.map((row) => toDuckDB(row[column] ?? null, type)),
+            chunkRows.map((row) => toDuckDB(row[column] ?? null, type)),
           )
         })
         chunks.push(chunk)
-        count += own.length
+        count += chunkRows.length
       }
     },
     count: () => count,
@@ -65,20 +65,20 @@ function toDuckDB(value: JsonValue, type: GatheredType): DuckDBValue {
 
 export type Gathered = ReadonlyMap<string, GatheredRows>
 
-const tableName = (place: number): string => `gathered_${place}`
+const tableName = (index: number): string => `gathered_${index}`
 
 /** @returns the temporary table of a relation as quoted SQL; null when it was not gathered */
 export function gatheredTable(gathered: Gathered | undefined, name: string): string | null {
-  const place = gathered === undefined ? -1 : [...gathered.keys()].indexOf(name)
-  return place < 0 ? null : `temp.main."${tableName(place)}"`
+  const index = gathered === undefined ? -1 : [...gathered.keys()].indexOf(name)
+  return index < 0 ? null : `temp.main."${tableName(index)}"`
 }
 
 /** Creates the tables on a connection. @throws DuckDB's error when memory is short */
 export async function loadGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
-  for (const [place, { columns, chunks }] of [...gathered.values()].entries()) {
+  for (const [index, { columns, chunks }] of [...gathered.values()].entries()) {
     const declared = columns.map(({ name, type }) => `"${name}" ${type}`).join(', ')
-    await connection.run(`CREATE OR REPLACE TEMP TABLE "${tableName(place)}" (${declared})`)
-    const appender = await connection.createAppender(tableName(place), 'main', 'temp')
+    await connection.run(`CREATE OR REPLACE TEMP TABLE "${tableName(index)}" (${declared})`)
+    const appender = await connection.createAppender(tableName(index), 'main', 'temp')
     for (const chunk of chunks()) appender.appendDataChunk(chunk)
     appender.closeSync()
   }
@@ -86,6 +86,6 @@ export async function loadGathered(connection: DuckDBConnection, gathered: Gathe
 
 /** Drops the tables, because the next statement of the connection must not see them. */
 export async function dropGathered(connection: DuckDBConnection, gathered: Gathered): Promise<void> {
-  for (let place = 0; place < gathered.size; place += 1)
-    await connection.run(`DROP TABLE IF EXISTS temp.main."${tableName(place)}"`)
+  for (let index = 0; index < gathered.size; index += 1)
+    await connection.run(`DROP TABLE IF EXISTS temp.main."${tableName(index)}"`)
 }

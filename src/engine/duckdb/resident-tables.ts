@@ -33,7 +33,7 @@ export interface ResidentTables {
    * @returns the table, or those months of it, as quoted SQL; null when it or one of the months is not loaded
    */
   find(name: string, periods?: readonly number[]): string | null
-  load(relations: readonly PrintedRelation[], unchanged?: Unchanged): Promise<void>
+  load(relations: readonly PrintedRelation[], runUnchanged?: Unchanged): Promise<void>
   /** Marks the start of a statement that reads found tables. @returns a function that marks its end */
   enter(): () => void
   /** Makes `find` return null from now on, and waits until loading ends. */
@@ -92,17 +92,17 @@ export function createResidentTables(
 ): ResidentTables {
   const tables = new Map<string, LoadedTable>()
   const databases: string[] = []
-  let held = 0
-  let attached = 0
+  let heldBytes = 0
+  let databaseCount = 0
   let isStopped = false
   let loading: Promise<void> = Promise.resolve()
-  let users = 0
+  let readers = 0
   let onIdle: (() => void) | null = null
 
-  const rowsOf = async (text: string) => (await loader.runAndReadAll(text)).getRows()
+  const fetchRows = async (text: string) => (await loader.runAndReadAll(text)).getRows()
 
-  const tableBytes = async (): Promise<number> => {
-    const [row] = await rowsOf(
+  const measureTables = async (): Promise<number> => {
+    const [row] = await fetchRows(
       "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag IN ('IN_MEMORY_TABLE', 'ART_INDEX')",
     )
     return Number(row?.[0] ?? 0)
@@ -113,8 +113,8 @@ export function createResidentTables(
     name: string,
     fill: (database: string) => Promise<LoadedTable | null>,
   ): Promise<void> => {
-    attached += 1
-    const database = quote(`${prefix}_${attached}`)
+    databaseCount += 1
+    const database = quote(`${prefix}_${databaseCount}`)
     await loader.run(`ATTACH ':memory:' AS ${database} (COMPRESS)`)
     let loaded: LoadedTable | null = null
     try {
@@ -124,7 +124,7 @@ export function createResidentTables(
       else {
         databases.push(database)
         tables.set(name, loaded)
-        held += loaded.bytes
+        heldBytes += loaded.bytes
       }
     }
   }
@@ -137,14 +137,14 @@ export function createResidentTables(
     { rows, select }: PrintedRelation,
     key: string,
   ): Promise<LoadedTable | null> => {
-    const before = await tableBytes()
+    const before = await measureTables()
     const table = `${database}.records`
     const columns = 'SELECT * EXCLUDE (file_row_number)'
     await loader.run(`CREATE TABLE ${table} (${await declareColumns(`${columns} FROM (${select})`)})`)
-    const grown = async (): Promise<number> => Math.max(0, (await tableBytes()) - before)
+    const measureGrowth = async (): Promise<number> => Math.max(0, (await measureTables()) - before)
     const isTooLarge = async (): Promise<boolean> => {
-      const bytes = await grown()
-      return held + bytes > bytesMax || before + bytes > totalBytesMax
+      const bytes = await measureGrowth()
+      return heldBytes + bytes > bytesMax || before + bytes > totalBytesMax
     }
     for (let first = 0; first < rows; first += GROUP_ROWS) {
       if (isStopped) return null
@@ -155,19 +155,21 @@ export function createResidentTables(
       if (await isTooLarge()) return null
     }
     await loader.run(`CREATE INDEX record_key ON ${table} (${quote(key)})`)
-    return { table, months: new Set(), bytes: await grown() }
+    return { table, months: new Set(), bytes: await measureGrowth() }
   }
   /**
    * Declares columns. Texts that differ from row to row stay uncompressed, because decompression took nearly all of a look-up's
    * time.
    */
   const declareColumns = async (records: string): Promise<string> => {
-    const described = await rowsOf(`DESCRIBE ${records}`)
+    const described = await fetchRows(`DESCRIBE ${records}`)
     const counts = described.map(([column]) => `count(DISTINCT ${quote(String(column))}) * 2 > count(*)`)
-    const [isOwn = []] = await rowsOf(`SELECT ${counts.join(', ')} FROM (${records} LIMIT ${SAMPLE_ROWS})`)
+    const [isMostlyDistinct = []] = await fetchRows(
+      `SELECT ${counts.join(', ')} FROM (${records} LIMIT ${SAMPLE_ROWS})`,
+    )
     return described
       .map(([column, type], index) => {
-        const isPlain = type === 'VARCHAR' && isOwn[index] === true
+        const isPlain = type === 'VARCHAR' && isMostlyDistinct[index] === true
         return `${quote(String(column))} ${type}${isPlain ? ' USING COMPRESSION uncompressed' : ''}`
       })
       .join(', ')
@@ -177,17 +179,17 @@ export function createResidentTables(
     database: string,
     { rows, select, codes, number, months }: PrintedRelation,
   ): Promise<LoadedTable | null> => {
-    const described = await rowsOf(`DESCRIBE ${select}`)
+    const described = await fetchRows(`DESCRIBE ${select}`)
     const columns = described.map(([column, type]) => ({ column: String(column), type: String(type) }))
     const widths = columns.map(({ column, type }) =>
       codes.includes(column) ? ENUM_BYTES : column === number ? 4 : (WIDTHS[type] ?? TEXT_BYTES),
     )
     const isTooLarge = (bytes: number, before: number): boolean =>
-      held + taken + bytes > bytesMax || before + bytes > totalBytesMax
-    let taken = 0
-    let isThere = false
-    const parts = months ?? [{ period: null, rows, select }]
-    if (isTooLarge(estimateBytes(parts[0]?.rows ?? 0, widths), await tableBytes())) return null
+      heldBytes + loadedBytes + bytes > bytesMax || before + bytes > totalBytesMax
+    let loadedBytes = 0
+    let isCreated = false
+    const batches = months ?? [{ period: null, rows, select }]
+    if (isTooLarge(estimateBytes(batches[0]?.rows ?? 0, widths), await measureTables())) return null
     const coded = columns.filter(({ column, type }) => codes.includes(column) && type === 'VARCHAR')
     const members = await readMembers(
       select,
@@ -197,11 +199,11 @@ export function createResidentTables(
     const types = new Map<string, string>()
     if (number !== null && members.areNumbers) types.set(number, 'INTEGER')
     for (const { column } of coded) {
-      const own = members.codes.get(column) ?? []
-      if (own.length === 0) continue
+      const codesOfColumn = members.codes.get(column) ?? []
+      if (codesOfColumn.length === 0) continue
       const type = `${database}.${quote(`code_${column}`)}`
       types.set(column, type)
-      await loader.run(`CREATE TYPE ${type} AS ENUM (${own.map(quoteText).join(', ')})`)
+      await loader.run(`CREATE TYPE ${type} AS ENUM (${codesOfColumn.map(quoteText).join(', ')})`)
     }
     const casts = columns.map(({ column }) => {
       const type = types.get(column)
@@ -209,26 +211,26 @@ export function createResidentTables(
     })
     const table = `${database}.relation`
     const loadedMonths = new Set<number>()
-    for (const part of parts) {
-      const bytes = estimateBytes(part.rows, widths)
-      const before = await tableBytes()
+    for (const batch of batches) {
+      const bytes = estimateBytes(batch.rows, widths)
+      const before = await measureTables()
       if (isStopped || isTooLarge(bytes, before)) break
-      const into = isThere ? `INSERT INTO ${table} BY NAME` : `CREATE TABLE ${table} AS`
+      const into = isCreated ? `INSERT INTO ${table} BY NAME` : `CREATE TABLE ${table} AS`
       try {
-        await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${part.select})`)
+        await loader.run(`${into} SELECT ${casts.join(', ')} FROM (${batch.select})`)
         await loader.run(`CHECKPOINT ${database}`)
       } catch (error) {
         // The months loaded before remain available.
-        if (!isThere) throw error
+        if (!isCreated) throw error
         break
       }
-      isThere = true
+      isCreated = true
       // Use the measured growth, which is only wrong when tables of another release were dropped meanwhile.
-      const grown = (await tableBytes()) - before
-      taken += grown > 0 ? Math.min(grown, bytes) : 0
-      if (part.period !== null) loadedMonths.add(part.period)
+      const growth = (await measureTables()) - before
+      loadedBytes += growth > 0 ? Math.min(growth, bytes) : 0
+      if (batch.period !== null) loadedMonths.add(batch.period)
     }
-    return isThere ? { table, months: loadedMonths, bytes: taken } : null
+    return isCreated ? { table, months: loadedMonths, bytes: loadedBytes } : null
   }
   /**
    * Reads the distinct codes of each column, and whether all numbers have seven digits. Only then do equal integers mean equal
@@ -240,11 +242,11 @@ export function createResidentTables(
     number: string | null,
   ): Promise<{ readonly codes: ReadonlyMap<string, readonly string[]>; readonly areNumbers: boolean }> => {
     if (codes.length === 0 && number === null) return { codes: new Map(), areNumbers: false }
-    const wanted = [
+    const aggregates = [
       ...codes.map((column) => `list_sort(list(DISTINCT ${quote(column)}))`),
       number === null ? 'false' : `bool_and(regexp_full_match(${quote(number)}, '[0-9]{7}'))`,
     ]
-    const [row = []] = await rowsOf(`SELECT ${wanted.join(', ')} FROM (${select})`)
+    const [row = []] = await fetchRows(`SELECT ${aggregates.join(', ')} FROM (${select})`)
     const found = codes.map((column, index): [string, readonly string[]] => {
       const list = row[index]
       const items = list instanceof DuckDBListValue ? list.items : []
@@ -271,13 +273,13 @@ export function createResidentTables(
       return `(SELECT * FROM ${table} WHERE reference_period ${isSpan ? `BETWEEN ${first} AND ${last}` : `IN (${periods.join(', ')})`})`
     },
     enter() {
-      users += 1
+      readers += 1
       return () => {
-        users -= 1
-        if (users === 0) onIdle?.()
+        readers -= 1
+        if (readers === 0) onIdle?.()
       }
     },
-    load(relations, unchanged = (fill) => fill()) {
+    load(relations, runUnchanged = (fill) => fill()) {
       loading = loading.then(async () => {
         for (const relation of relations) {
           if (isStopped) return
@@ -285,7 +287,7 @@ export function createResidentTables(
           if (tables.has(relation.name)) continue
           try {
             await loadOne(relation.name, (database) =>
-              unchanged(() =>
+              runUnchanged(() =>
                 relation.key === undefined
                   ? loadNarrow(database, relation)
                   : loadKeyed(database, relation, relation.key),
@@ -301,13 +303,13 @@ export function createResidentTables(
     stop,
     async drop() {
       await stop()
-      if (users > 0)
+      if (readers > 0)
         await new Promise<void>((resolve) => {
           onIdle = resolve
         })
       for (const database of databases.splice(0)) await loader.run(`DETACH ${database}`)
-      held = 0
+      heldBytes = 0
     },
-    bytes: () => held,
+    bytes: () => heldBytes,
   }
 }

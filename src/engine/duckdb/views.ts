@@ -29,10 +29,10 @@ export function createViewStatements(
   const statements: ViewStatement[] = [{ sql: `CREATE SCHEMA ${quoteName(schema)}`, reads: release.id }]
   const manifests = [...componentManifests(release), release.analytics]
   const shared = sharedLists(manifests)
-  for (const [dataset, own] of shared)
+  for (const [dataset, holders] of shared)
     statements.push({
-      sql: `CREATE VIEW ${viewName(schema, dataset, null)} AS ${unionOfLists(dataset, own, (manifest) => filesOf(manifest, dataset, releasesDir))}`,
-      reads: own.map(({ release_id }) => `${release_id}/${dataset}`).join(' and '),
+      sql: `CREATE VIEW ${viewName(schema, dataset, null)} AS ${unionOfLists(dataset, holders, (manifest) => filesOf(manifest, dataset, releasesDir))}`,
+      reads: holders.map(({ release_id }) => `${release_id}/${dataset}`).join(' and '),
     })
   for (const manifest of manifests) {
     for (const [dataset, entry] of Object.entries(manifest.datasets)) {
@@ -49,8 +49,8 @@ export function createViewStatements(
       }
       statements.push({ sql: createView(schema, dataset, null, files, columns, true), reads })
       for (const period of entry.periods) {
-        const own = files.filter((file) => file.includes(`reference_period=${period}`))
-        statements.push({ sql: createView(schema, dataset, period, own, columns, true), reads })
+        const periodFiles = files.filter((file) => file.includes(`reference_period=${period}`))
+        statements.push({ sql: createView(schema, dataset, period, periodFiles, columns, true), reads })
       }
     }
   }
@@ -63,7 +63,7 @@ export function sharedLists(manifests: readonly Manifest[]): Map<string, Manifes
   for (const manifest of manifests)
     for (const dataset of Object.keys(manifest.datasets))
       holders.set(dataset, [...(holders.get(dataset) ?? []), manifest])
-  return new Map([...holders].filter(([, own]) => own.length > 1))
+  return new Map([...holders].filter(([, holders]) => holders.length > 1))
 }
 
 /**
@@ -75,12 +75,12 @@ export function unionOfLists(
   manifests: readonly Manifest[],
   filesOf: (manifest: Manifest) => readonly string[],
 ): string {
-  const inOrder = AREA_NAMES.flatMap((area) => manifests.filter((manifest) => manifest.area === area))
-  const lists = inOrder.map((manifest, place) => {
+  const ordered = AREA_NAMES.flatMap((area) => manifests.filter((manifest) => manifest.area === area))
+  const lists = ordered.map((manifest, index) => {
     const columns = selectList(dataset, manifest.datasets[dataset]?.fields.map(({ name }) => name) ?? [])
-    return `SELECT ${columns}, ${place} AS place FROM read_parquet([${filesOf(manifest).map(quoteText).join(', ')}], ${fileOptions(false)})`
+    return `SELECT ${columns}, ${index} AS place FROM read_parquet([${filesOf(manifest).map(quoteText).join(', ')}], ${fileOptions(false)})`
   })
-  const { key = [], fields = [] } = inOrder[0]?.datasets[dataset] ?? {}
+  const { key = [], fields = [] } = ordered[0]?.datasets[dataset] ?? {}
   const names = fields.filter(({ name }) => name.endsWith('_name')).map(({ name }) => quoteName(name))
   const order = [...names.map((name) => `${name} IS NULL`), 'place'].join(', ')
   return `SELECT * EXCLUDE (place) FROM (${lists.join(' UNION ALL BY NAME ')})
@@ -103,15 +103,15 @@ export function addFilesRead(
   dataset: string,
   period: number | null,
 ): void {
-  const known = FILES_READ.get(release) ?? new Map<string, readonly string[]>()
-  FILES_READ.set(release, known)
+  const filesByView = FILES_READ.get(release) ?? new Map<string, readonly string[]>()
+  FILES_READ.set(release, filesByView)
   const name = `${dataset} ${period}`
-  let files = known.get(name)
+  let files = filesByView.get(name)
   if (files === undefined) {
     files = [...componentManifests(release), release.analytics]
       .flatMap((manifest) => filesOf(manifest, dataset, releasesDir))
       .filter((file) => period === null || file.includes(`reference_period=${period}`))
-    known.set(name, files)
+    filesByView.set(name, files)
   }
   for (const file of files) reads.add(file)
 }

@@ -45,14 +45,14 @@ interface Page {
 const RETRY_MS = [50, 200, 800]
 const MAY_RETRY = new Set([429, 502, 503, 504])
 /** Target size of a page: parsing a larger one would block this process. */
-const PAGE = 'targetResultSize=1MB'
+const PAGE_PARAMETER = 'targetResultSize=1MB'
 const CANCEL_MS = 5000
 const PROBE_MS = 10_000
 /** Time-out of a request. A running coordinator responds within a second even without rows. */
-const SILENCE_MS = 20_000
+const RESPONSE_MS = 20_000
 
 /** Explains a status to operators, in the log and in the output of commands. */
-const meaningOf = (status: number): string =>
+const explainStatus = (status: number): string =>
   status === 401
     ? 'status 401: it knows no such user with this password or token: SUS_TRINO_USER, SUS_TRINO_PASSWORD_FILE, SUS_TRINO_TOKEN_FILE'
     : status === 403
@@ -68,20 +68,20 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
     ...(authorization === null ? {} : { Authorization: authorization() }),
   })
 
-  const ask = async (
+  const send = async (
     address: string,
     init: RequestInit,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
     // Only the configured coordinator may receive the credentials.
     if (new URL(address).origin !== origin) throw unavailable(new Error('a page at another address'))
-    const silence = AbortSignal.timeout(SILENCE_MS)
+    const timeout = AbortSignal.timeout(RESPONSE_MS)
     try {
       return await fetch(address, {
         ...init,
         headers: { ...headers(), ...init.headers },
         redirect: 'error',
-        signal: signal === undefined ? silence : AbortSignal.any([signal, silence]),
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       })
     } catch (error) {
       if (signal?.aborted === true) throw clientLeft(error)
@@ -90,14 +90,14 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
   }
   const fetchPage = async (address: string, init: RequestInit, signal?: AbortSignal): Promise<Page> => {
     for (let attempt = 0; ; attempt += 1) {
-      const response = await ask(address, init, signal)
+      const response = await send(address, init, signal)
       const delay = RETRY_MS[attempt]
       if (MAY_RETRY.has(response.status) && delay !== undefined) {
         await response.body?.cancel()
         await wait(delay)
         continue
       }
-      if (!response.ok) throw unavailable(new Error(meaningOf(response.status)))
+      if (!response.ok) throw unavailable(new Error(explainStatus(response.status)))
       try {
         return (await response.json()) as Page
       } catch (error) {
@@ -108,7 +108,7 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
   }
   /** Cancels in the background. If this fails, Trino itself ends a statement whose rows are not fetched. */
   const cancel = (address: string): void => {
-    ask(address, { method: 'DELETE' }, AbortSignal.timeout(CANCEL_MS)).then(
+    send(address, { method: 'DELETE' }, AbortSignal.timeout(CANCEL_MS)).then(
       (response) => response.body?.cancel(),
       () => undefined,
     )
@@ -121,30 +121,30 @@ export function createTrinoClient({ url, user, authorization }: TrinoAccess): Tr
         ...session,
         ...(timeoutMs === undefined ? {} : { query_max_run_time: `${Math.ceil(timeoutMs)}ms` }),
       }).map(([name, value]) => `${name}=${value}`)
-      const begun = {
+      const request = {
         method: 'POST',
         body: statement,
         headers: properties.length === 0 ? {} : { 'X-Trino-Session': properties.join(',') },
       }
-      let page = await fetchPage(new URL('/v1/statement', origin).href, begun, signal)
-      let isOver = false
+      let page = await fetchPage(new URL('/v1/statement', origin).href, request, signal)
+      let isFinished = false
       let next = page.nextUri
       try {
         for (;;) {
           if (page.error !== undefined) {
-            isOver = true
+            isFinished = true
             throw new TrinoError(page.error.errorName ?? 'UNKNOWN', page.error.message ?? '')
           }
           next = page.nextUri
           if (page.data !== undefined && page.data.length > 0) yield page.data
           if (next === undefined) {
-            isOver = true
+            isFinished = true
             return
           }
-          page = await fetchPage(`${next}?${PAGE}`, {}, signal)
+          page = await fetchPage(`${next}?${PAGE_PARAMETER}`, {}, signal)
         }
       } finally {
-        if (!isOver && next !== undefined) cancel(next)
+        if (!isFinished && next !== undefined) cancel(next)
       }
     },
     async isUp() {

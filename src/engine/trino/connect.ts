@@ -15,12 +15,12 @@ export function connectTrino({
   passwordFile,
   tokenFile,
 }: Pick<TrinoSettings, 'url' | 'user' | 'passwordFile' | 'tokenFile'>): TrinoClient {
-  const secret = (file: string): string => readFileSync(file, 'utf8').trim()
+  const readSecret = (file: string): string => readFileSync(file, 'utf8').trim()
   const authorization =
     tokenFile !== null
-      ? () => `Bearer ${secret(tokenFile)}`
+      ? () => `Bearer ${readSecret(tokenFile)}`
       : passwordFile !== null
-        ? () => `Basic ${Buffer.from(`${user}:${secret(passwordFile)}`).toString('base64')}`
+        ? () => `Basic ${Buffer.from(`${user}:${readSecret(passwordFile)}`).toString('base64')}`
         : null
   // Fail now when the file is missing.
   authorization?.()
@@ -28,7 +28,7 @@ export function connectTrino({
 }
 
 /** @param settings null: DuckDB runs everything */
-export const engineWith = (
+export const createEngineWith = (
   local: DuckDbEngine,
   settings: TrinoSettings | null,
   dialect: TrinoDialect,

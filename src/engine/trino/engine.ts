@@ -18,7 +18,10 @@ import { trinoRelation } from './tables.ts'
 
 /** Prints a plan's relations for Trino; `query/analytics/dialect/trino.ts` implements it. */
 export interface TrinoDialect {
-  print(part: GatheredPart, relation: (dataset: string, periods: readonly number[] | null) => string): string
+  print(
+    relation: GatheredPart,
+    printTable: (dataset: string, periods: readonly number[] | null) => string,
+  ): string
   readsOf(statement: Sql): readonly { readonly dataset: string; readonly periods: readonly number[] | null }[]
   readonly session: Readonly<Record<string, string>>
 }
@@ -46,37 +49,37 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     retryAfterSeconds: 1,
   })
   /** Releases that were found completely registered; an incomplete one would return too few rows. */
-  const whole = new Set<string>()
+  const registered = new Set<string>()
   const counts = { answered: 0, rows: 0, failed: {} as Record<string, number> }
 
-  const rowsOf = (part: GatheredPart, release: ReleaseView): number =>
+  const rowsOf = (relation: GatheredPart, release: ReleaseView): number =>
     dialect
-      .readsOf(part.definition)
+      .readsOf(relation.definition)
       .reduce((sum, { dataset, periods }) => sum + rowsRead(release, dataset, periods), 0)
-  const partsFor = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] =>
-    partsOf(statement).filter((part) => isAll || rowsOf(part, release) >= minRows)
+  const chooseRelations = (statement: Sql, release: ReleaseView, isAll: boolean): GatheredPart[] =>
+    relationsOf(statement).filter((relation) => isAll || rowsOf(relation, release) >= minRows)
   const gather = async (
-    parts: readonly GatheredPart[],
+    relations: readonly GatheredPart[],
     release: ReleaseView,
     { signal, owner = '' }: RunOptions,
   ): Promise<Gathered> => {
     const turn = await turns.take(owner, 'light', { signal })
     // Cancels the other relations when one fails or the time is over.
-    const ending = new AbortController()
+    const abortController = new AbortController()
     let isTimedOut = false
     const timer = setTimeout(() => {
       isTimedOut = true
-      ending.abort()
+      abortController.abort()
     }, options.timeoutMs)
-    const leave = (): void => ending.abort()
-    signal?.addEventListener('abort', leave, { once: true })
-    const relation = trinoRelation(catalog, release)
+    const onAbort = (): void => abortController.abort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const printTable = trinoRelation(catalog, release)
     let count = 0
-    const fetchRows = async (part: GatheredPart): Promise<[string, GatheredRows]> => {
-      const rows = createGatheredRows(part.columns)
-      const statement = dialect.print(part, relation)
+    const fetchRows = async (relation: GatheredPart): Promise<[string, GatheredRows]> => {
+      const rows = createGatheredRows(relation.columns)
+      const statement = dialect.print(relation, printTable)
       const pages = client.query(statement, {
-        signal: ending.signal,
+        signal: abortController.signal,
         timeoutMs: options.timeoutMs,
         session: dialect.session,
       })
@@ -85,17 +88,20 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
         if (count > rowsMax) throw tooManyRows(rowsMax)
         rows.add(page)
       }
-      return [part.name, rows]
+      return [relation.name, rows]
     }
     try {
       if (signal?.aborted === true) throw clientLeft()
-      if (!whole.has(release.id) && !(await isRegistered(release, client, catalog, ending.signal)))
+      if (
+        !registered.has(release.id) &&
+        !(await isRegistered(release, client, catalog, abortController.signal))
+      )
         throw notRegistered()
-      whole.add(release.id)
+      registered.add(release.id)
       const fetched = await Promise.all(
-        parts.map((part) =>
-          fetchRows(part).catch((error: unknown) => {
-            ending.abort()
+        relations.map((relation) =>
+          fetchRows(relation).catch((error: unknown) => {
+            abortController.abort()
             throw error
           }),
         ),
@@ -104,14 +110,14 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
       counts.rows += count
       return new Map(fetched)
     } catch (error) {
-      const own = isTimedOut ? new AppError('query_timeout', { cause: error }) : toAppError(error)
+      const failure = isTimedOut ? new AppError('query_timeout', { cause: error }) : toAppError(error)
       // The missing object may be a dropped release, so check its registration again.
-      if (own.code === 'engine_unavailable') whole.delete(release.id)
-      if (signal?.aborted !== true) counts.failed[own.code] = (counts.failed[own.code] ?? 0) + 1
-      throw own
+      if (failure.code === 'engine_unavailable') registered.delete(release.id)
+      if (signal?.aborted !== true) counts.failed[failure.code] = (counts.failed[failure.code] ?? 0) + 1
+      throw failure
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', onAbort)
       turn.end()
     }
   }
@@ -121,19 +127,19 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
     runOptions: RunOptions,
     isAll: boolean,
   ): Promise<GatheredOptions> => {
-    const parts = runOptions.other === undefined ? partsFor(statement, release, isAll) : []
-    if (parts.length === 0) return runOptions
-    return { ...runOptions, gathered: await gather(parts, release, runOptions) }
+    const relations = runOptions.other === undefined ? chooseRelations(statement, release, isAll) : []
+    if (relations.length === 0) return runOptions
+    return { ...runOptions, gathered: await gather(relations, release, runOptions) }
   }
-  const tell = ({ onEngine, gathered }: GatheredOptions, statement: Sql): void => {
+  const reportEngine = ({ onEngine, gathered }: GatheredOptions, statement: Sql): void => {
     if (gathered !== undefined) onEngine?.('trino')
     else if (gatheredOf(statement).length > 0) onEngine?.('duckdb')
   }
   /** In `auto` mode, Trino takes statements that did not fit into the process. */
-  const mayFitThere = (error: unknown, own: GatheredOptions, statement: Sql): boolean =>
+  const mayFitTrino = (error: unknown, gatheredOptions: GatheredOptions, statement: Sql): boolean =>
     mode === 'auto' &&
-    own.gathered === undefined &&
-    own.other === undefined &&
+    gatheredOptions.gathered === undefined &&
+    gatheredOptions.other === undefined &&
     error instanceof AppError &&
     error.code === 'query_too_large' &&
     gatheredOf(statement).length > 0
@@ -142,25 +148,25 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
    * Runs the rest of a statement over the rows that Trino aggregated. When the statement does not fit into the process, it is
    * retried once with all facts aggregated by Trino, provided that no rows were returned yet.
    */
-  async function* rowsOver(
+  async function* runRest(
     statement: Sql,
     release: ReleaseView,
     runOptions: RunOptions,
-    read: (own: GatheredOptions) => AsyncIterable<Row[]>,
+    read: (gatheredOptions: GatheredOptions) => AsyncIterable<Row[]>,
   ): AsyncGenerator<Row[], void, void> {
-    let own = await gatheredFor(statement, release, runOptions, mode === 'trino')
+    let gatheredOptions = await gatheredFor(statement, release, runOptions, mode === 'trino')
     for (;;) {
-      let isBegun = false
+      let hasRows = false
       try {
-        for await (const rows of read(own)) {
-          if (!isBegun) tell(own, statement)
-          isBegun = true
+        for await (const rows of read(gatheredOptions)) {
+          if (!hasRows) reportEngine(gatheredOptions, statement)
+          hasRows = true
           yield rows
         }
         return
       } catch (error) {
-        if (isBegun || !mayFitThere(error, own, statement)) throw error
-        own = await gatheredFor(statement, release, runOptions, true)
+        if (hasRows || !mayFitTrino(error, gatheredOptions, statement)) throw error
+        gatheredOptions = await gatheredFor(statement, release, runOptions, true)
       }
     }
   }
@@ -168,18 +174,20 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
   return {
     ...local,
     async run(statement, release, runOptions = {}): Promise<Row[]> {
-      const read = async function* (own: GatheredOptions): AsyncGenerator<Row[], void, void> {
-        yield await local.run(statement, release, own)
+      const read = async function* (gatheredOptions: GatheredOptions): AsyncGenerator<Row[], void, void> {
+        yield await local.run(statement, release, gatheredOptions)
       }
-      for await (const rows of rowsOver(statement, release, runOptions, read)) return rows
+      for await (const rows of runRest(statement, release, runOptions, read)) return rows
       return []
     },
     runInBatches: (statement, release, runOptions = {}) =>
-      rowsOver(statement, release, runOptions, (own) => local.runInBatches(statement, release, own)),
+      runRest(statement, release, runOptions, (gatheredOptions) =>
+        local.runInBatches(statement, release, gatheredOptions),
+      ),
     distributed: {
       mode,
       choose(statement, release) {
-        const rows = Math.max(0, ...partsOf(statement).map((part) => rowsOf(part, release)))
+        const rows = Math.max(0, ...relationsOf(statement).map((relation) => rowsOf(relation, release)))
         if (gatheredOf(statement).length === 0)
           return { name: 'duckdb', because: 'no_facts', rows, min_rows: null }
         if (mode === 'trino') return { name: 'trino', because: 'all_facts', rows, min_rows: null }
@@ -194,8 +202,8 @@ export function withTrino(local: DuckDbEngine, options: TrinoOptions): Engine {
 }
 
 /** Relations of a statement that Trino can compute, without duplicates. */
-const partsOf = (statement: Sql): GatheredPart[] => [
-  ...new Map(gatheredOf(statement).map((part) => [part.name, part])).values(),
+const relationsOf = (statement: Sql): GatheredPart[] => [
+  ...new Map(gatheredOf(statement).map((relation) => [relation.name, relation])).values(),
 ]
 
 const tooManyRows = (rowsMax: number): AppError =>

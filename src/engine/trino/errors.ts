@@ -9,7 +9,7 @@ const RETRY_AFTER = '5'
 
 /** Names from StandardErrorCode (https://trino.io/docs) and the Hive connector. All others are `internal`. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
-  ...named('query_too_large', [
+  ...mapNames('query_too_large', [
     'EXCEEDED_GLOBAL_MEMORY_LIMIT',
     'EXCEEDED_LOCAL_MEMORY_LIMIT',
     'EXCEEDED_FUNCTION_MEMORY_LIMIT',
@@ -23,9 +23,9 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
     'QUERY_TEXT_TOO_LARGE',
     'COMPILER_ERROR',
   ]),
-  ...named('query_timeout', ['EXCEEDED_TIME_LIMIT', 'USER_CANCELED']),
-  ...named('overloaded', ['QUERY_QUEUE_FULL', 'QUERY_REJECTED']),
-  ...named('engine_unavailable', [
+  ...mapNames('query_timeout', ['EXCEEDED_TIME_LIMIT', 'USER_CANCELED']),
+  ...mapNames('overloaded', ['QUERY_QUEUE_FULL', 'QUERY_REJECTED']),
+  ...mapNames('engine_unavailable', [
     'ABANDONED_QUERY',
     'ABANDONED_TASK',
     'ADMINISTRATIVELY_KILLED',
@@ -56,7 +56,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ]),
 }
 
-function named(code: ErrorCode, names: readonly string[]): Record<string, ErrorCode> {
+function mapNames(code: ErrorCode, names: readonly string[]): Record<string, ErrorCode> {
   return Object.fromEntries(names.map((name) => [name, code]))
 }
 

@@ -8,16 +8,16 @@ import { manifestsOf, type ReleaseView } from '../../release/view.ts'
 import type { TrinoClient } from './client.ts'
 import { TrinoError } from './errors.ts'
 import {
+  completeStatement,
   createStatements,
   dropStatement,
   filesStatement,
   schemaOf,
   schemasStatement,
   tablesOf,
-  wholeStatement,
 } from './tables.ts'
 
-export interface TrinoPlace {
+export interface TrinoTarget {
   readonly client: TrinoClient
   readonly catalog: string
   /** Releases folder as Trino reaches it: local:///releases, s3://bucket/releases. */
@@ -25,17 +25,17 @@ export interface TrinoPlace {
 }
 
 /** Largest number of concurrent statements; each takes the metastore some tens of milliseconds. */
-const AT_ONCE = 4
+const CONCURRENCY = 4
 
 const runAll = async (tasks: readonly (() => Promise<void>)[]): Promise<void> => {
-  const left = [...tasks]
-  const work = async (): Promise<void> => {
-    for (let task = left.shift(); task !== undefined; task = left.shift()) await task()
+  const remaining = [...tasks]
+  const runWorker = async (): Promise<void> => {
+    for (let task = remaining.shift(); task !== undefined; task = remaining.shift()) await task()
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  await Promise.all(Array.from({ length: CONCURRENCY }, runWorker))
 }
 
-const rowsOf = async (
+const fetchRows = async (
   client: TrinoClient,
   statement: string,
   signal?: AbortSignal,
@@ -46,14 +46,14 @@ const rowsOf = async (
 }
 
 /** Delays before a table is created again, in milliseconds. */
-const AGAIN_MS = [100, 300, 1000]
+const RETRY_MS = [100, 300, 1000]
 
 /**
  * Retries work that collides with another process registering the same release. The metastore refuses a table or month that the
  * other process just created, and rolls back the refused statement. The retry finds the table or creates it.
  */
-async function insist(work: () => Promise<unknown>): Promise<void> {
-  for (const delay of AGAIN_MS)
+async function retryCollisions(work: () => Promise<unknown>): Promise<void> {
+  for (const delay of RETRY_MS)
     try {
       await work()
       return
@@ -71,23 +71,23 @@ async function insist(work: () => Promise<unknown>): Promise<void> {
  */
 export async function registerReleases(
   manifests: readonly Manifest[],
-  { client, catalog, location }: TrinoPlace,
+  { client, catalog, location }: TrinoTarget,
 ): Promise<number> {
   const tasks: (() => Promise<void>)[] = []
   for (const manifest of manifests) {
     const { schema, tables } = createStatements(manifest, catalog, location)
-    await insist(() => rowsOf(client, schema))
+    await retryCollisions(() => fetchRows(client, schema))
     for (const { create, synchronise } of tables)
       tasks.push(() =>
-        insist(async () => {
-          await rowsOf(client, create)
-          if (synchronise !== null) await rowsOf(client, synchronise)
+        retryCollisions(async () => {
+          await fetchRows(client, create)
+          if (synchronise !== null) await fetchRows(client, synchronise)
         }),
       )
   }
   await runAll(tasks)
   for (const { release_id } of manifests)
-    await insist(() => rowsOf(client, wholeStatement(release_id, catalog)))
+    await retryCollisions(() => fetchRows(client, completeStatement(release_id, catalog)))
   return tasks.length
 }
 
@@ -97,8 +97,8 @@ export async function registeredSchemas(
   catalog: string,
   signal?: AbortSignal,
 ): Promise<Map<string, boolean>> {
-  const rows = await rowsOf(client, schemasStatement(catalog), signal)
-  return new Map(rows.map(([schema, isWhole]) => [String(schema), isWhole === true]))
+  const rows = await fetchRows(client, schemasStatement(catalog), signal)
+  return new Map(rows.map(([schema, isComplete]) => [String(schema), isComplete === true]))
 }
 
 /** @returns whether all releases that a release's statements read are completely registered @throws like the client */
@@ -115,11 +115,11 @@ export async function isRegistered(
 /** @returns whether the release was registered */
 export async function unregisterRelease(
   releaseId: string,
-  { client, catalog }: Pick<TrinoPlace, 'client' | 'catalog'>,
+  { client, catalog }: Pick<TrinoTarget, 'client' | 'catalog'>,
 ): Promise<boolean> {
-  const known = (await registeredSchemas(client, catalog)).has(schemaOf(releaseId))
-  if (known) await rowsOf(client, dropStatement(releaseId, catalog))
-  return known
+  const wasRegistered = (await registeredSchemas(client, catalog)).has(schemaOf(releaseId))
+  if (wasRegistered) await fetchRows(client, dropStatement(releaseId, catalog))
+  return wasRegistered
 }
 
 /**
@@ -128,28 +128,29 @@ export async function unregisterRelease(
  */
 export async function checkRegistered(
   manifest: Manifest,
-  { client, catalog }: Pick<TrinoPlace, 'client' | 'catalog'>,
+  { client, catalog }: Pick<TrinoTarget, 'client' | 'catalog'>,
 ): Promise<string[]> {
   const problems: string[] = []
-  const isWhole = (await registeredSchemas(client, catalog)).get(schemaOf(manifest.release_id))
-  if (isWhole !== true) return [isWhole === undefined ? 'is not registered' : 'is not registered to its end']
+  const isComplete = (await registeredSchemas(client, catalog)).get(schemaOf(manifest.release_id))
+  if (isComplete !== true)
+    return [isComplete === undefined ? 'is not registered' : 'is not registered to its end']
   const checkTable = async (table: string): Promise<void> => {
     const expected = manifest.files
       // A file without rows does not appear in Trino.
       .filter(({ path, rows }) => path.startsWith(`${table}/`) && rows > 0)
       .map(({ path, bytes, rows }) => `${path} ${bytes} bytes ${rows} rows`)
     try {
-      const found = await rowsOf(client, filesStatement(manifest.release_id, catalog, table))
+      const found = await fetchRows(client, filesStatement(manifest.release_id, catalog, table))
       const shown = new Set(
         found.map(
           ([path, bytes, rows]) =>
             `${afterFolder(String(path), manifest.release_id)} ${bytes} bytes ${rows} rows`,
         ),
       )
-      const lacking = expected.filter((file) => !shown.has(file))
-      const others = [...shown].filter((file) => !expected.includes(file))
-      if (lacking.length > 0) problems.push(`${table} lacks ${lacking[0]}${more(lacking)}`)
-      if (others.length > 0) problems.push(`${table} has ${others[0]}${more(others)}`)
+      const missing = expected.filter((file) => !shown.has(file))
+      const unexpected = [...shown].filter((file) => !expected.includes(file))
+      if (missing.length > 0) problems.push(`${table} lacks ${missing[0]}${countMore(missing)}`)
+      if (unexpected.length > 0) problems.push(`${table} has ${unexpected[0]}${countMore(unexpected)}`)
     } catch (error) {
       problems.push(`${table} cannot be read: ${reasonOf(error)}`)
     }
@@ -158,7 +159,7 @@ export async function checkRegistered(
   return problems.sort()
 }
 
-const more = (all: readonly string[]): string => (all.length > 1 ? ` and ${all.length - 1} more` : '')
+const countMore = (all: readonly string[]): string => (all.length > 1 ? ` and ${all.length - 1} more` : '')
 const afterFolder = (path: string, releaseId: string): string =>
   path.slice(path.indexOf(`${releaseId}/`) + releaseId.length + 1)
 /** Prefers the engine's message, which our errors carry as their cause. */

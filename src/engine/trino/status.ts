@@ -15,7 +15,7 @@ const FRESH_MS = 5000
 /** Longest wait of a caller before it gets the last known status. */
 const PATIENCE_MS = 3000
 /** Time-out of the check. A coordinator without workers counts as unavailable, because statements would wait for minutes. */
-const ASK_MS = 20_000
+const CHECK_MS = 20_000
 const DOWN: Status = { up: false, registered: false }
 
 /** @param patienceMs longest wait of a caller for a status that is being refreshed */
@@ -25,16 +25,16 @@ export function createStatus(
   patienceMs = PATIENCE_MS,
 ): Distributed['status'] {
   let latest: { readonly id: string | null; readonly status: Status } = { id: null, status: DOWN }
-  let asking: { readonly id: string | null; readonly answer: Promise<Status> } | null = null
+  let runningCheck: { readonly id: string | null; readonly answer: Promise<Status> } | null = null
   let freshUntil = 0
 
-  const ask = async (release: ReleaseView | null): Promise<Status> => {
+  const checkStatus = async (release: ReleaseView | null): Promise<Status> => {
     try {
       if (!(await client.isUp())) return DOWN
       if (release === null) return { up: true, registered: false }
       return {
         up: true,
-        registered: await isRegistered(release, client, catalog, AbortSignal.timeout(ASK_MS)),
+        registered: await isRegistered(release, client, catalog, AbortSignal.timeout(CHECK_MS)),
       }
     } catch {
       return DOWN
@@ -43,17 +43,17 @@ export function createStatus(
   return async (release) => {
     const id = release?.id ?? null
     if (latest.id === id && Date.now() < freshUntil) return latest.status
-    if (asking?.id !== id) {
-      const own = { id, answer: ask(release) }
-      asking = own
-      void own.answer.then((status) => {
-        if (asking !== own) return
+    if (runningCheck?.id !== id) {
+      const check = { id, answer: checkStatus(release) }
+      runningCheck = check
+      void check.answer.then((status) => {
+        if (runningCheck !== check) return
         latest = { id, status }
         freshUntil = Date.now() + FRESH_MS
-        asking = null
+        runningCheck = null
       })
     }
-    const known = latest.id === id ? latest.status : DOWN
-    return Promise.race([asking.answer, wait(patienceMs, known, { ref: false })])
+    const lastStatus = latest.id === id ? latest.status : DOWN
+    return Promise.race([runningCheck.answer, wait(patienceMs, lastStatus, { ref: false })])
   }
 }

@@ -70,8 +70,8 @@ export function trinoType(type: string): string {
     return `row(${struct
       .split(', ')
       .map((member) => {
-        const [name = '', own = ''] = member.split(' ')
-        return `${quote(name.replaceAll('"', ''))} ${trinoType(own)}`
+        const [name = '', memberType = ''] = member.split(' ')
+        return `${quote(name.replaceAll('"', ''))} ${trinoType(memberType)}`
       })
       .join(', ')})`
   if (/^DECIMAL\(\d+, ?\d+\)$/.test(type)) return type.toLowerCase()
@@ -100,8 +100,8 @@ export function createStatements(
     schema: `CREATE SCHEMA IF NOT EXISTS ${qualified}`,
     tables: tablesOf(manifest).map((table) => {
       const { fields = [], periods = [] } = manifest.datasets[table] ?? {}
-      const own = fields.filter(({ name }) => name !== 'reference_period')
-      const columns = own.map(({ name, type }) => `${quote(name)} ${trinoType(type)}`)
+      const storedFields = fields.filter(({ name }) => name !== 'reference_period')
+      const columns = storedFields.map(({ name, type }) => `${quote(name)} ${trinoType(type)}`)
       const isPeriodic = periods.length > 0
       if (isPeriodic) columns.push('"reference_period" integer')
       const options = [
@@ -128,13 +128,13 @@ export const dropStatement = (releaseId: string, catalog: string): string =>
  * Name of a view that marks a schema as completely registered. Without it, a table whose months are not yet registered would read
  * as empty.
  */
-const WHOLE = 'registered'
-export const wholeStatement = (releaseId: string, catalog: string): string =>
-  `CREATE OR REPLACE VIEW ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(WHOLE)} SECURITY INVOKER AS SELECT true AS is_whole`
+const COMPLETE_MARK = 'registered'
+export const completeStatement = (releaseId: string, catalog: string): string =>
+  `CREATE OR REPLACE VIEW ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(COMPLETE_MARK)} SECURITY INVOKER AS SELECT true AS is_whole`
 
 /** @returns statement for schemas that have tables, and whether each is complete */
 export const schemasStatement = (catalog: string): string =>
-  `SELECT table_schema, bool_or(table_name = ${quoteText(WHOLE)}) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
+  `SELECT table_schema, bool_or(table_name = ${quoteText(COMPLETE_MARK)}) FROM ${quote(catalog)}.information_schema.tables WHERE table_schema <> 'information_schema' GROUP BY table_schema`
 
 export const filesStatement = (releaseId: string, catalog: string, table: string): string =>
   `SELECT "$path", "$file_size", count(*) FROM ${quote(catalog)}.${quote(schemaOf(releaseId))}.${quote(table)} GROUP BY 1, 2`
