@@ -78,12 +78,12 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   }
   const poll = (): void => {
     try {
-      const found = fileVersion(file)
-      if (found === version) return
+      const currentVersion = fileVersion(file)
+      if (currentVersion === version) return
       entries = indexKeys(readKeysFile(file))
       // Set only after a successful read, so that a failed one is retried at every poll.
-      version = found
-      report(found === '' ? `${file} is missing: no key is valid until it is put back.` : '')
+      version = currentVersion
+      report(currentVersion === '' ? `${file} is missing: no key is valid until it is put back.` : '')
     } catch (error) {
       report(error instanceof Error ? error.message : String(error))
     }
@@ -97,18 +97,18 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   const findByText = (secret: string): Entry | null => {
     const hash = hashKeyText(secret)
     const entry = entries.get(keyIdOf(secret) ?? '')
-    const equal = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
-    return entry === undefined || !equal ? null : entry
+    const isEqual = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
+    return entry === undefined || !isEqual ? null : entry
   }
-  const findAgain = (secret: string, connection: object): Entry | null => {
+  const findByConnection = (secret: string, connection: object): Entry | null => {
     const text = Buffer.from(secret, 'latin1')
-    const before = seen.get(connection)
+    const seenKey = seen.get(connection)
     if (
-      before?.entries === entries &&
-      before.text.length === text.length &&
-      timingSafeEqual(before.text, text)
+      seenKey?.entries === entries &&
+      seenKey.text.length === text.length &&
+      timingSafeEqual(seenKey.text, text)
     )
-      return before.entry
+      return seenKey.entry
     const entry = findByText(secret)
     if (entry !== null) seen.set(connection, { text, entry, entries })
     return entry
@@ -122,7 +122,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
 
   return {
     authenticate: (secret, connection) =>
-      activeKey(connection === undefined ? findByText(secret) : findAgain(secret, connection)),
+      activeKey(connection === undefined ? findByText(secret) : findByConnection(secret, connection)),
     find: (id) => activeKey(entries.get(id) ?? null),
     // /ready is public, so hide the server's folders.
     problem: () => (problem === '' ? null : problem.replaceAll(file, basename(file))),

@@ -101,8 +101,8 @@ function parseKeys(file: string, text: string): readonly KeyRecord[] {
   }
   const parsed = fileSchema.safeParse(value)
   if (!parsed.success) {
-    const place = parsed.error.issues[0]?.path.join('/') ?? ''
-    throw new KeysError(`${file} is not a file of keys (at /${place}).`)
+    const pointer = parsed.error.issues[0]?.path.join('/') ?? ''
+    throw new KeysError(`${file} is not a file of keys (at /${pointer}).`)
   }
   const { keys } = parsed.data
   if (new Set(keys.map(({ id }) => id)).size !== keys.length)

@@ -71,11 +71,11 @@ export function createKey(file: string, request: KeyRequest): NewKey {
 
 /** @returns keys in order of creation; empty when the file does not exist @throws KeysError */
 export function listKeys(file: string): KeyInfo[] {
-  const used = readLastUsed(file)
-  return readKeysFile(file).map(({ sha256: _never, ...shown }) => ({
+  const lastUsed = readLastUsed(file)
+  return readKeysFile(file).map(({ sha256: _sha256, ...shown }) => ({
     ...shown,
     state: stateOf(shown),
-    last_used_at: used[shown.id] ?? null,
+    last_used_at: lastUsed[shown.id] ?? null,
   }))
 }
 
@@ -84,7 +84,7 @@ export function revokeKey(file: string, id: string): void {
   const revoke = (records: readonly KeyRecord[]) => {
     const old = findKey(records, id)
     const revoked = { ...old, revoked_at: old.revoked_at ?? new Date().toISOString() }
-    return { records: replace(records, revoked), result: undefined }
+    return { records: replaceRecord(records, revoked), result: undefined }
   }
   updateKeysFile(file, revoke, true)
 }
@@ -108,8 +108,8 @@ export function rotateKey(file: string, id: string, options: { overlapHours?: nu
       Date.now() + overlapHours * HOUR_MS,
       old.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(old.expires_at),
     )
-    const ending = { ...old, expires_at: new Date(end).toISOString() }
-    return { records: [...replace(records, ending), record], result: key }
+    const expiring = { ...old, expires_at: new Date(end).toISOString() }
+    return { records: [...replaceRecord(records, expiring), record], result: key }
   })
 }
 
@@ -140,7 +140,7 @@ function findKey(records: readonly KeyRecord[], id: string): KeyRecord {
   return found
 }
 
-const replace = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] =>
+const replaceRecord = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] =>
   records.map((other) => (other.id === record.id ? record : other))
 
 function stateOf(key: Pick<KeyRecord, 'expires_at' | 'revoked_at'>): KeyInfo['state'] {

@@ -112,7 +112,8 @@ export function makeLink(
     )
   if (!(expiresMs > now && expiresMs <= now + LINK_DAYS_MAX * DAY_MS))
     throw new KeysError(`A link ends after now, and within ${LINK_DAYS_MAX} days.`)
-  const letter = (Object.keys(FORMS) as FormLetter[]).find((own) => FORMS[own].name === form) ?? 'n'
+  const letter =
+    (Object.keys(FORMS) as FormLetter[]).find((candidate) => FORMS[candidate].name === form) ?? 'n'
   const head = `susl_${keyId}_${Math.floor(expiresMs / 1000).toString(36)}_${scope === 'address' ? 'a' : 'r'}${letter}`
   const token = `${head}_${sign(secret, head, resource)}`
   return `${path}?${text}${text === '' ? '' : '&'}${LINK_PARAMETER}=${token}`
@@ -152,9 +153,9 @@ export function openLink(
   keys: Pick<KeyStore, 'find'>,
   now = Date.now(),
 ): Key | null {
-  const parts = TOKEN.exec(token)
-  if (parts === null || (method !== 'GET' && method !== 'HEAD')) return null
-  const [, keyId = '', end = '', scope, , signature = ''] = parts
+  const match = TOKEN.exec(token)
+  if (match === null || (method !== 'GET' && method !== 'HEAD')) return null
+  const [, keyId = '', end = '', scope, , signature = ''] = match
   const resource = resourceOf(scope === 'a' ? 'address' : 'release', path, parameters)
   if (resource === null) return null
   const head = token.slice(0, -signature.length - 1)

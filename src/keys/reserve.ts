@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 
 /** Extra bytes beyond the current keys file; each revocation adds about twenty bytes. */
-const MORE_BYTES = 4096
+const EXTRA_BYTES = 4096
 const reserveOf = (file: string): string => `${file}.reserve`
 
 /** Creates the reserve when it is missing or too small. Best effort: on a full disk there is none until space is free. */
@@ -24,9 +24,9 @@ export function keepReserve(file: string, bytes: number): void {
   const reserve = reserveOf(file)
   try {
     const { size = 0 } = statSync(reserve, { throwIfNoEntry: false }) ?? {}
-    if (size >= bytes + MORE_BYTES / 2) return
+    if (size >= bytes + EXTRA_BYTES / 2) return
     rmSync(reserve, { force: true })
-    writeFileSync(reserve, randomBytes(bytes + MORE_BYTES), { flag: 'wx', mode: 0o600, flush: true })
+    writeFileSync(reserve, randomBytes(bytes + EXTRA_BYTES), { flag: 'wx', mode: 0o600, flush: true })
   } catch {
     rmSync(reserve, { force: true })
   }

@@ -93,42 +93,42 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
   const address = addressOf(url)
   const local = createRateLimiter(options)
   let store: Store | null = null
-  let isOut = false
+  let isDown = false
   let isClosed = false
   let retry: NodeJS.Timeout | undefined
 
   async function tryStore(): Promise<void> {
     const candidate = createStore(url)
-    candidate.on('error', (error) => lose(candidate, error))
+    candidate.on('error', (error) => disconnectStore(candidate, error))
     // The connection alone must not keep the process alive.
     candidate.unref()
     try {
-      await within(
+      await withTimeout(
         ATTEMPT_MS,
         candidate.connect().then(() => candidate.take(...PROBE)),
       )
       if (isClosed || !candidate.isReady) throw new Error('closed')
     } catch (error) {
       candidate.destroy()
-      return missed(error)
+      return scheduleRetry(error)
     }
     store = candidate
-    if (isOut) onUp(address)
-    isOut = false
+    if (isDown) onUp(address)
+    isDown = false
   }
 
   /** Disconnects the store. Only the first of several failing requests does so; `store` has changed for the others. */
-  function lose(failed: Store, error: unknown): void {
+  function disconnectStore(failed: Store, error: unknown): void {
     if (failed !== store) return
     store = null
     failed.destroy()
-    missed(error)
+    scheduleRetry(error)
   }
 
-  function missed(error: unknown): void {
+  function scheduleRetry(error: unknown): void {
     if (isClosed) return
-    if (!isOut) onDown(address, reasonOf(error))
-    isOut = true
+    if (!isDown) onDown(address, reasonOf(error))
+    isDown = true
     retry = setTimeout(() => {
       attempt = tryStore()
     }, RETRY_MS).unref()
@@ -138,18 +138,18 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Shar
     key: string,
     cost: number,
     perMinute: number | null,
-    how: 'take' | 'charge',
+    method: 'take' | 'charge',
   ): RateDecision | Promise<RateDecision> {
     const shared = store
-    if (shared === null) return local[how](key, cost, perMinute)
+    if (shared === null) return local[method](key, cost, perMinute)
     const limit = perMinute ?? options.perMinute
     // A request that costs more than a full bucket would never pass, so it costs a full bucket.
     const price = Math.round(Math.min(cost, limit) * UNITS)
-    return within(timeoutMs, shared.take(key, limit, price, how === 'charge')).then(
+    return withTimeout(timeoutMs, shared.take(key, limit, price, method === 'charge')).then(
       ([allowed, spent]) => decide(allowed === 1, spent, limit, price),
       (error: unknown) => {
-        lose(shared, error)
-        return local[how](key, cost, perMinute)
+        disconnectStore(shared, error)
+        return local[method](key, cost, perMinute)
       },
     )
   }
@@ -197,12 +197,12 @@ function createStore(url: string) {
     socket: {
       connectTimeout: ATTEMPT_MS / 2,
       reconnectStrategy: false,
-      ...(url.startsWith('rediss:') ? { tls: true, ...(isName(host) ? { servername: host } : {}) } : {}),
+      ...(url.startsWith('rediss:') ? { tls: true, ...(isHostName(host) ? { servername: host } : {}) } : {}),
     },
   })
 }
 
-const isName = (host: string): boolean => isIP(host.replace(/^\[|\]$/g, '')) === 0
+const isHostName = (host: string): boolean => isIP(host.replace(/^\[|\]$/g, '')) === 0
 
 /** Address for messages, without user and password. */
 function addressOf(url: string): string {
@@ -213,7 +213,7 @@ function addressOf(url: string): string {
 class StoreTimeout extends Error {}
 
 /** @returns the promise's result; rejects with StoreTimeout when it takes longer */
-function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
+function withTimeout<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     // After a busy period the timer may fire although a response has arrived, so process that response first.
     const timer = setTimeout(() => setImmediate(reject, new StoreTimeout()), ms)

@@ -45,7 +45,7 @@ export function createSigningKey(file: string): string {
 const rawKey = (key: KeyObject): string =>
   key.export({ type: 'spki', format: 'der' }).subarray(SPKI_PREFIX.length).toString('base64')
 
-const loaded = new Map<string, { readonly stamp: string; readonly key: KeyObject }>()
+const cachedKeys = new Map<string, { readonly stamp: string; readonly key: KeyObject }>()
 
 /** Reads the current key from disk, but only when the file changed. */
 function readKey(file: string): KeyObject | null {
@@ -56,11 +56,11 @@ function readKey(file: string): KeyObject | null {
   } catch {
     return null
   }
-  const before = loaded.get(file)
-  if (before?.stamp === stamp) return before.key
+  const cached = cachedKeys.get(file)
+  if (cached?.stamp === stamp) return cached.key
   const key = parseKey(file)
   if (key.asymmetricKeyType !== 'ed25519') throw new KeysError(`${file} holds no Ed25519 key`)
-  loaded.set(file, { stamp, key })
+  cachedKeys.set(file, { stamp, key })
   return key
 }
 

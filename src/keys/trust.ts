@@ -17,12 +17,12 @@ export interface Trust {
 }
 
 export function createTrust({ releasesDir, signingKeyFile, signingName, trustedKeys }: TrustSettings): Trust {
-  const own = (): Verifier | null => loadNoteSigner(signingKeyFile, signingName)?.verifier ?? null
+  const operatorKey = (): Verifier | null => loadNoteSigner(signingKeyFile, signingName)?.verifier ?? null
   return {
     releasesDir,
-    own,
+    own: operatorKey,
     known() {
-      const key = own()
+      const key = operatorKey()
       const isNamed = trustedKeys.some(({ verifierKey }) => verifierKey === key?.verifierKey)
       return key === null || isNamed ? trustedKeys : [key, ...trustedKeys]
     },

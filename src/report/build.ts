@@ -62,15 +62,15 @@ export async function buildReport(
   body: unknown,
   format: ReportFormat,
   file: string,
-  parts: ReportParts,
+  context: ReportParts,
 ): Promise<BuiltReport> {
   let engine: EngineName | null = null
   const onEngine = (name: EngineName): void => {
-    engine = parts.engine.distributed === undefined ? null : name
+    engine = context.engine.distributed === undefined ? null : name
   }
-  const { title, table } = await openTable(body, { ...parts, onEngine })
+  const { title, table } = await openTable(body, { ...context, onEngine })
   try {
-    return { ...(await writeTable(table, title, format, file, parts)), engine }
+    return { ...(await writeTable(table, title, format, file, context)), engine }
   } finally {
     await table.close()
   }
@@ -81,9 +81,9 @@ async function writeTable(
   title: string | null,
   format: ReportFormat,
   file: string,
-  parts: ReportParts,
+  context: ReportParts,
 ): Promise<Omit<BuiltReport, 'engine'>> {
-  const { language, sign, logProof, repeated } = parts
+  const { language, sign, logProof, repeated } = context
   const sink = await FileSink.create(file)
   try {
     const writer = createWriter(format, sink, prepared, columns, language)
@@ -92,7 +92,7 @@ async function writeTable(
       describeReport({
         prepared,
         summary,
-        view: reportedView(parts),
+        view: reportedView(context),
         columns,
         title,
         language,
@@ -100,7 +100,7 @@ async function writeTable(
         sign,
         logProof: logProof ?? null,
         repeated: repeated ?? null,
-        isStandIn: repeated !== undefined && repeated.release_id !== parts.view.id,
+        isStandIn: repeated !== undefined && repeated.release_id !== context.view.id,
       })
     await writer.begin({ ...describe(UNKNOWN_DIGEST), manifest_sha256: UNKNOWN_DIGEST })
     for await (const batch of batches) {
@@ -194,52 +194,52 @@ export interface ReportTable {
 /** Runs the query of a report and returns its rows. @throws AppError like buildReport */
 export async function openTable(
   body: unknown,
-  parts: ReportParts,
+  context: ReportParts,
 ): Promise<{ readonly title: string | null; readonly table: ReportTable }> {
-  const { engine, view, language } = parts
+  const { engine, view, language } = context
   const { query, title } = parseReport(body)
-  const prepared = await prepareQuery(query, parts)
+  const prepared = await prepareQuery(query, context)
   const options: RunOptions = {
-    ...(parts.signal === undefined ? {} : { signal: parts.signal }),
-    ...(parts.onEngine === undefined ? {} : { onEngine: parts.onEngine }),
+    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    ...(context.onEngine === undefined ? {} : { onEngine: context.onEngine }),
   }
   // Count the rows first when the estimate exceeds a report's limit, so that no other work is wasted. With conditions on values,
   // only the result shows how many rows there are.
   const plans = [prepared.plan, ...prepared.plan.totals]
-  const isWhole = query.having.length === 0 && query.include_ignored
-  if (isWhole && estimateAnswer(prepared.plan, view) > REPORT_ROWS_MAX) {
+  const isUnfiltered = query.having.length === 0 && query.include_ignored
+  if (isUnfiltered && estimateAnswer(prepared.plan, view) > REPORT_ROWS_MAX) {
     let rows = 0
     for (const plan of plans) {
       const [row] = await engine.run(printRowCount(plan), view, options)
       rows += Number(row?.total_rows ?? 0)
     }
-    refuseTooMany(rows)
+    rejectTooMany(rows)
   }
   const source = engine.runInBatches(printQuery(prepared, view), view, options)[Symbol.asyncIterator]()
   const close = async (): Promise<void> => void (await source.return?.())
   try {
     const first = await source.next()
     const firstRows = first.done === true ? [] : first.value
-    const summary = summarise(firstRows[0], prepared, reportedView(parts))
-    refuseTooMany(summary.tableRows)
+    const summary = summarise(firstRows[0], prepared, reportedView(context))
+    rejectTooMany(summary.tableRows)
     const { plan } = prepared
     const batches = async function* () {
-      let held: Row[] = []
-      const cut = function* (size: number) {
-        while (held.length >= size && held.length > 0) {
-          const rows = held.slice(0, BATCH_ROWS)
-          held = held.slice(BATCH_ROWS)
+      let pendingRows: Row[] = []
+      const takeBatches = function* (size: number) {
+        while (pendingRows.length >= size && pendingRows.length > 0) {
+          const rows = pendingRows.slice(0, BATCH_ROWS)
+          pendingRows = pendingRows.slice(BATCH_ROWS)
           yield { rows, cells: rows.map((row) => cellsOf(row, plan, language)) }
         }
       }
       for (let rows: Row[] = firstRows; ; ) {
-        held.push(...rows.filter((row) => row.in_page !== null))
-        yield* cut(BATCH_ROWS)
+        pendingRows.push(...rows.filter((row) => row.in_page !== null))
+        yield* takeBatches(BATCH_ROWS)
         const next = await source.next()
         if (next.done === true) break
         rows = next.value
       }
-      yield* cut(1)
+      yield* takeBatches(1)
     }
     const columns = columnsOf(plan, language)
     return { title, table: { prepared, summary, columns, batches: batches(), close } }
@@ -249,7 +249,7 @@ export async function openTable(
   }
 }
 
-function refuseTooMany(rows: number): void {
+function rejectTooMany(rows: number): void {
   if (rows > REPORT_ROWS_MAX)
     throw new AppError('too_many_rows', {
       detail: both(

@@ -151,6 +151,6 @@ export const sealManifest = (body: Omit<ReportManifest, 'manifest_sha256'>): Rep
 
 /** @returns SHA-256 of the canonical JSON of a manifest without its digest */
 export function digestManifest(manifest: Omit<ReportManifest, 'manifest_sha256'>): string {
-  const { manifest_sha256: _own, ...body } = manifest as ReportManifest
+  const { manifest_sha256: _digest, ...body } = manifest as ReportManifest
   return digestJson(body as unknown as JsonValue)
 }

@@ -85,9 +85,9 @@ export function createReportPool(options: PoolOptions): ReportPool {
   const turns = createTurns(['worker'], { queue: options.queue, retryAfterSeconds: 5 })
   let worker: ChildProcess | null = null
   let running: Pending | null = null
-  let last = 0
+  let lastId = 0
 
-  const start = (): ChildProcess => {
+  const startWorker = (): ChildProcess => {
     const { file, execArgv } = options.entry ?? workerEntry('report')
     const started = fork(file, [JSON.stringify(options.worker)], {
       execArgv: [...execArgv, `--max-old-space-size=${options.heapMb}`],
@@ -116,46 +116,46 @@ export function createReportPool(options: PoolOptions): ReportPool {
     return started
   }
   /** Keeps this process alive only while the worker is busy. */
-  const hold = (on: ChildProcess, isBusy: boolean): void => {
+  const setBusy = (child: ChildProcess, isBusy: boolean): void => {
     if (isBusy) {
-      on.ref()
-      on.channel?.ref()
+      child.ref()
+      child.channel?.ref()
     } else {
-      on.unref()
-      on.channel?.unref()
+      child.unref()
+      child.channel?.unref()
     }
   }
   // Ignore send errors: a worker that ended emits `exit`.
-  const tell = (to: ChildProcess, message: ToWorker): void => void to.send(message, () => undefined)
-  const make = (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> =>
+  const sendTo = (child: ChildProcess, message: ToWorker): void => void child.send(message, () => undefined)
+  const runJob = (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> =>
     new Promise((resolve, reject) => {
-      last += 1
-      const id = last
-      worker ??= start()
-      const busy = worker
+      lastId += 1
+      const id = lastId
+      worker ??= startWorker()
+      const busyWorker = worker
       running = { id, file: join(folder, `${id}.${job.format}`), job, resolve, reject }
-      hold(busy, true)
-      tell(busy, { kind: 'build', id, file: running.file, job })
-      signal.addEventListener('abort', () => tell(busy, { kind: 'cancel', id }), { once: true })
+      setBusy(busyWorker, true)
+      sendTo(busyWorker, { kind: 'build', id, file: running.file, job })
+      signal.addEventListener('abort', () => sendTo(busyWorker, { kind: 'cancel', id }), { once: true })
     })
 
   /** Checks the release's files within the turn, because each check takes milliseconds of the thread that serves requests. */
-  const makeUnchanged = async (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> => {
+  const runJobUnchanged = async (job: ReportJob, signal: AbortSignal): Promise<BuiltReport> => {
     const { guard = null, worker: settings } = options
-    let made: string | null = null
+    let builtFile: string | null = null
     try {
       return await readUnchanged(
         guard,
         filesOfView(job.view, settings.releasesDir),
         async () => {
-          const report = await make(job, signal)
-          made = report.file
+          const report = await runJob(job, signal)
+          builtFile = report.file
           return report
         },
         1,
       )
     } catch (error) {
-      if (made !== null) await rm(made, { force: true })
+      if (builtFile !== null) await rm(builtFile, { force: true })
       throw error
     }
   }
@@ -166,19 +166,19 @@ export function createReportPool(options: PoolOptions): ReportPool {
       try {
         // The client may have disconnected while it waited for its turn.
         if (signal.aborted) throw clientLeft()
-        return await makeUnchanged(job, signal)
+        return await runJobUnchanged(job, signal)
       } finally {
-        if (worker !== null) hold(worker, false)
+        if (worker !== null) setBusy(worker, false)
         turn.end()
       }
     },
     async close() {
-      const ending = worker
+      const endingWorker = worker
       worker = null
-      if (ending !== null && ending.exitCode === null && ending.signalCode === null)
+      if (endingWorker !== null && endingWorker.exitCode === null && endingWorker.signalCode === null)
         await new Promise((resolve) => {
-          ending.ref()
-          ending.once('exit', resolve).kill('SIGKILL')
+          endingWorker.ref()
+          endingWorker.once('exit', resolve).kill('SIGKILL')
         })
       rmSync(folder, { recursive: true, force: true })
     },

@@ -34,11 +34,13 @@ export interface Column {
 export type Cell = string | null
 
 /** Further columns of a dimension, after code and name. */
-const MORE: Partial<Record<DimensionCode, { readonly part: string } & Readonly<Record<Language, string>>>> = {
-  municipality: { part: 'uf', pt: 'UF', en: 'State' },
-  health_region: { part: 'uf', pt: 'UF', en: 'State' },
-  health_macroregion: { part: 'uf', pt: 'UF', en: 'State' },
-  state: { part: 'ibge_code', pt: 'Código IBGE', en: 'IBGE code' },
+const ATTRIBUTES: Partial<
+  Record<DimensionCode, { readonly name: string } & Readonly<Record<Language, string>>>
+> = {
+  municipality: { name: 'uf', pt: 'UF', en: 'State' },
+  health_region: { name: 'uf', pt: 'UF', en: 'State' },
+  health_macroregion: { name: 'uf', pt: 'UF', en: 'State' },
+  state: { name: 'ibge_code', pt: 'Código IBGE', en: 'IBGE code' },
 }
 const TEXTS = {
   pt: {
@@ -132,13 +134,16 @@ export function dimensionColumns(code: DimensionCode, language: Language): Colum
   const texts = TEXTS[language]
   const source = member?.dataset ?? 'cnes'
   if (code === 'reference_period') return [text(code, true, shown, source)]
-  const own = [
+  const codeAndName = [
     text(`${code}_code`, true, `${shown}: ${texts.code}`, source),
     text(`${code}_name`, false, `${shown}: ${texts.name}`, source),
   ]
-  const more = MORE[code]
-  if (more === undefined) return own
-  return [...own, text(`${code}_${more.part}`, false, `${shown}: ${more[language]}`, source)]
+  const attribute = ATTRIBUTES[code]
+  if (attribute === undefined) return codeAndName
+  return [
+    ...codeAndName,
+    text(`${code}_${attribute.name}`, false, `${shown}: ${attribute[language]}`, source),
+  ]
 }
 
 const text = (name: string, digested: boolean, label: string, source: string): Column => ({
@@ -153,38 +158,38 @@ const text = (name: string, digested: boolean, label: string, source: string): C
 })
 
 /**
- * @param rows plan of the query
+ * @param queryPlan plan of the query
  * @param plan plan of this row: the query's plan, or that of its level of totals
  * @returns the cells of a row, in the order of columnsOf; empty for dimensions that a level omits
  */
 export function cellsOf(
   row: Row,
-  rows: AggregatePlan,
+  queryPlan: AggregatePlan,
   language: Language,
-  plan = planOfRow(row, rows),
+  plan = planOfRow(row, queryPlan),
 ): Cell[] {
-  const groups = rows.query.group_by.flatMap((code) => {
-    const more = MORE[code]
+  const groups = queryPlan.query.group_by.flatMap((code) => {
+    const attribute = ATTRIBUTES[code]
     const index = plan.query.group_by.indexOf(code)
-    const width = code === 'reference_period' ? 1 : more === undefined ? 2 : 3
+    const width = code === 'reference_period' ? 1 : attribute === undefined ? 2 : 3
     if (index < 0) return Array.from({ length: width }, () => null)
     const member = describeMember(code, row, index, language)
     if (code === 'reference_period') return [textOf(member.code)]
-    const own = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
-    return more === undefined ? own : [...own, textOf(member[more.part])]
+    const codeAndName = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
+    return attribute === undefined ? codeAndName : [...codeAndName, textOf(member[attribute.name])]
   })
-  const mark = totalLabel(plan, rows)
+  const mark = totalLabel(plan, queryPlan)
   return [
-    ...(rows.totals.length === 0 ? [] : [mark === '' ? null : mark]),
+    ...(queryPlan.totals.length === 0 ? [] : [mark === '' ? null : mark]),
     ...(groups.length === 0 ? [TOTAL_LABEL] : groups),
-    ...shownValues(rows).map(({ column }) => textOf(row[column])),
-    ...(rows.query.rank ? [textOf(row.rank)] : []),
+    ...shownValues(queryPlan).map(({ column }) => textOf(row[column])),
+    ...(queryPlan.query.rank ? [textOf(row.rank)] : []),
   ]
 }
 
 /** @returns the plan to which a row of the statement belongs: the query's plan, or that of a level of totals */
-export const planOfRow = (row: Row, rows: AggregatePlan): AggregatePlan =>
-  rows.totals[Number(row.level ?? 0) - 1] ?? rows
+export const planOfRow = (row: Row, queryPlan: AggregatePlan): AggregatePlan =>
+  queryPlan.totals[Number(row.level ?? 0) - 1] ?? queryPlan
 
 const textOf = (value: unknown): Cell => (value === null || value === undefined ? null : String(value))
 

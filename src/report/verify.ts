@@ -72,9 +72,9 @@ export async function checkAlone(file: string): Promise<AloneVerdict> {
     return { differences, isFileMade: null }
   const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
   try {
-    const again = join(folder, 'again')
-    await writeCells(format, again, manifest, rows)
-    return { differences, isFileMade: await isSameFile(file, again) }
+    const rebuilt = join(folder, 'again')
+    await writeCells(format, rebuilt, manifest, rows)
+    return { differences, isFileMade: await isSameFile(file, rebuilt) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -100,7 +100,7 @@ function differentCell({ manifest, header, rows, placeOf }: ReadReport, expected
     if (reported === undefined) return `the report ends at row ${row}; the release has more`
     for (const [column, cell] of cells.entries())
       if ((reported[column] ?? null) !== cell)
-        return `${placeOf(row, column)} (${header[column]}) is ${show(reported[column])}; the release says ${show(cell)}`
+        return `${placeOf(row, column)} (${header[column]}) is ${formatCell(reported[column])}; the release says ${formatCell(cell)}`
   }
   if (rows.length > expected.rows.length)
     return `the report has ${rows.length} rows; the release gives ${expected.rows.length}`
@@ -131,17 +131,17 @@ function differentText(
 
 export async function isSameFile(left: string, right: string): Promise<boolean> {
   if ((await stat(left)).size !== (await stat(right)).size) return false
-  const others = createReadStream(right, { highWaterMark: COMPARED_BYTES })[Symbol.asyncIterator]()
-  for await (const chunk of createReadStream(left, { highWaterMark: COMPARED_BYTES })) {
+  const others = createReadStream(right, { highWaterMark: COMPARE_CHUNK_BYTES })[Symbol.asyncIterator]()
+  for await (const chunk of createReadStream(left, { highWaterMark: COMPARE_CHUNK_BYTES })) {
     const other = await others.next()
     if (other.done === true || !(other.value as Buffer).equals(chunk as Buffer)) return false
   }
   return true
 }
-const COMPARED_BYTES = 1 << 20
+const COMPARE_CHUNK_BYTES = 1 << 20
 
 /** The entry of the log that names a report's release. */
-export interface LogPlace {
+export interface LogPosition {
   readonly origin: string
   readonly index: number
   readonly time: string
@@ -151,20 +151,20 @@ export interface LogPlace {
 
 /**
  * Checks offline, with the proof in the report, that the operator's log names the release.
- * @param known keys of logs @param isDemanded the report must carry a proof signed by one of them
+ * @param trustedKeys keys of logs @param isDemanded the report must carry a proof signed by one of them
  * @returns the log entry; null when the report has no proof and needs none @throws NoteError with the problem
  */
 export function checkLogProof(
   { release_id, log_proof }: ReportManifest,
-  known: readonly Verifier[],
+  trustedKeys: readonly Verifier[],
   isDemanded: boolean,
-): LogPlace | null {
+): LogPosition | null {
   if (log_proof === undefined) {
     if (isDemanded) throw new NoteError('is missing')
     return null
   }
   const proof = parseProof(log_proof)
-  const { origin, trusted } = checkProof(proof, known, isDemanded)
+  const { origin, trusted } = checkProof(proof, trustedKeys, isDemanded)
   const entry = decodeEntry(proof.entry)
   if (entry?.kind !== 'release' || entry.release_id !== release_id)
     throw new NoteError('is not of the release of this report')
@@ -178,5 +178,5 @@ const sortByBytes = (lines: readonly string[]): string[] =>
     .sort(Buffer.compare)
     .map(String)
 
-const show = (cell: Cell | undefined): string =>
+const formatCell = (cell: Cell | undefined): string =>
   cell === null || cell === undefined ? 'empty' : JSON.stringify(cell)

@@ -24,7 +24,7 @@ import { buildReport } from '../../src/report/build.ts'
 import { createReportCheck, type ReportCheck } from '../../src/report/check.ts'
 import { readHead } from '../../src/report/reading/read.ts'
 import type { ReportHead } from '../../src/report/reading/report.ts'
-import { checkLogProof, checkManifest, isSameFile, type LogPlace } from '../../src/report/verify.ts'
+import { checkLogProof, checkManifest, isSameFile, type LogPosition } from '../../src/report/verify.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
 import { trinoOf } from '../../src/trino-settings.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
@@ -48,7 +48,7 @@ interface Verdict {
   readonly rows: number
   readonly signed_by: string | null
   /** Position of the release in the operator's log, from the proof in the report; null without a proof. */
-  readonly log: LogPlace | null
+  readonly log: LogPosition | null
   readonly differences: readonly string[]
 }
 
@@ -172,7 +172,7 @@ async function checkReport(
     manifestProblems.push(
       manifest.signature === null ? 'the report is not signed' : 'the report is signed by another key',
     )
-  let log: LogPlace | null = null
+  let log: LogPosition | null = null
   try {
     log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
   } catch (error) {

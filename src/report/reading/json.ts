@@ -90,10 +90,12 @@ export function readJson(bytes: Buffer): ReadReport {
     ),
   )
   const names = manifest.columns.map(({ name }) => name)
-  const problems = [...oddMembers('the report', report, ['data', 'totals', 'manifest'])]
+  const problems = [...findUnknownMembers('the report', report, ['data', 'totals', 'manifest'])]
   for (const { pointer, groups, data } of levelsOf(report))
     data.forEach((row, index) => {
-      problems.push(...oddRow(`${pointer}/${index}`, row, groups ?? Object.keys(row.dimensions ?? {}), names))
+      problems.push(
+        ...checkRow(`${pointer}/${index}`, row, groups ?? Object.keys(row.dimensions ?? {}), names),
+      )
     })
   return {
     ...recordReport('json', manifest, names, rows),
@@ -105,9 +107,9 @@ export function readJson(bytes: Buffer): ReadReport {
 const PROBLEMS_MAX = 20
 
 /** @returns a message when an object has members that the writer does not write */
-function oddMembers(where: string, value: object, allowed: readonly string[]): string[] {
-  const odd = Object.keys(value).find((name) => !allowed.includes(name))
-  return odd === undefined ? [] : [`${where} has the member ${odd}, which reports do not have`]
+function findUnknownMembers(where: string, value: object, allowed: readonly string[]): string[] {
+  const unexpected = Object.keys(value).find((name) => !allowed.includes(name))
+  return unexpected === undefined ? [] : [`${where} has the member ${unexpected}, which reports do not have`]
 }
 
 const levelsOf = ({ data = [], totals = [] }: JsonReport) => [
@@ -120,7 +122,7 @@ const levelsOf = ({ data = [], totals = [] }: JsonReport) => [
 ]
 
 /** @param groups dimensions by which the row is grouped @param names columns of the table */
-function oddRow(
+function checkRow(
   pointer: string,
   row: JsonRow,
   groups: readonly string[],
@@ -131,16 +133,16 @@ function oddRow(
   const shown = members.map(([, { name, code }]) => String(name ?? code ?? ''))
   const expected = members.length === 0 ? TOTAL_LABEL : shown.join(' · ')
   return [
-    ...oddMembers(pointer, row, [
+    ...findUnknownMembers(pointer, row, [
       'label',
       'dimensions',
       'metrics',
       ...(names.includes('rank') ? ['rank'] : []),
     ]),
-    ...oddMembers(`${pointer}/dimensions`, dimensions, groups),
-    ...oddMembers(`${pointer}/metrics`, metrics, names),
+    ...findUnknownMembers(`${pointer}/dimensions`, dimensions, groups),
+    ...findUnknownMembers(`${pointer}/metrics`, metrics, names),
     ...members.flatMap(([code, member]) =>
-      oddMembers(`${pointer}/dimensions/${code}`, member, [
+      findUnknownMembers(`${pointer}/dimensions/${code}`, member, [
         ...names.flatMap((name) => (name.startsWith(`${code}_`) ? [name.slice(code.length + 1)] : [])),
         ...(names.includes(code) ? ['code', 'name'] : []),
       ]),
@@ -181,51 +183,55 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
   const groups = id.slice(0, -1)
   const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
   const values = value as Readonly<Record<number, number | null>>
-  const places = extension?.rows ?? Array.from({ length: manifest.row_count }, (_, place) => place)
-  const rows = places.map((place) => {
+  const positions = extension?.rows ?? Array.from({ length: manifest.row_count }, (_, position) => position)
+  const rows = positions.map((position) => {
     const members = new Map<string, string>()
-    let rest = place
+    let remainder = position
     for (let index = groups.length - 1; index >= 0; index -= 1) {
       const width = size[index] ?? 1
-      members.set(groups[index] ?? '', dimension[groups[index] ?? '']?.category.index[rest % width] ?? '')
-      rest = Math.floor(rest / width)
+      members.set(
+        groups[index] ?? '',
+        dimension[groups[index] ?? '']?.category.index[remainder % width] ?? '',
+      )
+      remainder = Math.floor(remainder / width)
     }
-    const isTotal = [...members.values()].includes(TOTAL_CATEGORY) || (groups.length === 0 && place > 0)
+    const isTotal = [...members.values()].includes(TOTAL_CATEGORY) || (groups.length === 0 && position > 0)
     const level = groups.filter((code) => members.get(code) !== TOTAL_CATEGORY)
     return manifest.columns.map((column) => {
       if (column.name === TOTAL_COLUMN)
         return isTotal ? (level.length === 0 ? 'Total' : `Total: ${level.join(', ')}`) : null
       if (column.name === 'label') return TOTAL_LABEL
       const metric = metrics.indexOf(column.name)
-      if (metric >= 0) return cellOf(values[place * metrics.length + metric], column)
+      if (metric >= 0) return cellOf(values[position * metrics.length + metric], column)
       const code = groups
         .filter((group) => column.name === group || column.name.startsWith(`${group}_`))
         .sort((left, right) => right.length - left.length)[0]
       const member = members.get(code ?? '') ?? ''
       if (code === undefined || member === TOTAL_CATEGORY) return null
-      const part = column.name.slice(code.length + 1)
-      if (part === 'code' || part === '') return member === UNKNOWN_CATEGORY ? null : member
+      const attribute = column.name.slice(code.length + 1)
+      if (attribute === 'code' || attribute === '') return member === UNKNOWN_CATEGORY ? null : member
       const described = dimension[code]
       return (
-        (part === 'name' ? described?.category.label : described?.extension?.[column.name])?.[member] ?? null
+        (attribute === 'name' ? described?.category.label : described?.extension?.[column.name])?.[member] ??
+        null
       )
     })
   })
   const names = manifest.columns.map(({ name }) => name)
-  return { ...recordReport('json-stat', manifest, names, rows), problems: oddCube(cube, manifest) }
+  return { ...recordReport('json-stat', manifest, names, rows), problems: checkCube(cube, manifest) }
 }
 
 const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
 
 /** @returns differences between a cube and the manifest, except in its cells */
-function oddCube(cube: JsonStat, manifest: ReportManifest): string[] {
+function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
   const { columns, title } = manifest
   const { dimension = {}, extension = {} } = cube
   const values = columns.filter(({ type }) => type !== 'text')
   const labelOfValue = new Map(values.map(({ name, label }) => [name, label]))
   const { category } = dimension.metric ?? {}
   const labels = Object.entries(category?.label ?? {})
-  const odd = labels.find(([name, label]) => labelOfValue.get(name) !== label)
+  const oddLabel = labels.find(([name, label]) => labelOfValue.get(name) !== label)
   const units = Object.entries(category?.unit ?? {})
   const oddUnit = units.find(([name, { label, decimals }]) => {
     const column = values.find((value) => value.name === name)
@@ -237,17 +243,17 @@ function oddCube(cube: JsonStat, manifest: ReportManifest): string[] {
       !columns.some((column) => column.name.startsWith(code) && column.label.split(': ')[0] === label),
   )
   return [
-    ...oddMembers('the cube', cube, CUBE_MEMBERS),
-    ...oddMembers('its extension', extension, ['rows', 'manifest']),
+    ...findUnknownMembers('the cube', cube, CUBE_MEMBERS),
+    ...findUnknownMembers('its extension', extension, ['rows', 'manifest']),
     ...Object.entries(dimension).flatMap(([code, member]) => [
-      ...oddMembers(`the dimension ${code}`, member, ['label', 'category', 'extension']),
-      ...oddMembers(`the category of ${code}`, member.category, ['index', 'label', 'unit']),
+      ...findUnknownMembers(`the dimension ${code}`, member, ['label', 'category', 'extension']),
+      ...findUnknownMembers(`the category of ${code}`, member.category, ['index', 'label', 'unit']),
     ]),
     ...(cube.label === (title ?? labelOf(columns)) ? [] : [`the cube is labelled ${cube.label}`]),
     ...(isDeepStrictEqual(cube.note, messagesOf(manifest))
       ? []
       : ['the notes of the cube are not those of the manifest']),
-    ...(odd === undefined ? [] : [`the metric ${odd[0]} is labelled ${odd[1]}`]),
+    ...(oddLabel === undefined ? [] : [`the metric ${oddLabel[0]} is labelled ${oddLabel[1]}`]),
     ...(oddUnit === undefined ? [] : [`the metric ${oddUnit[0]} has another unit than in the manifest`]),
     ...(oddDimension === undefined
       ? []

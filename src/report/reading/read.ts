@@ -153,7 +153,7 @@ function readCsv(bytes: Buffer): ReadReport {
     if (found[3] === '\r\n') lines.push([])
   }
   const [header = [], ...rows] = lines.slice(0, -1)
-  const odd = rows.findIndex((row) => row.length !== manifest.columns.length)
+  const oddLine = rows.findIndex((row) => row.length !== manifest.columns.length)
   return {
     format: 'csv',
     manifest,
@@ -162,7 +162,7 @@ function readCsv(bytes: Buffer): ReadReport {
     // Rows start at line 3, after the manifest and the header.
     placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
     tableSha256: sha256Hex(table),
-    problems: odd < 0 ? [] : [`line ${odd + 3} has ${rows[odd]?.length} cells`],
+    problems: oddLine < 0 ? [] : [`line ${oddLine + 3} has ${rows[oddLine]?.length} cells`],
     others: [],
   }
 }

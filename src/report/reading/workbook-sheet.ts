@@ -63,62 +63,63 @@ export async function readStrings(book: Package): Promise<string[]> {
 export async function readSheet(book: Package, part: string, strings: readonly string[]): Promise<Sheet> {
   const rows: (SheetCell | undefined)[][] = []
   const oddities: string[] = []
-  const odd = (text: string): void => {
+  const addOddity = (text: string): void => {
     if (oddities.length < ODDITIES_MAX) oddities.push(text)
   }
   let cell: { address: string; column: number; type: string; style: number; text: string } | null = null
   let row = 0
-  let cellParts = 0
+  let cellElements = 0
   const closeCell = (): void => {
     if (cell === null) return
     const { address, column, type, style, text } = cell
     const line = rows[row - 1] as (SheetCell | undefined)[]
-    if (column < line.length) odd(`${address} stands out of order or twice`)
-    else if (type === 'n' && cellParts === 0) return
+    if (column < line.length) addOddity(`${address} stands out of order or twice`)
+    else if (type === 'n' && cellElements === 0) return
     else if (type === 'n' && NUMBER.test(text)) line[column] = { text, isNumber: true, style }
     else if (type === 's' || type === 'inlineStr' || type === 'str') {
       const content = type === 's' ? strings[Number(text)] : decodeText(text)
-      if (content === undefined) odd(`${address} names a text that is not there`)
+      if (content === undefined) addOddity(`${address} names a text that is not there`)
       else if (content !== '') line[column] = { text: content, isNumber: false, style }
-    } else odd(`${address} is neither a number nor a text`)
+    } else addOddity(`${address} is neither a number nor a text`)
   }
   const openRow = (attributes: Attributes): void => {
     const number = Number(attributes.r ?? row + 1)
     if (!Number.isInteger(number) || number < 1 || number > ROWS_MAX)
       throw new ReportUnreadable(`${part} has a row that no workbook has`)
-    if (number <= row) odd(`row ${attributes.r} stands out of order or twice`)
+    if (number <= row) addOddity(`row ${attributes.r} stands out of order or twice`)
     while (rows.length < number) rows.push([])
     row = Math.max(number, row)
-    if (isOn(attributes.hidden)) odd(`row ${number} is hidden`)
+    if (isOn(attributes.hidden)) addOddity(`row ${number} is hidden`)
     else if (Number(attributes.ht ?? ROW_POINTS_MIN) < ROW_POINTS_MIN)
-      odd(`row ${number} is too low to be seen`)
+      addOddity(`row ${number} is too low to be seen`)
   }
   const openCell = (attributes: Attributes): void => {
     const address = attributes.r ?? ''
     const { r, c } = utils.decode_cell(address)
     if (!(c >= 0 && c < COLUMNS_MAX)) throw new ReportUnreadable(`${part} has a cell that no workbook has`)
-    if (utils.encode_cell({ r, c }) !== address || r !== row - 1) odd(`${address} stands in row ${row}`)
+    if (utils.encode_cell({ r, c }) !== address || r !== row - 1) addOddity(`${address} stands in row ${row}`)
     cell = { address, column: c, type: attributes.t ?? 'n', style: Number(attributes.s ?? 0), text: '' }
-    cellParts = 0
+    cellElements = 0
   }
   await readXml(part, await book.readPart(part, SHEET_BYTES_MAX), {
     open(path, attributes) {
       const [, section = '', ...inner] = path.split('/')
-      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section)) odd(`has ${section}`)
+      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section)) addOddity(`has ${section}`)
       else if (path === 'worksheet/sheetData/row') openRow(attributes)
       else if (path === 'worksheet/sheetData/row/c') openCell(attributes)
       else if (section === 'sheetData' && inner.length > 2) {
-        cellParts += 1
+        cellElements += 1
         const content = inner.slice(2).join('/')
-        if (content === 'f') odd(`${cell?.address} is a formula`)
+        if (content === 'f') addOddity(`${cell?.address} is a formula`)
         else if (content !== 'v' && content !== 'is' && content !== 'is/t')
-          odd(`${cell?.address} has ${content}`)
-        else if (content !== 'is/t' && cellParts > 1) odd(`${cell?.address} has two values`)
-      } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) odd('has a hidden column')
-      else if (path === 'worksheet/sheetFormatPr' && isOn(attributes.zeroHeight)) odd('hides its rows')
+          addOddity(`${cell?.address} has ${content}`)
+        else if (content !== 'is/t' && cellElements > 1) addOddity(`${cell?.address} has two values`)
+      } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) addOddity('has a hidden column')
+      else if (path === 'worksheet/sheetFormatPr' && isOn(attributes.zeroHeight)) addOddity('hides its rows')
       else if (path === 'worksheet/sheetViews/sheetView') {
-        if (attributes.showZeros !== undefined && !isOn(attributes.showZeros)) odd('shows no zeros')
-        if (isOn(attributes.showFormulas) || isOn(attributes.rightToLeft)) odd('is shown in another way')
+        if (attributes.showZeros !== undefined && !isOn(attributes.showZeros)) addOddity('shows no zeros')
+        if (isOn(attributes.showFormulas) || isOn(attributes.rightToLeft))
+          addOddity('is shown in another way')
       }
     },
     text(path, text) {

@@ -48,9 +48,9 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
       if (path === 'styleSheet/numFmts/numFmt')
         formats.set(attributes.numFmtId ?? '', attributes.formatCode ?? '')
       else if (path === 'styleSheet/fonts/font') addTo(fonts, '')
-      else if (path.startsWith('styleSheet/fonts/font/')) mark(fonts, oddFont(path, attributes))
+      else if (path.startsWith('styleSheet/fonts/font/')) mark(fonts, checkFont(path, attributes))
       else if (path === 'styleSheet/fills/fill') addTo(fills, '')
-      else if (path.startsWith('styleSheet/fills/fill/')) mark(fills, oddFill(path, attributes))
+      else if (path.startsWith('styleSheet/fills/fill/')) mark(fills, checkFill(path, attributes))
       else if (path === 'styleSheet/colors/indexedColors') hasPalette = true
       else if (path === 'styleSheet/cellXfs/xf')
         styles.push({
@@ -61,7 +61,7 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
           ],
         })
       else if (path === 'styleSheet/cellXfs/xf/alignment')
-        styles.at(-1)?.oddities.push(oddAlignment(attributes))
+        styles.at(-1)?.oddities.push(checkAlignment(attributes))
     },
   })
   return styles.map(({ format, oddities }) => ({
@@ -70,7 +70,7 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
   }))
 }
 
-function oddFont(path: string, attributes: Attributes): string | null {
+function checkFont(path: string, attributes: Attributes): string | null {
   const element = path.slice('styleSheet/fonts/font/'.length)
   if (element === 'sz') {
     const points = Number(attributes.val)
@@ -82,12 +82,12 @@ function oddFont(path: string, attributes: Attributes): string | null {
   return colors.every((color) => BLACK.has(color)) ? null : 'has a colored font'
 }
 
-function oddFill(path: string, { patternType }: Attributes): string | null {
+function checkFill(path: string, { patternType }: Attributes): string | null {
   const isEmpty = patternType === undefined || patternType === 'none' || patternType === 'gray125'
   return path === 'styleSheet/fills/fill/patternFill' && isEmpty ? null : 'has a colored background'
 }
 
-function oddAlignment(attributes: Attributes): string {
+function checkAlignment(attributes: Attributes): string {
   const isOrdinary = Object.entries(attributes).every(([name, value]) =>
     name === 'horizontal'
       ? ALIGNMENTS.has(value)

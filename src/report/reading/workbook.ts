@@ -59,7 +59,7 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
     [SHEETS.manifest, manifestSheet],
   ] as const) {
     problems.push(...sheet.oddities.map((oddity) => `the sheet ${name}: ${oddity}`))
-    problems.push(...oddCells(name, sheet, styles, name === SHEETS.data ? columns : []))
+    problems.push(...checkCells(name, sheet, styles, name === SHEETS.data ? columns : []))
   }
   const texts = textsOf(dictionary)
   const expected = describeColumns(columns, manifest.language)
@@ -87,7 +87,7 @@ async function openBook(bytes: Buffer): Promise<Book> {
   const problems = parts.names
     .filter((name) => !PLAIN_PART.test(name))
     .map((name) => `the workbook has the part ${name}`)
-  for (const name of parts.names) problems.push(...(await oddPart(parts, name)))
+  for (const name of parts.names) problems.push(...(await checkPart(parts, name)))
   const targets = new Map<string, string>()
   await readXml(RELATIONS_PART, await parts.readPart(RELATIONS_PART, SMALL_PART_BYTES_MAX), {
     open(path, { Id = '', Target = '', TargetMode }) {
@@ -121,7 +121,7 @@ async function openBook(bytes: Buffer): Promise<Book> {
 }
 
 /** Finds parts that could change the display. LibreOffice writes empty drawings; a theme defines the text color. */
-async function oddPart(parts: Package, name: string): Promise<string[]> {
+async function checkPart(parts: Package, name: string): Promise<string[]> {
   const isDrawing = name.startsWith('xl/drawings/')
   if (!isDrawing && !name.startsWith('xl/theme/')) return []
   let elements = 0
@@ -146,7 +146,7 @@ const textsOf = ({ rows }: Sheet): string[][] =>
   rows.map((row) => Array.from(row, (cell) => cell?.text ?? ''))
 
 /** @param columns of the table; empty for text sheets @returns cells that are not shown as stored */
-function oddCells(
+function checkCells(
   name: string,
   { rows }: Sheet,
   styles: readonly CellStyle[],
@@ -157,8 +157,8 @@ function oddCells(
   for (const [r, row] of rows.entries())
     for (const [c, cell] of row.entries()) {
       if (cell === undefined) continue
-      const odd = oddCell(cell, styles[cell.style], r === 0 || !isTable ? undefined : columns[c])
-      const text = isTable && c >= columns.length ? 'stands in a column without a header' : odd
+      const problem = checkCell(cell, styles[cell.style], r === 0 || !isTable ? undefined : columns[c])
+      const text = isTable && c >= columns.length ? 'stands in a column without a header' : problem
       if (text !== null) found.push(`${name}!${utils.encode_cell({ r, c })} ${text}`)
       if (found.length >= 20) return found
     }
@@ -166,7 +166,7 @@ function oddCells(
 }
 
 /** @param column undefined when the cell must be a text */
-function oddCell(cell: SheetCell, style: CellStyle | undefined, column: Column | undefined): string | null {
+function checkCell(cell: SheetCell, style: CellStyle | undefined, column: Column | undefined): string | null {
   if (style === undefined) return 'has a style that is not there'
   if (style.oddity !== null) return style.oddity
   const isNumber = column !== undefined && column.type !== 'text'

@@ -27,7 +27,7 @@ import type { FileSink, TableWriter } from './index.ts'
 export const MANIFEST_KEY = 'sus-data-report'
 const DECIMAL_DIGITS = 38
 
-class ByteParts extends AsyncByteQueue {
+class ByteCollector extends AsyncByteQueue {
   #parts: Uint8Array[] = []
 
   override write(bytes: Uint8Array): void {
@@ -44,7 +44,7 @@ class ByteParts extends AsyncByteQueue {
 export class ArrowEncoder {
   readonly #columns: readonly Column[]
   readonly #schema: Schema
-  readonly #parts = new ByteParts()
+  readonly #parts = new ByteCollector()
   readonly #writer = new RecordBatchStreamWriter({ autoDestroy: false })
 
   constructor(columns: readonly Column[], metadata = new Map<string, string>()) {

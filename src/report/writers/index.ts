@@ -43,10 +43,10 @@ export class FileSink {
 
   /** Buffers the bytes, and writes to disk when a megabyte is buffered. */
   async write(bytes: Uint8Array | string): Promise<void> {
-    const part = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
-    if (part.length === 0) return
-    this.#parts.push(part)
-    this.#held += part.length
+    const chunk = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
+    if (chunk.length === 0) return
+    this.#parts.push(chunk)
+    this.#held += chunk.length
     if (this.#held >= BUFFER_BYTES) await this.#flush()
   }
 
@@ -65,10 +65,10 @@ export class FileSink {
     const after = Buffer.from(canonicalJson(manifest))
     const head = Buffer.alloc(PATCH_BYTES)
     const { bytesRead } = await this.#handle.read(head, 0, PATCH_BYTES, 0)
-    const place = head.subarray(0, bytesRead).indexOf(before)
-    if (place < 0 || before.length !== after.length)
+    const position = head.subarray(0, bytesRead).indexOf(before)
+    if (position < 0 || before.length !== after.length)
       throw new TypeError('the draft of the manifest is not there')
-    await this.#handle.write(after, 0, after.length, place)
+    await this.#handle.write(after, 0, after.length, position)
   }
 
   async close(): Promise<void> {

@@ -67,10 +67,10 @@ export class Cube {
     this.#language = language
     this.#values = columns.flatMap(({ type }, index) => (type === 'text' ? [] : [index]))
     this.#dimensions = plan.query.group_by.map((code) => {
-      const [own = -1, name = own, ...more] = dimensionColumns(code, language).map((column) =>
-        columns.findIndex((other) => other.name === column.name),
+      const [codeIndex = -1, name = codeIndex, ...attributes] = dimensionColumns(code, language).map(
+        (column) => columns.findIndex((other) => other.name === column.name),
       )
-      return { code, at: { code: own, name, more }, categories: [], positions: new Map() }
+      return { code, at: { code: codeIndex, name, more: attributes }, categories: [], positions: new Map() }
     })
   }
 
@@ -85,14 +85,16 @@ export class Cube {
 
   #placeOf({ at, categories, positions }: CubeDimension, row: readonly Cell[], isGrouped: boolean): number {
     const code = isGrouped ? (row[at.code] ?? UNKNOWN_CATEGORY) : TOTAL_CATEGORY
-    const known = positions.get(code)
-    if (known !== undefined) return known
+    const existing = positions.get(code)
+    if (existing !== undefined) return existing
     const name = row[at.name] ?? null
-    const more = isGrouped
+    const attributes = isGrouped
       ? Object.fromEntries(at.more.map((index) => [this.#columns[index]?.name ?? '', row[index] ?? null]))
       : {}
     positions.set(code, categories.length)
-    return categories.push({ code, label: isGrouped ? name : LABELS[this.#language].total, more }) - 1
+    return (
+      categories.push({ code, label: isGrouped ? name : LABELS[this.#language].total, more: attributes }) - 1
+    )
   }
 
   /** @throws AppError 'too_many_rows' when the cube has more cells than a safe integer can number */
@@ -100,7 +102,7 @@ export class Cube {
     const dimensions = this.#dimensions
     const width = this.#values.length
     const size = [...dimensions.map(({ categories }) => categories.length), width]
-    const cells = size.reduce((product, own) => product * own, 1)
+    const cells = size.reduce((product, dimensionSize) => product * dimensionSize, 1)
     if (!Number.isSafeInteger(cells))
       throw new AppError('too_many_rows', {
         detail: both(
@@ -109,8 +111,8 @@ export class Cube {
         ),
       })
     const ids = [...dimensions.map(({ code }) => code), METRIC]
-    const roleOf = (is: (code: DimensionCode) => boolean): string[] =>
-      dimensions.flatMap(({ code }) => (is(code) ? [code] : []))
+    const roleOf = (matches: (code: DimensionCode) => boolean): string[] =>
+      dimensions.flatMap(({ code }) => (matches(code) ? [code] : []))
     const [time, geo] = [roleOf((code) => code === 'reference_period'), roleOf(isPlace)]
     const role = { ...(time[0] && { time }), ...(geo[0] && { geo }), [METRIC]: [METRIC] }
     yield `{"version":"2.0","class":"dataset","label":${JSON.stringify(label)},"id":${JSON.stringify(ids)},"size":${JSON.stringify(size)},"role":${JSON.stringify(role)},"dimension":{`
@@ -119,10 +121,10 @@ export class Cube {
     yield `"${METRIC}":${JSON.stringify(this.#describeMetrics())}},"value":`
     const order = this.#order()
     yield* order.length * width === cells ? this.#dense(order) : this.#sparse(order)
-    const isNatural = order.every((place, index) => place === index)
-    const more = Object.entries(extension).map(([name, json]) => `,${JSON.stringify(name)}:${json}`)
-    const rows = isNatural ? 'null' : JSON.stringify(order)
-    yield `,"note":${JSON.stringify(notes)},"extension":{"rows":${rows}${more.join('')}}}\n`
+    const isInCubeOrder = order.every((position, index) => position === index)
+    const members = Object.entries(extension).map(([name, json]) => `,${JSON.stringify(name)}:${json}`)
+    const rows = isInCubeOrder ? 'null' : JSON.stringify(order)
+    yield `,"note":${JSON.stringify(notes)},"extension":{"rows":${rows}${members.join('')}}}\n`
   }
 
   /** @returns for each row, its position in the cube, ignoring metrics */
@@ -131,8 +133,8 @@ export class Cube {
     const rows = this.#values.length === 0 ? 0 : this.#cells.length / this.#values.length
     return Array.from({ length: rows }, (_, row) =>
       dimensions.reduce(
-        (place, { categories }, index) =>
-          place * categories.length + (this.#places[row * dimensions.length + index] ?? 0),
+        (position, { categories }, index) =>
+          position * categories.length + (this.#places[row * dimensions.length + index] ?? 0),
         0,
       ),
     )
@@ -141,17 +143,17 @@ export class Cube {
   *#dense(order: readonly number[]): Generator<string> {
     const width = this.#values.length
     const rowAt = new Array<number>(order.length)
-    order.forEach((place, row) => {
-      rowAt[place] = row
+    order.forEach((position, row) => {
+      rowAt[position] = row
     })
-    let before = '['
+    let separator = '['
     for (const row of rowAt) {
-      yield before +
+      yield separator +
         this.#cells
           .slice(row * width, (row + 1) * width)
           .map((cell) => cell ?? 'null')
           .join(',')
-      before = ','
+      separator = ','
     }
     yield `${order.length === 0 ? '[' : ''}]`
   }
@@ -159,15 +161,15 @@ export class Cube {
   /** Writes cells by their number, and omits those without a value. */
   *#sparse(order: readonly number[]): Generator<string> {
     const width = this.#values.length
-    let before = '{'
-    for (const [row, place] of order.entries())
+    let separator = '{'
+    for (const [row, position] of order.entries())
       for (let metric = 0; metric < width; metric += 1) {
         const cell = this.#cells[row * width + metric] ?? null
         if (cell === null) continue
-        yield `${before}"${place * width + metric}":${cell}`
-        before = ','
+        yield `${separator}"${position * width + metric}":${cell}`
+        separator = ','
       }
-    yield `${before === '{' ? '{' : ''}}`
+    yield `${separator === '{' ? '{' : ''}}`
   }
 
   #describe({ code, categories, at }: CubeDimension): unknown {
@@ -175,15 +177,20 @@ export class Cube {
     const extension = Object.fromEntries(
       at.more.map((index) => {
         const name = this.#columns[index]?.name ?? ''
-        return [name, Object.fromEntries(categories.map((own) => [own.code, own.more[name] ?? null]))]
+        return [
+          name,
+          Object.fromEntries(categories.map((codeIndex) => [codeIndex.code, codeIndex.more[name] ?? null])),
+        ]
       }),
     )
     return {
       label: this.#language === 'en' ? label_en : label,
       category: {
-        index: categories.map((own) => own.code),
+        index: categories.map((codeIndex) => codeIndex.code),
         label: Object.fromEntries(
-          categories.flatMap((own) => (own.label === null ? [] : [[own.code, own.label]])),
+          categories.flatMap((codeIndex) =>
+            codeIndex.label === null ? [] : [[codeIndex.code, codeIndex.label]],
+          ),
         ),
       },
       ...(at.more.length === 0 ? {} : { extension }),

@@ -20,7 +20,7 @@ export function createParquetWriter(sink: FileSink, columns: readonly Column[]):
     schema: [{ name: 'report', num_children: columns.length }, ...columns.map(elementOf)],
     createdBy: 'sus-data',
   })
-  let held: (readonly Cell[])[] = []
+  let pendingRows: (readonly Cell[])[] = []
   // Offsets count from the start of the file, although the buffer is emptied after each row group.
   const drain = async (): Promise<void> => {
     await sink.write(new Uint8Array(bytes.getBytes()))
@@ -30,21 +30,21 @@ export function createParquetWriter(sink: FileSink, columns: readonly Column[]):
     writer.write({
       columnData: columns.map((column, index) => ({
         name: column.name,
-        data: held.map((row) => cellValue(row[index] ?? null, column)),
+        data: pendingRows.map((row) => cellValue(row[index] ?? null, column)),
       })),
       rowGroupSize: ROW_GROUP_ROWS,
     })
-    held = []
+    pendingRows = []
     await drain()
   }
   return {
     begin: async () => undefined,
     async rows({ cells }) {
-      held.push(...cells)
-      if (held.length >= ROW_GROUP_ROWS) await writeGroup()
+      pendingRows.push(...cells)
+      if (pendingRows.length >= ROW_GROUP_ROWS) await writeGroup()
     },
     async end(manifest) {
-      if (held.length > 0) await writeGroup()
+      if (pendingRows.length > 0) await writeGroup()
       writer.kvMetadata = [{ key: MANIFEST_KEY, value: canonicalJson(manifest) }]
       writer.finish()
       await drain()

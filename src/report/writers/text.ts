@@ -31,16 +31,16 @@ export function createJsonWriter(sink: FileSink, plan: AggregatePlan, language: 
     level += 1
     isFirst = true
     const groups = JSON.stringify(plan.totals[level - 1]?.query.group_by ?? [])
-    const before = level === 1 ? '\n],"totals":[' : '\n]},'
-    await sink.write(`${before}\n{"group_by":${groups},"data":[`)
+    const separator = level === 1 ? '\n],"totals":[' : '\n]},'
+    await sink.write(`${separator}\n{"group_by":${groups},"data":[`)
   }
   return {
     begin: () => sink.write('{"data":['),
     async rows({ rows }) {
       for (const row of rows) {
-        const own = planOfRow(row, plan)
-        while (level < plan.totals.indexOf(own) + 1) await openLevel()
-        await sink.write(`${isFirst ? '\n' : ',\n'}${JSON.stringify(describeRow(row, own, language))}`)
+        const rowPlan = planOfRow(row, plan)
+        while (level < plan.totals.indexOf(rowPlan) + 1) await openLevel()
+        await sink.write(`${isFirst ? '\n' : ',\n'}${JSON.stringify(describeRow(row, rowPlan, language))}`)
         isFirst = false
       }
     },

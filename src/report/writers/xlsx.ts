@@ -26,9 +26,9 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
   let styles: CellStyles
   let rows = 0
   /** Rows of the query. Totals come below them, outside the range of the filter row. */
-  let filtered = 0
-  const at = columns.findIndex(({ name }) => name === TOTAL_COLUMN)
-  const isTotal = (cells: readonly Cell[]): boolean => at >= 0 && cells[at] !== null
+  let filteredRows = 0
+  const totalColumn = columns.findIndex(({ name }) => name === TOTAL_COLUMN)
+  const isTotal = (cells: readonly Cell[]): boolean => totalColumn >= 0 && cells[totalColumn] !== null
   return {
     async begin(draft) {
       // The draft has the same structure as the manifest, so this workbook has the styles of the final one.
@@ -45,13 +45,13 @@ export function createXlsxWriter(sink: FileSink, columns: readonly Column[]): Ta
         rowXml(rows + index + 2, row, columns, isTotal(row) ? styles.total : styles.data, false),
       )
       rows += cells.length
-      filtered += cells.filter((row) => !isTotal(row)).length
+      filteredRows += cells.filter((row) => !isTotal(row)).length
       await zip.text(lines.join(''))
     },
     async end(manifest) {
       const parts = await makeParts(columns, manifest)
       const sheet = partText(parts, DATA_PART)
-      const area = `A1:${columnLetters(columns.length - 1)}${filtered + 1}`
+      const area = `A1:${columnLetters(columns.length - 1)}${filteredRows + 1}`
       await zip.text(`</sheetData><autoFilter ref="${area}"/>`)
       await zip.text(sheet.slice(sheet.indexOf('</sheetData>') + '</sheetData>'.length))
       await zip.finishPart()
@@ -143,11 +143,11 @@ function rowXml(
   let xml = `<row r="${row}">`
   cells.forEach((cell, index) => {
     if (cell === null) return
-    const place = `<c r="${columnLetters(index)}${row}" s="${styles[index]}"`
+    const cellStart = `<c r="${columnLetters(index)}${row}" s="${styles[index]}"`
     xml +=
       isHeader || columns[index]?.type === 'text'
-        ? `${place} t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`
-        : `${place}><v>${cell}</v></c>`
+        ? `${cellStart} t="inlineStr"><is><t xml:space="preserve">${escapeXml(cell)}</t></is></c>`
+        : `${cellStart}><v>${cell}</v></c>`
   })
   return `${xml}</row>`
 }
@@ -191,18 +191,18 @@ interface ZipSink {
 }
 
 function openZip(sink: FileSink): ZipSink {
-  let made: Uint8Array[] = []
+  let output: Uint8Array[] = []
   let failure: Error | null = null
   const zip = new Zip((error, bytes) => {
     if (error !== null) failure = error
-    else made.push(bytes)
+    else output.push(bytes)
   })
   let part: ZipDeflate
-  let held = new Uint8Array(0)
+  let pending = new Uint8Array(0)
   const drain = async (): Promise<void> => {
     if (failure !== null) throw failure
-    const bytes = made
-    made = []
+    const bytes = output
+    output = []
     for (const piece of bytes) await sink.write(piece)
   }
   return {
@@ -210,18 +210,18 @@ function openZip(sink: FileSink): ZipSink {
       part = new ZipDeflate(name, { level: 6 })
       part.mtime = FIRST_STAMP
       zip.add(part)
-      held = new Uint8Array(0)
+      pending = new Uint8Array(0)
     },
     async text(text) {
-      const bytes = Buffer.concat([held, strToU8(text)])
+      const bytes = Buffer.concat([pending, strToU8(text)])
       let from = 0
       for (; bytes.length - from > PIECE_BYTES; from += PIECE_BYTES)
         part.push(new Uint8Array(bytes.subarray(from, from + PIECE_BYTES)))
-      held = new Uint8Array(bytes.subarray(from))
+      pending = new Uint8Array(bytes.subarray(from))
       await drain()
     },
     async finishPart() {
-      part.push(held, true)
+      part.push(pending, true)
       await drain()
     },
     async close() {
