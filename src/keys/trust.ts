@@ -12,16 +12,16 @@ export interface TrustSettings {
 export interface Trust {
   /** Folder of the releases, which also holds the log and the signatures. */
   readonly releasesDir: string
-  own(): Verifier | null
-  known(): readonly Verifier[]
+  operatorKey(): Verifier | null
+  verifiers(): readonly Verifier[]
 }
 
 export function createTrust({ releasesDir, signingKeyFile, signingName, trustedKeys }: TrustSettings): Trust {
   const operatorKey = (): Verifier | null => loadNoteSigner(signingKeyFile, signingName)?.verifier ?? null
   return {
     releasesDir,
-    own: operatorKey,
-    known() {
+    operatorKey,
+    verifiers() {
       const key = operatorKey()
       const isNamed = trustedKeys.some(({ verifierKey }) => verifierKey === key?.verifierKey)
       return key === null || isNamed ? trustedKeys : [key, ...trustedKeys]

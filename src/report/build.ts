@@ -187,7 +187,7 @@ export interface ReportTable {
   readonly columns: readonly Column[]
   /** All rows in order; can be read once. */
   readonly batches: AsyncIterable<Batch>
-  /** Releases the engine's result, read or not. Whoever opened the table must call it. */
+  /** Releases the engine's result, read or not. The caller of `openTable` must call it. */
   close(): Promise<void>
 }
 

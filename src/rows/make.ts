@@ -74,7 +74,7 @@ export async function prepareRows(
   try {
     for (const { manifest } of releases)
       prepared.set(manifest.release_id, {
-        making: await createStaging(releasesDir),
+        staging: await createStaging(releasesDir),
         entries: [],
         problems: [],
         linked: 0,
@@ -90,7 +90,7 @@ export async function prepareRows(
       const worker = createWorker(isBackground)
       for (let source = pending.shift(); source !== undefined; source = pending.shift()) {
         const { dataset, file, path, folder, release } = source
-        const out = join(release.making, path)
+        const out = join(release.staging, path)
         try {
           const linked = await linkExisting(existing.get(`${path} ${file.sha256}`) ?? [], out)
           const job = { dataset, file: join(folder, file.path), rows: file.rows, out }
@@ -113,14 +113,14 @@ export async function prepareRows(
     for (const [id, release] of prepared) finished.set(id, await finishRows(releasesDir, id, release))
     return finished
   } catch (error) {
-    for (const { making } of prepared.values()) await rm(making, { recursive: true, force: true })
+    for (const { staging } of prepared.values()) await rm(staging, { recursive: true, force: true })
     throw error
   }
 }
 
 /** Row files of one release while they are being made. */
 interface UnfinishedRows {
-  readonly making: string
+  readonly staging: string
   readonly entries: RowEntry[]
   readonly problems: RowProblem[]
   linked: number
@@ -129,22 +129,22 @@ interface UnfinishedRows {
 async function finishRows(
   releasesDir: string,
   id: string,
-  { making, entries, problems, linked }: UnfinishedRows,
+  { staging, entries, problems, linked }: UnfinishedRows,
 ): Promise<PreparedRows> {
   entries.sort((left, right) => (left.path < right.path ? -1 : 1))
-  await writeFile(indexPath(making), indexText(id, entries), { flush: true })
+  await writeFile(indexPath(staging), indexText(id, entries), { flush: true })
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
   return {
     made: { files: entries.length, linked, bytes, problems },
-    discard: () => rm(making, { recursive: true, force: true }),
+    discard: () => rm(staging, { recursive: true, force: true }),
     async commit() {
       const target = rowFolder(releasesDir, id)
       await mkdir(dirname(target), { recursive: true })
-      syncPath(making)
+      syncPath(staging)
       // The old folder is stale or damaged. Processes that have its files open can still read them.
-      const oldFolder = `${making}.old`
+      const oldFolder = `${staging}.old`
       await rename(target, oldFolder).catch(() => undefined)
-      await rename(making, target)
+      await rename(staging, target)
       syncPath(dirname(target))
       syncPath(derivedFolder(releasesDir))
       await rm(oldFolder, { recursive: true, force: true })

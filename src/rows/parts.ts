@@ -66,26 +66,26 @@ export function planSegments(
   coded: ReadonlyMap<string, CodedColumn>,
   boundaries: readonly number[],
 ): { segment: Segment; end: number }[] {
-  const segments: { part: Segment; end: number }[] = []
+  const segments: { segment: Segment; end: number }[] = []
   for (const [index, field] of fields.entries()) {
     const prefix = `${index === 0 ? '{' : ','}"${field}":`
     const end = index + 1
     const column = coded.get(field)
     if (column === undefined || kinds.get(field) === 'texts') {
-      segments.push({ part: { kind: 'texts', prefix, field }, end })
+      segments.push({ segment: { kind: 'texts', prefix, field }, end })
       continue
     }
     const { codes, values } = column
     if (kinds.get(field) === 'repeated' || values.length > NUMBERS_MAX) {
-      segments.push({ part: { kind: 'repeated', prefix, column }, end })
+      segments.push({ segment: { kind: 'repeated', prefix, column }, end })
       continue
     }
     const fragmentColumn = { codes, values: values.map((value) => prefix + jsonBytes(value)) }
-    const previous = segments.at(-1)?.part
+    const previous = segments.at(-1)?.segment
     const isJoinable = previous?.kind === 'code' && !boundaries.includes(index)
     const merged = isJoinable ? mergeFragments(previous.column, fragmentColumn) : null
     if (merged !== null) segments.pop()
-    segments.push({ part: { kind: 'code', column: merged ?? fragmentColumn }, end })
+    segments.push({ segment: { kind: 'code', column: merged ?? fragmentColumn }, end })
   }
   return segments
 }

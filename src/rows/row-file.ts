@@ -65,7 +65,7 @@ export interface RowFile {
   sortIndex(field: string): SortIndex | null
   /** Latitude and longitude of each row, interleaved; null when the dataset has none. Kept in memory after the first use. */
   coordinates(): Float64Array | null
-  /** First row whose key is not less than the prefix `text`; with `past`, the first row after all keys with that prefix. */
+  /** First row whose key is not less than the prefix `text`; with `isAfter`, the first row after all keys with that prefix. */
   bound(text: string, isAfter: boolean): number
   keyText(values: readonly KeyValue[]): string | null
   keyAt(row: number): KeyValue[]
@@ -201,7 +201,7 @@ function readRowFile(dataset: Dataset, file: SectionFile): RowFile {
     const end = isLast ? length : buffer.readUIntLE(offset + 3, 3)
     return buffer.toString('latin1', at + buffer.readUIntLE(offset, 3), at + end)
   }
-  /** Calls `use` with the JSON of each row as lists show it, ascending, without the closing brace. */
+  /** Calls `onRow` with the JSON of each row as lists show it, ascending, without the closing brace. */
   const visit = (
     wanted: readonly number[],
     opening: ByteString,

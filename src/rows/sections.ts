@@ -148,7 +148,7 @@ export interface SectionFile {
   readonly memory: number
   readonly blockEnds: Uint32Array
   readonly head: unknown
-  /** Reads exactly the bytes of a section after the blocks, into a buffer of their own. @throws RowFileDamaged */
+  /** Reads exactly the bytes of a section after the blocks, into a new buffer. @throws RowFileDamaged */
   read(range: ByteRange): Buffer
   /**
    * Reads blocks into a shared buffer that the next `view` of any file overwrites. The bytes are unchecked: call `checkBlock` for
@@ -296,7 +296,7 @@ const parseTail = (tail: string): Tail => {
   const [blocks = 0, sectionsAt = 0, headBytes = 0] = [0, 8, 16].map((at) =>
     Number.parseInt(tail.slice(at, at + 8), 16),
   )
-  return { blocks, sectionsAt: sectionsAt, headBytes }
+  return { blocks, sectionsAt, headBytes }
 }
 
 /** @returns offset of the block ends, which the checksums follow @throws RowFileDamaged */

@@ -144,7 +144,7 @@ const positionOf = ({ index: { ranks, values }, isDescending }: SortedBy, row: n
 }
 
 /**
- * Returns rows of a set in a sort order, starting after a given row. A large set is walked value by value of the first term, only
+ * Returns rows of a set in a sort order, starting after the row `after`. A large set is walked value by value of the first term, only
  * until the page is full. A small set is scanned completely.
  * @param terms compared one after another, then by row number; at least one
  * @param after last row of the previous page; null starts at the beginning

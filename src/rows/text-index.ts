@@ -238,7 +238,7 @@ export function openTextIndex(file: SectionFile, head: TextIndexHead, rows: numb
     return found
   }
 
-  /** Tests whether a row has a word of each set. */
+  /** Creates a predicate for rows that have a word of each set. */
   const createWordCheck = (wordSets: readonly ReadonlySet<number>[]): Check => {
     let [window, base] = [-1, 0]
     let bytes: Buffer = Buffer.alloc(0)

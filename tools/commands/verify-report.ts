@@ -174,7 +174,11 @@ async function checkReport(
     )
   let log: LogPosition | null = null
   try {
-    log = checkLogProof(manifest, logKey === null ? createTrust(settings).known() : [logKey], logKey !== null)
+    log = checkLogProof(
+      manifest,
+      logKey === null ? createTrust(settings).verifiers() : [logKey],
+      logKey !== null,
+    )
   } catch (error) {
     if (!(error instanceof NoteError)) throw error
     manifestProblems.push(`the proof that the release is in the log (log_proof) ${error.message}`)

@@ -28,15 +28,15 @@ export const MANIFEST_KEY = 'sus-data-report'
 const DECIMAL_DIGITS = 38
 
 class ByteCollector extends AsyncByteQueue {
-  #parts: Uint8Array[] = []
+  #chunks: Uint8Array[] = []
 
   override write(bytes: Uint8Array): void {
-    this.#parts.push(bytes)
+    this.#chunks.push(bytes)
   }
 
   take(): Uint8Array {
-    const bytes = Buffer.concat(this.#parts)
-    this.#parts = []
+    const bytes = Buffer.concat(this.#chunks)
+    this.#chunks = []
     return bytes
   }
 }
@@ -44,14 +44,14 @@ class ByteCollector extends AsyncByteQueue {
 export class ArrowEncoder {
   readonly #columns: readonly Column[]
   readonly #schema: Schema
-  readonly #parts = new ByteCollector()
+  readonly #chunks = new ByteCollector()
   readonly #writer = new RecordBatchStreamWriter({ autoDestroy: false })
 
   constructor(columns: readonly Column[], metadata = new Map<string, string>()) {
     this.#columns = columns
     const fields = columns.map((column) => new Field(column.name, typeOf(column), true))
     this.#schema = new Schema(fields, metadata)
-    this.#writer.reset(this.#parts, this.#schema)
+    this.#writer.reset(this.#chunks, this.#schema)
   }
 
   /** @returns the bytes of the batch, preceded by the schema in the first call */
@@ -61,12 +61,12 @@ export class ArrowEncoder {
     const type = new Struct(this.#schema.fields)
     const data = makeData({ type, length: cells.length, nullCount: 0, children })
     this.#writer.write(new RecordBatch(this.#schema, data))
-    return this.#parts.take()
+    return this.#chunks.take()
   }
 
   end(): Uint8Array {
     this.#writer.finish()
-    return this.#parts.take()
+    return this.#chunks.take()
   }
 }
 
@@ -91,7 +91,7 @@ function dataOf(column: Column, cells: readonly Cell[]): Data {
   // Two 64-bit words per value: 128 bits, little-endian, two's complement.
   const words = new BigInt64Array(cells.length * 2)
   cells.forEach((cell, index) => {
-    const unscaled = unscale(cell ?? '0', column.decimals)
+    const unscaled = parseDecimal(cell ?? '0', column.decimals)
     words[2 * index] = BigInt.asIntN(64, unscaled)
     words[2 * index + 1] = unscaled >> 64n
   })
@@ -100,7 +100,7 @@ function dataOf(column: Column, cells: readonly Cell[]): Data {
 }
 
 /** '298.42' with 2 decimals → 29842n. @throws RangeError when the text has more decimals or is not a number */
-export function unscale(text: string, decimals: number): bigint {
+export function parseDecimal(text: string, decimals: number): bigint {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
   const fraction = match?.[3] ?? ''
   if (match === null || fraction.length > decimals)

@@ -29,8 +29,8 @@ const PATCH_BYTES = 4 << 20
 /** Writes a file sequentially, a megabyte at a time. */
 export class FileSink {
   readonly #handle: FileHandle
-  #parts: Uint8Array[] = []
-  #held = 0
+  #chunks: Uint8Array[] = []
+  #heldBytes = 0
 
   private constructor(handle: FileHandle) {
     this.#handle = handle
@@ -45,16 +45,16 @@ export class FileSink {
   async write(bytes: Uint8Array | string): Promise<void> {
     const chunk = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
     if (chunk.length === 0) return
-    this.#parts.push(chunk)
-    this.#held += chunk.length
-    if (this.#held >= BUFFER_BYTES) await this.#flush()
+    this.#chunks.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.#heldBytes >= BUFFER_BYTES) await this.#flush()
   }
 
   async #flush(): Promise<void> {
-    if (this.#held === 0) return
-    const bytes = Buffer.concat(this.#parts)
-    this.#parts = []
-    this.#held = 0
+    if (this.#heldBytes === 0) return
+    const bytes = Buffer.concat(this.#chunks)
+    this.#chunks = []
+    this.#heldBytes = 0
     await this.#handle.writeFile(bytes)
   }
 

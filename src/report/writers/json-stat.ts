@@ -31,13 +31,13 @@ interface Category {
   /** Null when no list of the release names the member. */
   readonly label: string | null
   /** Further cells of a member, by column name. */
-  readonly more: Readonly<Record<string, Cell>>
+  readonly attributes: Readonly<Record<string, Cell>>
 }
 
 interface CubeDimension {
   readonly code: DimensionCode
   /** Indexes in a row's cells: code, name, and further attributes of a member. */
-  readonly at: { readonly code: number; readonly name: number; readonly more: readonly number[] }
+  readonly indexes: { readonly code: number; readonly name: number; readonly attributes: readonly number[] }
   readonly categories: Category[]
   readonly positions: Map<string, number>
 }
@@ -58,7 +58,7 @@ export class Cube {
   /** Indexes of the values in a row's cells. */
   readonly #values: readonly number[]
   /** Category numbers of all rows, one per dimension, row by row. */
-  readonly #places: number[] = []
+  readonly #categoryNumbers: number[] = []
   readonly #cells: Cell[] = []
 
   constructor(plan: AggregatePlan, columns: readonly Column[], language: Language) {
@@ -70,7 +70,12 @@ export class Cube {
       const [codeIndex = -1, name = codeIndex, ...attributes] = dimensionColumns(code, language).map(
         (column) => columns.findIndex((other) => other.name === column.name),
       )
-      return { code, at: { code: codeIndex, name, more: attributes }, categories: [], positions: new Map() }
+      return {
+        code,
+        indexes: { code: codeIndex, name, attributes },
+        categories: [],
+        positions: new Map(),
+      }
     })
   }
 
@@ -78,22 +83,32 @@ export class Cube {
     cells.forEach((row, index) => {
       const groups = planOfRow(rows[index] as Row, this.#plan).query.group_by
       for (const dimension of this.#dimensions)
-        this.#places.push(this.#placeOf(dimension, row, groups.includes(dimension.code)))
+        this.#categoryNumbers.push(this.#categoryNumberOf(dimension, row, groups.includes(dimension.code)))
       for (const at of this.#values) this.#cells.push(row[at] ?? null)
     })
   }
 
-  #placeOf({ at, categories, positions }: CubeDimension, row: readonly Cell[], isGrouped: boolean): number {
+  #categoryNumberOf(
+    { indexes: at, categories, positions }: CubeDimension,
+    row: readonly Cell[],
+    isGrouped: boolean,
+  ): number {
     const code = isGrouped ? (row[at.code] ?? UNKNOWN_CATEGORY) : TOTAL_CATEGORY
     const existing = positions.get(code)
     if (existing !== undefined) return existing
     const name = row[at.name] ?? null
     const attributes = isGrouped
-      ? Object.fromEntries(at.more.map((index) => [this.#columns[index]?.name ?? '', row[index] ?? null]))
+      ? Object.fromEntries(
+          at.attributes.map((index) => [this.#columns[index]?.name ?? '', row[index] ?? null]),
+        )
       : {}
     positions.set(code, categories.length)
     return (
-      categories.push({ code, label: isGrouped ? name : LABELS[this.#language].total, more: attributes }) - 1
+      categories.push({
+        code,
+        label: isGrouped ? name : LABELS[this.#language].total,
+        attributes,
+      }) - 1
     )
   }
 
@@ -134,7 +149,7 @@ export class Cube {
     return Array.from({ length: rows }, (_, row) =>
       dimensions.reduce(
         (position, { categories }, index) =>
-          position * categories.length + (this.#places[row * dimensions.length + index] ?? 0),
+          position * categories.length + (this.#categoryNumbers[row * dimensions.length + index] ?? 0),
         0,
       ),
     )
@@ -172,14 +187,16 @@ export class Cube {
     yield `${separator === '{' ? '{' : ''}}`
   }
 
-  #describe({ code, categories, at }: CubeDimension): unknown {
+  #describe({ code, categories, indexes: at }: CubeDimension): unknown {
     const { label, label_en } = dimensionOf(code)
     const extension = Object.fromEntries(
-      at.more.map((index) => {
+      at.attributes.map((index) => {
         const name = this.#columns[index]?.name ?? ''
         return [
           name,
-          Object.fromEntries(categories.map((codeIndex) => [codeIndex.code, codeIndex.more[name] ?? null])),
+          Object.fromEntries(
+            categories.map((codeIndex) => [codeIndex.code, codeIndex.attributes[name] ?? null]),
+          ),
         ]
       }),
     )
@@ -193,7 +210,7 @@ export class Cube {
           ),
         ),
       },
-      ...(at.more.length === 0 ? {} : { extension }),
+      ...(at.attributes.length === 0 ? {} : { extension }),
     }
   }
 

@@ -6,7 +6,7 @@ import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { canonicalJson } from '../../release/digest.ts'
 import type { Cell, Column } from '../table.ts'
-import { MANIFEST_KEY, unscale } from './arrow.ts'
+import { MANIFEST_KEY, parseDecimal } from './arrow.ts'
 import type { FileSink, TableWriter } from './index.ts'
 
 /** Digits of a DECIMAL on 64 bits. */
@@ -63,4 +63,4 @@ const elementOf = ({ name, type, decimals }: Column): SchemaElement => ({
 })
 
 const cellValue = (cell: Cell, { type, decimals }: Column): string | bigint | null =>
-  cell === null ? null : type === 'text' ? cell : unscale(cell, decimals)
+  cell === null ? null : type === 'text' ? cell : parseDecimal(cell, decimals)
