@@ -29,6 +29,7 @@ export interface RunOptions {
   readonly weight?: Weight
   /** Columns with the same value in all rows; only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
+  /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
   /** Keyed relation that the statement reads. After several such statements it is loaded into memory in the background. */
   readonly wanted?: ResidentRelation
@@ -113,8 +114,8 @@ export interface ResidentMonth {
 
 export interface Engine {
   /**
-   * Runs one statement on one release. Integers become numbers (an integer beyond 2^53−1 is an `internal` error, never a rounded
-   * number), DECIMAL exact decimal text, DATE YYYY-MM-DD, a column named reference_period YYYY-MM, and structs and lists JSON.
+   * Runs one statement on one release. Integers become numbers; beyond 2^53−1 they are an `internal` error, never rounded.
+   * DECIMAL becomes exact decimal text, DATE YYYY-MM-DD, a column named reference_period YYYY-MM; structs and lists become JSON.
    * @throws AppError 'query_timeout', 'overloaded'
    */
   run(statement: Sql, release: ReleaseView, options?: RunOptions): Promise<Row[]>
@@ -123,6 +124,7 @@ export interface Engine {
    * connection is released after the last batch or when the caller leaves the loop.
    */
   runInBatches(statement: Sql, release: ReleaseView, options?: RunOptions): AsyncIterable<Row[]>
+  /** Opens a verified release; opening it again does nothing. */
   open(release: ReleaseView): Promise<void>
   /**
    * Loads the resident relations of a release into memory, as many as the limit allows, and waits for them. Meanwhile statements
@@ -142,6 +144,7 @@ export interface Engine {
 
 /** Source of verified releases; `release/store.ts` implements it. */
 export interface ReleaseSource {
+  /** The promoted release; null when none passes verification. */
   current(): ReleaseView | null
   /** A release that is already open, by its id or a component's id; null when only `pin` can find it. */
   findOpen(id: string): ReleaseView | null

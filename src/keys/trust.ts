@@ -12,7 +12,9 @@ export interface TrustSettings {
 export interface Trust {
   /** Folder of the releases, which also holds the log and the signatures. */
   readonly releasesDir: string
+  /** The operator's key as it is on disk now; null when there is none. */
   operatorKey(): Verifier | null
+  /** The operator's key and the trusted keys. */
   verifiers(): readonly Verifier[]
 }
 

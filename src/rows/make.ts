@@ -96,8 +96,8 @@ export async function prepareRows(
           const job = { dataset, file: join(folder, file.path), rows: file.rows, out }
           const { bytes, sha256, sums_sha256 } = linked ?? (await worker.run(job))
           if (linked !== null) release.linked += 1
-          const made = { source: file.path, source_sha256: file.sha256, rows: file.rows }
-          release.entries.push({ path, bytes, sha256, sums_sha256, ...made })
+          const origin = { source: file.path, source_sha256: file.sha256, rows: file.rows }
+          release.entries.push({ path, bytes, sha256, sums_sha256, ...origin })
         } catch (error) {
           await rm(out, { force: true })
           release.problems.push({

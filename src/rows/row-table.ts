@@ -75,7 +75,7 @@ export interface PeriodTable extends RowTable {
   after(key: readonly KeyValue[]): number
   list(positions: readonly number[], opening?: ByteString): ByteString
   /** Null when only the engine can answer a row's coordinates. */
-  items(positions: readonly number[], place: Place | null, opening?: ByteString): RowItem[] | null
+  items(positions: readonly number[], area: Place | null, opening?: ByteString): RowItem[] | null
   keyAt(position: number): KeyValue[]
 }
 
@@ -171,14 +171,14 @@ export function openTable(
       return intersect(rows, matches)
     })
   }
-  const selectIn = (filters: PageQuery['filters'], place: Place): RowSet | null => {
+  const selectIn = (filters: PageQuery['filters'], area: Place): RowSet | null => {
     const degrees = file.coordinates()
     const set = select(filters)
-    const text = JSON.stringify(place)
+    const text = JSON.stringify(area)
     const rowsInArea =
       degrees === null || set === null
         ? null
-        : getCached([[['place', text]]], () => findRowsIn(degrees, place))
+        : getCached([[['place', text]]], () => findRowsIn(degrees, area))
     if (set === null || rowsInArea === null) return null
     return getCached([[['place', text]], Object.entries(filters)], () => intersect(rows, [rowsInArea, set]))
   }
@@ -192,7 +192,7 @@ export function openTable(
   }
   /** Rows sorted by terms or by distance, after a key; null when the file cannot answer. */
   const orderRows = (set: RowSet, query: PageQuery): number[] | null => {
-    const { sort = [], place = null, after, limit, filters } = query
+    const { sort = [], place: area = null, after, limit, filters } = query
     // Without the last row of the previous page, the position of the next row is unknown.
     const lastRow = after === null ? null : table.find(after)
     if (after !== null && lastRow === null) return null
@@ -202,10 +202,10 @@ export function openTable(
     })
     if (terms.length < sort.length) return null
     if (terms.length > 0) return sortRows(set, terms, lastRow, limit + 1)
-    const near = place?.near ?? null
+    const near = area?.near ?? null
     const degrees = file.coordinates()
     if (near === null || degrees === null) return null
-    const groups = [[['distance', JSON.stringify(place)]], Object.entries(filters)] as const
+    const groups = [[['distance', JSON.stringify(area)]], Object.entries(filters)] as const
     const key = `${name}\n${JSON.stringify(groups)}`
     const order = sets.get(key)?.list ?? sortRowsByDistance(degrees, set, near)
     // Cached as the list of a set, although its rows are sorted by distance and not by number.
@@ -244,9 +244,9 @@ export function openTable(
       }
       return found
     },
-    items(positions, place, opening) {
+    items(positions, area, opening) {
       const degrees = file.coordinates()
-      const near = place?.near ?? null
+      const near = area?.near ?? null
       const chord = near === null ? null : chordFrom(near)
       if (degrees !== null && positions.some((position) => engineRows.has(position))) return null
       return file.each(positions, opening).map((json, at): RowItem => {
@@ -259,17 +259,17 @@ export function openTable(
       })
     },
     page(query) {
-      const { filters, after, limit, counts, sort = [], place = null, isApart = false } = query
-      const set = place === null ? select(filters) : selectIn(filters, place)
+      const { filters, after, limit, counts, sort = [], place: area = null, isApart = false } = query
+      const set = area === null ? select(filters) : selectIn(filters, area)
       if (set === null) return null
-      const isOrdered = sort.length > 0 || place?.near != null
+      const isOrdered = sort.length > 0 || area?.near != null
       const positions = isOrdered
         ? orderRows(set, query)
         : nextRows(set, after === null ? 0 : table.after(after), limit + 1)
       if (positions === null) return null
       const isLast = positions.length <= limit
       const shown = isLast ? positions : positions.slice(0, limit)
-      const shownItems = isApart || isOrdered ? table.items(shown, place) : []
+      const shownItems = isApart || isOrdered ? table.items(shown, area) : []
       if (shownItems === null) return null
       return {
         json: isApart
@@ -323,9 +323,9 @@ export function joinPeriods(
       }
       return all
     },
-    page({ filters, after, limit, counts, sort = [], place = null, isApart = false }) {
+    page({ filters, after, limit, counts, sort = [], place: area = null, isApart = false }) {
       // Ranks are only comparable within one month.
-      if (sort.length > 0 || place !== null) return null
+      if (sort.length > 0 || area !== null) return null
       const items: RowItem[] = []
       const [from = 0, ...key] = after ?? []
       const pages: ByteString[] = []

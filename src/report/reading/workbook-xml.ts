@@ -29,7 +29,7 @@ export interface XmlReader {
 export async function readXml(name: string, part: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
   const parser = new SaxesParser({ xmlns: true })
   const paths: string[] = []
-  const here = (): string => paths.at(-1) ?? ''
+  const currentPath = (): string => paths.at(-1) ?? ''
   parser.on('error', (error) => {
     throw new ReportUnreadable(`${name} is not well-formed XML: ${error.message}`)
   })
@@ -38,17 +38,17 @@ export async function readXml(name: string, part: AsyncIterable<Buffer>, reader:
   })
   parser.on('opentag', ({ local, uri, attributes }) => {
     const element = PLAIN.has(uri) ? local : `{${uri}}${local}`
-    paths.push(paths.length === 0 ? element : `${here()}/${element}`)
+    paths.push(paths.length === 0 ? element : `${currentPath()}/${element}`)
     if (paths.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
     const values: Record<string, string> = Object.create(null)
     for (const { name: attribute, value } of Object.values(attributes)) values[attribute] = value
-    reader.open(here(), values)
+    reader.open(currentPath(), values)
   })
-  const takeText = (text: string): void => reader.text?.(here(), text)
+  const takeText = (text: string): void => reader.text?.(currentPath(), text)
   parser.on('text', takeText)
   parser.on('cdata', takeText)
   parser.on('closetag', () => {
-    reader.close?.(here())
+    reader.close?.(currentPath())
     paths.pop()
   })
   const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -250,7 +250,7 @@ export function createJsonStatWriter(
         notes: messagesOf(manifest),
         extension: { manifest: canonicalJson(manifest) },
       }
-      for (const part of cube.json(facts)) await sink.write(part)
+      for (const fragment of cube.json(facts)) await sink.write(fragment)
     },
   }
 }
