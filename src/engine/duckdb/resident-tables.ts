@@ -1,7 +1,7 @@
 /**
  * Loads relations of a release into memory as narrow tables. Input: relations as statements, and a limit in bytes. Output: the name
- * of each loaded table. Statements printed before loading ends read the Parquet files. `query/resident-relations.ts` chooses the
- * relations.
+ * of each loaded table. Statements printed before loading ends read the Parquet files. `query/analytics/resident-relations.ts`
+ * chooses the relations.
  *
  * Codes become ENUMs and facility codes become integers, so that a grouped sum reads one or two bytes per row. DuckDB compresses
  * the tables in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses a database only while no
