@@ -70,7 +70,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const key = keyText === undefined ? null : parseVerifier(keyText)
   if (keyText !== undefined && key === null)
     throw new UsageError('--key is no verifier key, such as keys signing show prints: name+id+key')
-  const verifiers: readonly Verifier[] = key === null ? createTrust(settings).known() : [key]
+  const verifiers: readonly Verifier[] = key === null ? createTrust(settings).verifiers() : [key]
   if (verifiers.length === 0)
     throw new UsageError('there is no key to check the log with; name one with --key VERIFIER_KEY')
   const witnesses = readWitnesses(textOption(args, 'witness'))

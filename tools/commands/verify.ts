@@ -29,7 +29,7 @@ export const command: Command = {
   async run(args) {
     const settings = readSettings()
     const { releasesDir, trustedKeys } = settings
-    const verifiers = createTrust(settings).known()
+    const verifiers = createTrust(settings).verifiers()
     const ids =
       args.positionals.length > 0
         ? args.positionals

@@ -158,7 +158,7 @@ export const EXPORTS: readonly Route[] = [
     release: null,
     response: 'SigningKeyResponse',
     handle: async ({ trust }) => {
-      const signingKey = trust.own()
+      const signingKey = trust.operatorKey()
       if (signingKey === null) throw new AppError('not_found')
       return {
         data: {

@@ -92,7 +92,7 @@ async function findFile({ parameters, releases, trust }: HandlerRequest): Promis
   if (TRUST_FILE.test(name)) {
     const text = await readFile(path).catch(() => null)
     if (text === null) throw new AppError('not_found')
-    rejectDamaged(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.known()))
+    rejectDamaged(() => checkBeside(manifest.release_id, name, text.toString('utf8'), trust.verifiers()))
     return foundText(path, text, true)
   }
   const entry = manifest.files.find((file) => file.path === name)
@@ -120,8 +120,8 @@ function rejectDamaged<Value>(read: () => Value): Value {
 }
 
 /** @returns what is outside the release's hash. It goes to `meta`, because `data` is exactly the hashed manifest. */
-function describeTrust(id: string, { releasesDir, known }: Trust): Record<string, JsonValue> {
-  const keys = known()
+function describeTrust(id: string, { releasesDir, verifiers }: Trust): Record<string, JsonValue> {
+  const keys = verifiers()
   return {
     signatures: rejectDamaged(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
       ...signature,
