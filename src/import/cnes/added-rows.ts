@@ -1,46 +1,46 @@
 /**
- * Rows of one key → one record: quantities of beds and equipment are added up, as the publisher's own tables do.
+ * Sums the published rows that share a key into one record of beds or equipment, as the publisher's tables do.
  *
- * A facility may declare one bed or equipment type in several rows, equal ones included; TabNet counts each. In: fact_<fact>
- * (one row a published row). Out: added_<fact>, the records of several rows, and the view record_<fact>, all records. Which
- * rows a record was added up from is in its provenance, whole. Services are not added up: facts.ts consolidates them.
+ * A facility may declare one type in several rows, some of them identical; TabNet counts each row.
+ * In: fact_<fact>, one row per published row. Out: added_<fact> holds the records summed from several rows, and the view
+ * record_<fact> holds all records. Provenance lists every row of a record. facts.ts consolidates services, which are not summed.
  */
 import type { FactName } from '../../model/cnes/lineage.ts'
 import type { Session } from '../session.ts'
-import { fileOf, type PeriodInput, placeIn } from './published-rows.ts'
+import { fileOf, type PeriodInput, positionColumns } from './published-rows.ts'
 
 export type QuantityFact = Exclude<FactName, 'specialized_services'>
 
 export const isQuantityFact = (fact: FactName): fact is QuantityFact => fact !== 'specialized_services'
 
-/** SELECT of the keys that occur more than once among the rows that are not set aside. */
+/** SELECT of the keys that occur more than once among the accepted rows. */
 export const repeatedKeys = (fact: FactName): string =>
   `SELECT cnes_number, rank FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number, rank HAVING count(*) > 1`
 
-/** Largest value of a column of the release. */
+/** Largest value that an INTEGER column of the release holds. */
 const MAX_INTEGER = 2_147_483_647
 
-/** SQL of a row's quantity for SUS: the published one, else all that exist where the row says that SUS has them. */
+/** SQL of a row's SUS quantity: the published one, else the existing quantity when the row's SUS flag is set. */
 export const equipmentSus = ({ family }: PeriodInput): string => {
   const flag = `CASE WHEN tp_sus_code = '1' THEN quantity_existing ELSE 0 END`
   return family === 'base' ? `coalesce(quantity_sus_published, ${flag})` : flag
 }
 
 interface RecordColumns {
-  /** Attributes that every row of a key has alike. */
+  /** Attributes that are equal in all rows of a key. */
   readonly codes: readonly string[]
-  /** Quantities: [name, SQL over one row]. */
+  /** Quantities, with the SQL for one row. */
   readonly sums: readonly (readonly [name: string, sql: string])[]
-  /** Others: [name, SQL over one row, SQL over the rows of a key]. */
+  /** Other values, with the SQL for one row and the aggregate over the rows of a key. */
   readonly others: readonly (readonly [name: string, row: string, rows: string])[]
 }
 
-/** Yes before no before not informed: what one row offers to SUS, the record offers. */
+/** Precedence of SUS flags: yes, no, not informed. A record offers to SUS what any of its rows offers. */
 const TP_SUS_ORDER = `['1', '2', '9', '0']`
 
 const columnsOf = (input: PeriodInput, fact: QuantityFact): RecordColumns => {
   const isPublished = input.family === 'base' ? 'quantity_sus_published IS NOT NULL' : 'false'
-  const first = `bed_category_code ORDER BY ${placeIn(fileOf(input, fact))}`
+  const first = `bed_category_code ORDER BY ${positionColumns(fileOf(input, fact))}`
   return fact === 'bed_capacity'
     ? {
         codes: ['bed_type_code'],
@@ -59,23 +59,23 @@ const columnsOf = (input: PeriodInput, fact: QuantityFact): RecordColumns => {
         ],
         others: [
           ['tp_sus_code', 'tp_sus_code', `${TP_SUS_ORDER}[min(list_position(${TP_SUS_ORDER}, tp_sus_code))]`],
-          // A record with one quantity that was taken from the flag is not a published one.
+          // One quantity derived from the flag makes the sum a derived quantity.
           ['is_sus_published', isPublished, `bool_and(${isPublished})`],
         ],
       }
 }
 
-/** Makes added_<fact> and record_<fact>. Rows whose sum no column holds are marked to be set aside. */
+/** Makes added_<fact> and record_<fact>. Rows whose sum overflows an INTEGER get the reason `sum_out_of_range`. */
 export async function addUpRows(session: Session, input: PeriodInput, fact: QuantityFact): Promise<void> {
   const { codes, sums, others } = columnsOf(input, fact)
-  const named = (columns: readonly (readonly [string, string])[]): string[] =>
+  const nameColumns = (columns: readonly (readonly [string, string])[]): string[] =>
     columns.map(([name, sql]) => `${sql} AS ${name}`)
   const totals = sums.map(([name, sql]) => [name, `sum(${sql})`] as const)
   const fits = totals.map(([, sql]) => `${sql} <= ${MAX_INTEGER}`).join(' AND ')
   await session.run(
     `CREATE TABLE added_${fact} AS
      SELECT cnes_number, rank, CAST(count(*) AS INTEGER) AS published_rows, ${fits} AS fits,
-       ${[...codes.map((code) => `any_value(${code}) AS ${code}`), ...named(totals), ...others.map(([name, , rows]) => `${rows} AS ${name}`)].join(', ')}
+       ${[...codes.map((code) => `any_value(${code}) AS ${code}`), ...nameColumns(totals), ...others.map(([name, , rows]) => `${rows} AS ${name}`)].join(', ')}
      FROM fact_${fact} SEMI JOIN (${repeatedKeys(fact)}) USING (cnes_number, rank)
      WHERE reason IS NULL GROUP BY cnes_number, rank`,
   )
@@ -89,8 +89,8 @@ export async function addUpRows(session: Session, input: PeriodInput, fact: Quan
     'cnes_number',
     'rank',
     ...codes,
-    ...named(sums),
-    ...named(others.map(([name, row]) => [name, row])),
+    ...nameColumns(sums),
+    ...nameColumns(others.map(([name, row]) => [name, row])),
   ]
   const several = [
     ...['cnes_number', 'rank', ...codes],

@@ -1,6 +1,6 @@
 /**
- * The code lists of a release: the table of the national base each comes from, how its cells become values, and the list
- * built into model/cnes/codes that stands in where no table was imported. Values only.
+ * Declares the code lists of a release: the source table in the national base, the rules that parse its cells, and the
+ * list from model/cnes/codes that replaces a missing table.
  */
 import * as codes from '../../model/cnes/codes/index.ts'
 import type { DatasetName } from '../../model/datasets.ts'
@@ -8,7 +8,7 @@ import type { FieldName } from '../../model/fields.ts'
 import type { RuleName } from '../../model/rules.ts'
 import { STATES } from '../../model/territory/states.ts'
 
-/** A value, its rule, and the published columns it is in: the first of them that a table has. */
+/** A field, its parsing rule, and its published columns. The first column that has a value is used. */
 export interface CatalogColumn {
   readonly field: FieldName
   readonly rule: RuleName
@@ -21,7 +21,7 @@ export interface Catalog {
   readonly table: string
   readonly key: readonly CatalogColumn[]
   readonly values: readonly CatalogColumn[]
-  /** Key columns and then values; an empty cell is null. */
+  /** Rows with the key columns first, then the values. An empty cell means null. */
   readonly builtIn: readonly (readonly string[])[]
 }
 
@@ -183,13 +183,13 @@ export const CATALOGS: readonly Catalog[] = [
   ),
 ]
 
-/** Built-in lists of the coding of services until February 2008. */
+/** Built-in lists of the service codes that were valid until February 2008. */
 export const OLD_SERVICES: Readonly<Partial<Record<DatasetName, Catalog['builtIn']>>> = {
   specialized_service_types: codes.SERVICE_TYPES_BEFORE_200803,
   specialized_service_classifications: codes.SERVICE_CLASSIFICATIONS_BEFORE_200803,
 }
 
-/** Months from which services have the coding of today. */
+/** First month (YYYYMM) with today's service codes. */
 export const NEW_SERVICES_FROM = 200803
 
 export const catalogOf = (dataset: DatasetName): Catalog => {

@@ -1,4 +1,6 @@
-/** What is counted and checked of one month of CNES once its tables are made: keys, references, sums against the snapshot. */
+/**
+ * Checks and counts the staged tables of one CNES month: unique keys, valid references, and sums equal to the published files.
+ */
 import { FACILITY_LINEAGE, FACT_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
 import { isMalformedCnpj } from '../cnpj.ts'
@@ -10,17 +12,19 @@ import type { PeriodInput, PeriodScope } from './published-rows.ts'
 
 const OF_FACILITIES = 'FROM link WHERE reason IS NULL'
 
-/** Every facility occurs once and lies in a municipality of the list. */
+/** Checks that every facility occurs once and lies in a listed municipality. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {
   const repeated = await session.number(`SELECT count(*) - count(DISTINCT cnes_number) ${OF_FACILITIES}`)
-  const homeless = await session.number(`SELECT count(*) ${OF_FACILITIES} AND municipality_ibge_code IS NULL`)
+  const withoutMunicipality = await session.number(
+    `SELECT count(*) ${OF_FACILITIES} AND municipality_ibge_code IS NULL`,
+  )
   return [
     { name: `facility_keys_unique_${period}`, violations: repeated },
-    { name: `facilities_have_municipalities_${period}`, violations: homeless },
+    { name: `facilities_have_municipalities_${period}`, violations: withoutMunicipality },
   ]
 }
 
-/** Number of published rows, and sums of their quantities; each distinct cell is parsed once. */
+/** Counts the published rows and sums their quantities. Each distinct cell is parsed once, which is faster. */
 export async function publishedTotals(
   session: Session,
   input: PeriodScope,
@@ -30,24 +34,24 @@ export async function publishedTotals(
     ({ column, rule }) =>
       `(SELECT coalesce(sum(cells * ${applyRule(rule, 'cell')}), 0) FROM (SELECT ${quoteName(column)} AS cell, count(*) AS cells FROM st_${fact} GROUP BY cell))`,
   )
-  return totals(session, `SELECT ${named([`(SELECT count(*) FROM st_${fact})`, ...sums])}`)
+  return readTotals(session, `SELECT ${nameColumns([`(SELECT count(*) FROM st_${fact})`, ...sums])}`)
 }
 
 const quantitiesOf = ({ family }: PeriodScope, fact: FactName): readonly Lineage[] =>
   FACT_LINEAGE[fact][family].filter(({ rule }) => rule === 'quantity')
 
-const named = (values: readonly string[]): string =>
+const nameColumns = (values: readonly string[]): string =>
   values.map((value, index) => `${value} AS c${index}`).join(', ')
 
-async function totals(session: Session, sql: string): Promise<number[]> {
+async function readTotals(session: Session, sql: string): Promise<number[]> {
   const [row] = await session.rows(sql)
   return Object.values(row ?? {}).map(Number)
 }
 
 /**
- * Sums of the rows that were loaded equal those of the published cells, minus the rows set aside.
+ * Checks that staged rows, rejected ones included, have the count and the sums of the published cells, and that records lose none.
  *
- * @param before publishedTotals
+ * @param before result of publishedTotals()
  */
 export async function checkFact(
   session: Session,
@@ -58,7 +62,7 @@ export async function checkFact(
   const { period } = input
   const quantities = quantitiesOf(input, fact)
   const loaded = quantities.map(({ attribute }) => `coalesce(sum(${attribute}), 0)`)
-  const after = await totals(session, `SELECT ${named(['count(*)', ...loaded])} FROM fact_${fact}`)
+  const after = await readTotals(session, `SELECT ${nameColumns(['count(*)', ...loaded])} FROM fact_${fact}`)
   const difference = (index: number): number => Math.abs((before[index] ?? 0) - (after[index] ?? 0))
   const checks: NamedCheck[] = [{ name: `${fact}_rows_equal_snapshot_${period}`, violations: difference(0) }]
   if (isQuantityFact(fact)) {
@@ -68,9 +72,12 @@ export async function checkFact(
         `SELECT count(*) - count(DISTINCT (cnes_number, rank)) FROM record_${fact}`,
       ),
     })
-    // What the records add up to is what their rows do: no row is lost and none counted twice.
-    const rows = await totals(session, `SELECT ${named(loaded)} FROM fact_${fact} WHERE reason IS NULL`)
-    const records = await totals(session, `SELECT ${named(loaded)} FROM record_${fact}`)
+    // Records and rows have equal sums, so no row is lost or counted twice.
+    const rows = await readTotals(
+      session,
+      `SELECT ${nameColumns(loaded)} FROM fact_${fact} WHERE reason IS NULL`,
+    )
+    const records = await readTotals(session, `SELECT ${nameColumns(loaded)} FROM record_${fact}`)
     checks.push({
       name: `${fact}_records_equal_rows_${period}`,
       violations: rows.reduce((sum, total, index) => sum + Math.abs(total - (records[index] ?? 0)), 0),
@@ -91,7 +98,7 @@ const FACILITY_COUNTS: Readonly<Record<string, string>> = {
   facilities_of_old_municipality_code: `${OF_FACILITIES} AND has_old_municipality_code`,
   facilities_of_unknown_municipality: `${OF_FACILITIES} AND is_unknown_municipality`,
 }
-/** Name of a count → what is counted; USING names the code whose text the catalog of the month lacks. */
+/** SQL of each count by its name. Counts `…_without_name` find codes that the month's catalog does not name. */
 const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> = {
   bed_capacity: {
     bed_capacity: 'count(*) FROM record_bed_capacity',
@@ -120,60 +127,63 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
 }
 
 /**
- * What the manifest reports of the month: rows loaded, and what in them is unusual.
+ * Counts the loaded rows and the unusual ones for the manifest.
  *
- * @param facilities path of the month's facilities, written
+ * @param facilitiesFile path of the month's written facilities file
  */
 export async function countPeriod(
   session: Session,
   { period, family, facts }: PeriodInput,
-  facilities: string,
+  facilitiesFile: string,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  const note = async (name: string, counted: string): Promise<void> => {
-    counts[`${name}_${period}`] = await session.number(`SELECT ${counted}`)
+  const countInto = async (name: string, sql: string): Promise<void> => {
+    counts[`${name}_${period}`] = await session.number(`SELECT ${sql}`)
   }
-  const count = (name: string, from: string): Promise<void> => note(name, `count(*) ${from}`)
+  const count = (name: string, from: string): Promise<void> => countInto(name, `count(*) ${from}`)
   for (const [name, from] of Object.entries(FACILITY_COUNTS)) await count(name, from)
   if (family === 'base') {
     const written = await session.number(
-      `SELECT count(*) FROM read_parquet(${quoteText(facilities)}, hive_partitioning = false) WHERE latitude IS NOT NULL AND longitude IS NOT NULL`,
+      `SELECT count(*) FROM read_parquet(${quoteText(facilitiesFile)}, hive_partitioning = false) WHERE latitude IS NOT NULL AND longitude IS NOT NULL`,
     )
     const published = await session.number(`SELECT count(*) ${OF_FACILITIES} AND has_latitude`)
     counts[`coordinates_dropped_${period}`] = published - written
   }
   for (const fact of FACT_NAMES.filter((name) => facts.has(name)))
-    for (const [name, counted] of Object.entries(FACT_COUNTS[fact])) await note(name, counted)
+    for (const [name, sql] of Object.entries(FACT_COUNTS[fact])) await countInto(name, sql)
   return counts
 }
 
-/** Counts of what is odd in rows that were loaded: an import prints those above 0. */
+/** Names of the counts of inconsistent rows. An import prints these when they are above 0. */
 const ODD_COUNTS =
   /^(beds_sus_above_existing|equipment_in_use_above_existing|equipment_sus_flag_blank|facilities_sus_link_blank|facilities_of_contradicting_rows)_\d{6}$/
-/** @param counts of a manifest @returns those of odd rows that are above 0 */
+/** @param counts counts of a manifest @returns the counts of inconsistent rows that are above 0 */
 export const oddCounts = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).filter(([name, count]) => count > 0 && ODD_COUNTS.test(name)))
 
-/** Cells of files by state that are blank where the publisher has 0 or 1: IND_SUS then counts as not for SUS, VINC_SUS as unknown. */
+/**
+ * Counts blank cells in state files where DATASUS publishes 0 or 1.
+ * A blank IND_SUS counts as not for SUS, a blank VINC_SUS as unknown.
+ */
 async function countBlankFlags(
   session: Session,
   { period, facts }: PeriodInput,
 ): Promise<Record<string, number>> {
-  const blank = (column: string, table: string): Promise<number> =>
+  const countBlank = (column: string, table: string): Promise<number> =>
     session.number(`SELECT count(*) FROM ${table} WHERE ${column} IS NOT NULL AND trim(${column}) = ''`)
   return {
-    [`facilities_sus_link_blank_${period}`]: await blank('VINC_SUS', 'st_fac'),
+    [`facilities_sus_link_blank_${period}`]: await countBlank('VINC_SUS', 'st_fac'),
     ...(facts.has('equipment_inventory')
-      ? { [`equipment_sus_flag_blank_${period}`]: await blank('IND_SUS', 'st_equipment_inventory') }
+      ? { [`equipment_sus_flag_blank_${period}`]: await countBlank('IND_SUS', 'st_equipment_inventory') }
       : {}),
   }
 }
 
-/** What the manifest reports of published cells, loaded or not: texts where a CNPJ belongs that are none, and blank flags. */
+/** Counts malformed CNPJs and blank flags for the manifest, over all published cells, including those of rejected rows. */
 export async function countMalformed(session: Session, input: PeriodInput): Promise<Record<string, number>> {
   const counts: Record<string, number> = input.family === 'state' ? await countBlankFlags(session, input) : {}
   const { period, family, facts, facilityColumns } = input
-  /** Each distinct cell is looked at once: most of those of maintainers and providers come again. */
+  /** Tests each distinct cell once, because most CNPJs of maintainers and providers repeat. */
   const count = async (name: string, column: string, table: string, condition: string): Promise<void> => {
     counts[`${name}_malformed_${period}`] = await session.number(
       `SELECT coalesce(sum(cells), 0) FROM (SELECT trim(${quoteName(column)}) AS cell, count(*) AS cells FROM ${table} GROUP BY cell) WHERE ${condition}`,
@@ -184,7 +194,7 @@ export async function countMalformed(session: Session, input: PeriodInput): Prom
     if (rule === 'cnpj' && facilityColumns.includes(column))
       await count(attribute, column, 'st_fac', isMalformed)
   const provider = FACT_LINEAGE.specialized_services[family].find(({ rule }) => rule === 'provider')
-  // Shorter cells are CNES codes and fillers.
+  // Shorter cells hold CNES codes or placeholders.
   const looksLikeCnpj = "regexp_full_match(cell, '[0-9A-Za-z]{14}')"
   if (provider !== undefined && facts.has('specialized_services'))
     await count(

@@ -1,10 +1,9 @@
 /**
- * Code lists of a release: what the imported tables say, and where none was imported, the lists built into model/cnes/codes.
+ * Builds the code lists of a release from imported tables, or from model/cnes/codes when no table was imported.
  *
- * Every list is one staged table `cat_<dataset>` of the rows of all its tables, each with its edition. Names inside the rows
- * of a month come from `now_<dataset>`, which has for each code the text of the newest table that covers the month: the
- * month's own table; else the newest edition that is not younger than the month; else the oldest that is younger; else a
- * table without a date; else the built-in list. The lists of the release show each code once, with its newest text.
+ * `cat_<dataset>` collects the rows of all tables of a list, each with its edition (YYYYMM). `now_<dataset>` names the codes
+ * of one month. Its source is, in this order: the month's own table; the newest earlier edition; the oldest later edition;
+ * an undated table; the built-in list. The lists of the release show each code once, with its newest name.
  */
 import type { DatasetName } from '../../model/datasets.ts'
 import { applyRule } from '../rules.ts'
@@ -19,25 +18,24 @@ import {
   OLD_SERVICES,
 } from './catalogs.ts'
 
-/** Where a row of cat_<dataset> comes from; the smaller wins among tables of one edition. */
+/** Origin of a row of cat_<dataset>. The smaller number wins among tables of one edition. */
 const ORIGIN = { base: 0, dated: 1, undated: 2, builtIn: 3 } as const
 
-/** A code and what a table other than the national base's says of it. */
+/** A code and its values in a table published apart from the national base. */
 export interface TableCode {
-  /** Key columns of the list. */
   readonly key: readonly string[]
-  /** Values of the list, in its order; null where the table says nothing. */
+  /** Values in the order of the list's value columns. The array may be shorter. */
   readonly values: readonly { readonly value: string; readonly raw: string; readonly column: string }[]
   readonly file: string
   readonly row: number
-  /** YYYYMM of the table; null where it has no date. */
+  /** Edition of the table as YYYYMM, or null for an undated table. */
   readonly edition: number | null
 }
 
 const names = (columns: readonly CatalogColumn[]): string[] => columns.map(({ field }) => field)
 const isService = (dataset: DatasetName): boolean => dataset.startsWith('specialized_service')
 
-/** Makes the empty cat_ tables that collect every table. */
+/** Creates the empty cat_<dataset> tables. */
 export async function createCatalogs(session: Session): Promise<void> {
   for (const { dataset, key, values } of CATALOGS) {
     const columns = [
@@ -64,7 +62,7 @@ const columnOf = ({ columns, rule }: CatalogColumn): string =>
 const rawOf = ({ columns, rule }: CatalogColumn): string =>
   `CASE ${columns.map((column) => `WHEN ${applyRule(rule, quoteName(column))} IS NOT NULL THEN ${quoteName(column)}`).join(' ')} END`
 
-/** Adds the tables of a month of the national base (staged as st_<table>) and makes now_<dataset>. */
+/** Adds the tables of one month of the national base, staged as st_<table>, and makes now_<dataset>. */
 export async function addBaseCatalogs(
   session: Session,
   period: number,
@@ -85,15 +83,15 @@ export async function addBaseCatalogs(
           'source_row',
         ].join(', ')} FROM st_${table}`,
       )
-    const own = `(origin = ${ORIGIN.base} AND edition = ${period} AND ${names(key).join(' IS NOT NULL AND ')} IS NOT NULL)`
-    const hasOwn = (await session.number(`SELECT count(*) FROM cat_${dataset} WHERE ${own}`)) > 0
-    if (!hasOwn) await addBuiltIn(session, list, period)
-    const origins = [ORIGIN.dated, ORIGIN.undated, ...(hasOwn ? [] : [ORIGIN.builtIn])]
-    await makeNow(session, list, period, `${own} OR origin IN (${origins.join(', ')})`)
+    const ofMonth = `(origin = ${ORIGIN.base} AND edition = ${period} AND ${names(key).join(' IS NOT NULL AND ')} IS NOT NULL)`
+    const hasMonthTable = (await session.number(`SELECT count(*) FROM cat_${dataset} WHERE ${ofMonth}`)) > 0
+    if (!hasMonthTable) await addBuiltIn(session, list, period)
+    const origins = [ORIGIN.dated, ORIGIN.undated, ...(hasMonthTable ? [] : [ORIGIN.builtIn])]
+    await makeNow(session, list, period, `${ofMonth} OR origin IN (${origins.join(', ')})`)
   }
 }
 
-/** Makes now_<dataset> for a month that comes as files by state, which carry no tables. */
+/** Makes now_<dataset> for a month of state files, which include no code tables. */
 export async function addStateCatalogs(session: Session, period: number): Promise<void> {
   for (const list of CATALOGS) {
     await addBuiltIn(session, list, period)
@@ -101,7 +99,7 @@ export async function addStateCatalogs(session: Session, period: number): Promis
   }
 }
 
-/** Adds what a table other than the national base's says. */
+/** Adds the codes of a table published apart from the national base. */
 export async function addTableCodes(
   session: Session,
   dataset: DatasetName,
@@ -135,10 +133,10 @@ async function addBuiltIn(
 ): Promise<void> {
   const isOld = period < NEW_SERVICES_FROM && isService(dataset)
   const rows = (isOld ? OLD_SERVICES[dataset] : builtIn) ?? []
-  const known = await session.number(
+  const existing = await session.number(
     `SELECT count(*) FROM cat_${dataset} WHERE origin = ${ORIGIN.builtIn} AND is_old = ${isOld}`,
   )
-  if (known > 0 || rows.length === 0) return
+  if (existing > 0 || rows.length === 0) return
   const text = (cell: string | undefined): string => (cell ? quoteText(cell) : 'NULL')
   const sql = rows.map(
     (cells) =>
@@ -155,30 +153,30 @@ async function addBuiltIn(
   await session.run(`INSERT INTO cat_${dataset} VALUES ${sql.join(', ')}`)
 }
 
-/** SELECT of each code with its values; of a value that several rows give, the first by the order. */
-function pick({ dataset, key, values }: Catalog, where: string, order: string): string {
+/** SELECT of each code with its values. If several rows have a value, the first row by the order wins. */
+function selectCodes({ dataset, key, values }: Catalog, where: string, order: string): string {
   const codes = names(key).map(quoteName)
-  const places = values.map(
+  const cells = values.map(
     ({ field }) =>
       `first(struct_pack(value := ${field}, raw := ${field}__raw, col := ${field}__column, file := source_file, place := source_row) ORDER BY ${order}, source_file, source_row) FILTER (WHERE ${field} IS NOT NULL) AS ${field}__at`,
   )
   return `SELECT ${[...codes, ...values.map(({ field }) => `${field}__at.value AS ${field}`), ...values.map(({ field }) => `${field}__at`)].join(', ')},
     first_place.file AS source_file, first_place.place AS source_row
     FROM (
-      SELECT ${[...codes, ...places].join(', ')}, first(struct_pack(file := source_file, place := source_row) ORDER BY ${order}, source_file, source_row) AS first_place
+      SELECT ${[...codes, ...cells].join(', ')}, first(struct_pack(file := source_file, place := source_row) ORDER BY ${order}, source_file, source_row) AS first_place
       FROM cat_${dataset} WHERE (${where}) AND ${codes.map((code) => `${code} IS NOT NULL`).join(' AND ')} GROUP BY ${codes.join(', ')}
     )`
 }
 
 async function makeNow(session: Session, list: Catalog, period: number, where: string): Promise<void> {
-  const coding = isService(list.dataset) ? ` AND is_old = ${period < NEW_SERVICES_FROM}` : ''
+  const codingCondition = isService(list.dataset) ? ` AND is_old = ${period < NEW_SERVICES_FROM}` : ''
   const distance = `CASE WHEN origin = ${ORIGIN.builtIn} THEN 3000000 WHEN edition IS NULL THEN 2000000 WHEN edition <= ${period} THEN ${period} - edition ELSE 1000000 + edition - ${period} END`
   await session.run(
-    `CREATE OR REPLACE TABLE now_${list.dataset} AS ${pick(list, `(${where})${coding}`, `${distance}, origin`)}`,
+    `CREATE OR REPLACE TABLE now_${list.dataset} AS ${selectCodes(list, `(${where})${codingCondition}`, `${distance}, origin`)}`,
   )
 }
 
-/** The list above another, its key there, and the columns that come with it. */
+/** Parent list of a list, the column that links them, and the columns that the join adds. */
 const PARENTS: Readonly<
   Partial<Record<DatasetName, { dataset: DatasetName; key: string; columns: string }>>
 > = {
@@ -195,11 +193,11 @@ const PARENTS: Readonly<
   },
 }
 
-/** Writes every list: one row a code, its newest text. Names of parents (category, service) are joined in. */
+/** Writes every list with one row per code, its newest name, and the name of its category or service. */
 export async function writeCatalogs(session: Session, staging: string): Promise<DatasetOutput[]> {
   const outputs: DatasetOutput[] = []
   const newest = (dataset: DatasetName): string => {
-    return `(${pick(catalogOf(dataset), 'true', `origin = ${ORIGIN.builtIn}, is_old, edition DESC NULLS LAST, origin`)})`
+    return `(${selectCodes(catalogOf(dataset), 'true', `origin = ${ORIGIN.builtIn}, is_old, edition DESC NULLS LAST, origin`)})`
   }
   for (const { dataset } of CATALOGS) {
     const parent = PARENTS[dataset]
@@ -213,18 +211,18 @@ export async function writeCatalogs(session: Session, staging: string): Promise<
 }
 
 /**
- * code_names_provenance: where each name in the rows of a month was read. A name of the built-in lists has no source.
+ * Writes code_names_provenance: the source cell of each name in the rows of a month. Built-in names have no source.
  *
- * The key is the list, the code (codes of several columns joined by a colon) and the attribute.
+ * The key is the list, the code (several columns are joined by a colon) and the attribute.
  */
 export function writeCodeNames(session: Session, staging: string, period: number): Promise<DatasetOutput> {
-  const parts = CATALOGS.flatMap(({ dataset, key, values }) =>
+  const selects = CATALOGS.flatMap(({ dataset, key, values }) =>
     values.map(
       ({ field }) =>
         `SELECT '${dataset}' AS dataset, concat_ws(':', ${names(key).join(', ')}) AS code, '${field}' AS attribute, ${field} AS value, ${field}__at.raw AS raw_value, ${field}__at.file AS source_file, ${field}__at.place AS source_row, ${field}__at.col AS source_column FROM now_${dataset} WHERE ${field} IS NOT NULL`,
     ),
   )
-  parts.push(
+  selects.push(
     `SELECT 'maintainers', maintainer_cnpj, 'maintainer_name', maintainer_name, raw_value, source_file, source_row, source_column FROM maintainers WHERE maintainer_name IS NOT NULL`,
   )
   const key = ['dataset', 'code', 'attribute']
@@ -239,6 +237,6 @@ export function writeCodeNames(session: Session, staging: string, period: number
     staging,
     { name: 'code_names_provenance', key, order: key, columns },
     period,
-    parts.join(' UNION ALL '),
+    selects.join(' UNION ALL '),
   )
 }

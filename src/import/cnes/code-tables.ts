@@ -1,8 +1,8 @@
 /**
- * Code tables that DATASUS publishes apart from the national base: services, classifications and bed types of SIGTAP, legal
- * natures (natjur.cnv), names of facilities (TCNES…DBF). In: files. Out: what each says of the codes, with row and column.
+ * Reads code tables that DATASUS publishes apart from the national base: services, classifications and bed types of SIGTAP,
+ * legal natures (natjur.cnv) and facility names (TCNES…DBF). In: files. Out: codes and names with their row and column.
  *
- * Which table names a code in which month is not decided here (code-lists.ts).
+ * code-lists.ts decides which table names a code in which month.
  */
 
 import { dirname } from 'node:path'
@@ -24,12 +24,12 @@ interface SigtapTable {
   readonly dataset: DatasetName
   readonly key: readonly string[]
   readonly name: string
-  readonly isMeant: (code: string) => boolean
+  readonly isIncluded: (code: string) => boolean
 }
 
 /**
- * SIGTAP numbers the beds of admissions. Its first numbers mean something else in the facility registry (01 is surgical
- * here and oral surgery there); from 51 on (intensive and intermediate care, burns) both lists have one numbering.
+ * First bed type with the same meaning in SIGTAP and in the facility registry. From 51 on (intensive and intermediate
+ * care, burns) the lists agree. Below 51 they differ: 01 is surgical in SIGTAP and oral surgery in the registry.
  */
 const FIRST_COMMON_BED_TYPE = '51'
 
@@ -38,31 +38,31 @@ const SIGTAP: Readonly<Record<string, SigtapTable>> = {
     dataset: 'specialized_service_types',
     key: ['CO_SERVICO'],
     name: 'NO_SERVICO',
-    isMeant: () => true,
+    isIncluded: () => true,
   },
   tb_servico_classificacao: {
     dataset: 'specialized_service_classifications',
     key: ['CO_SERVICO', 'CO_CLASSIFICACAO'],
     name: 'NO_CLASSIFICACAO',
-    isMeant: () => true,
+    isIncluded: () => true,
   },
   tb_tipo_leito: {
     dataset: 'bed_types',
     key: ['CO_TIPO_LEITO'],
     name: 'NO_TIPO_LEITO',
-    isMeant: (code) => code >= FIRST_COMMON_BED_TYPE,
+    isIncluded: (code) => code >= FIRST_COMMON_BED_TYPE,
   },
 }
 const SIGTAP_FILE = /^(tb_servico|tb_servico_classificacao|tb_tipo_leito)(_layout)?\.txt$/i
 const FACILITY_NAME_COLUMN = 'NOMEFANT'
 const FACILITY_NAMES_FILE = /^TCNES[A-Z]{2}\.(dbf|dbc)$/i
 
-/** A name of a facility, as a table that has nothing else gives it. */
+/** A facility's name in a table that holds only names. */
 export interface FacilityName {
   readonly cnes: string
   readonly name: string
   readonly file: string
-  /** Row of the table, header = 1. */
+  /** Row number in the table. The header is row 1. */
   readonly row: number
 }
 
@@ -70,16 +70,16 @@ export interface CodeTables {
   readonly codes: ReadonlyMap<DatasetName, readonly TableCode[]>
   readonly facilityNames: readonly FacilityName[]
   readonly snapshots: readonly Snapshot[]
-  /** Columns of each table that has names of columns. */
+  /** Columns of the tables that name their columns. */
   readonly headers: readonly TableHeader[]
-  /** Rows that do not fit their layout: set aside. */
+  /** Rows that do not fit their layout and are rejected. */
   readonly unread: readonly { readonly file: string; readonly row: number }[]
 }
 
 export interface TableHeader {
   readonly file: string
   readonly columns: readonly string[]
-  /** Those that something is read from. */
+  /** Columns that the import uses. */
   readonly read: readonly string[]
 }
 
@@ -93,7 +93,7 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
   const snapshots: Snapshot[] = []
   const headers: TableHeader[] = []
   const unread: { file: string; row: number }[] = []
-  const shownNames = nameApart(files)
+  const shownNames = distinguishNames(files)
   for (const found of files) {
     const bytes = await readTextFile(found.path, found.shown)
     const file = shownNames.get(found) ?? found.name
@@ -130,14 +130,14 @@ export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeT
   return { codes, facilityNames, snapshots, headers, unread }
 }
 
-/** SIGTAP's files have the same names every month: those of several editions are told apart by their archive or folder. */
-function nameApart(files: readonly FoundFile[]): ReadonlyMap<FoundFile, string> {
-  const places = (file: FoundFile): string =>
+/** Prefixes equal file names with their archive or folder, because SIGTAP's files have the same names every month. */
+function distinguishNames(files: readonly FoundFile[]): ReadonlyMap<FoundFile, string> {
+  const containerOf = (file: FoundFile): string =>
     file.archive?.file ?? (dirname(file.path).split(/[\\/]/).at(-1) as string)
   const shown = new Map<FoundFile, string>()
   for (const file of files) {
-    const same = files.filter(({ name }) => name.toLowerCase() === file.name.toLowerCase())
-    const name = same.length === 1 ? file.name : `${places(file)}/${file.name}`
+    const sameName = files.filter(({ name }) => name.toLowerCase() === file.name.toLowerCase())
+    const name = sameName.length === 1 ? file.name : `${containerOf(file)}/${file.name}`
     const twin = [...shown].find(([, other]) => other === name)?.[0]
     if (twin !== undefined)
       throw new ImportError(
@@ -180,7 +180,7 @@ async function readSigtap(
     const key = table.key.map((column) => (cells[column] ?? '').trim())
     const raw = cells[table.name] ?? ''
     const edition = /^\d{6}$/.test(cells.DT_COMPETENCIA ?? '') ? Number(cells.DT_COMPETENCIA) : null
-    if (key.some((code) => code === '') || raw.trim() === '' || !table.isMeant(key[0] ?? '')) return []
+    if (key.some((code) => code === '') || raw.trim() === '' || !table.isIncluded(key[0] ?? '')) return []
     return [{ key, values: [{ value: raw.trim(), raw, column: table.name }], file, row, edition }]
   })
   return {
@@ -192,7 +192,7 @@ async function readSigtap(
   }
 }
 
-/** A line of one code names it; a line of a range names the group, whose code is the first of the range. */
+/** Reads the names of codes and groups. A line with a range names a group, whose code is the first of the range. */
 function legalNatures(lines: ReturnType<typeof readCnv>['lines'], file: string): TableCode[] {
   return lines.flatMap(({ row, label, codes }) =>
     codes
@@ -207,7 +207,7 @@ function legalNatures(lines: ReturnType<typeof readCnv>['lines'], file: string):
   )
 }
 
-/** @throws ImportError where the table has no column of codes or of names */
+/** @throws ImportError if the table lacks the column of codes or of names */
 async function readFacilityNames(
   bytes: Buffer,
   file: string,

@@ -1,30 +1,30 @@
 /**
- * The facilities of one month → their partition of the dataset and of its provenance.
+ * Writes the facilities of one month and their provenance.
  *
- * In: st_fac (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>. Out:
- * link (what a facility is to its facts), Parquet.
+ * In: st_fac (published rows with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>.
+ * Out: link (the attributes that facts copy from their facility) and Parquet files.
  */
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_NAMES, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf, storedColumns } from '../../model/datasets.ts'
 import { foldText, rowHoldsCpf } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet.ts'
-import { PLACE, placeColumns, placeJoins, stateOfRow } from './municipality-codes.ts'
+import { MUNICIPALITY, municipalityColumns, municipalityJoins, stateOfRow } from './municipality-codes.ts'
 import {
+  collectRejectedRows,
   enumerate,
   fileOf,
   markDuplicates,
   type PeriodInput,
-  placeIn,
+  positionColumns,
   published,
   rawColumn,
   ruleOf,
-  setAside,
 } from './published-rows.ts'
 
 const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
-/** Attributes named by a catalog: [code, name, table of the names]. */
-const NAMED = [
+/** Codes that a catalog names: code column, name column, table of names. */
+const NAMED_CODES = [
   ['deactivation_reason_code', 'deactivation_reason_name', 'now_deactivation_reasons'],
   ['facility_type_code', 'facility_type_name', 'now_facility_types'],
   ['legal_nature_code', 'legal_nature_name', 'now_legal_natures'],
@@ -40,7 +40,7 @@ const NAMED = [
   ['maintainer_cnpj', 'maintainer_name', 'maintainers'],
 ] as const
 
-/** What facts repeat of their facility. */
+/** Attributes that facts copy from their facility. */
 export const CONTEXT = [
   'facility_name',
   'uf',
@@ -53,9 +53,9 @@ export const CONTEXT = [
 ] as const
 
 /**
- * link: one row a published row: its place, what facts need of it, and reason where it is set aside.
+ * Makes link with one row per published row: its file and row number, the attributes for facts, and the reason if it is rejected.
  *
- * @returns types to drop after it
+ * @returns names of the ENUM types to drop after the table
  */
 export async function makeLinks(session: Session, input: PeriodInput): Promise<string[]> {
   const lineage = FACILITY_LINEAGE[input.family]
@@ -66,20 +66,20 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
   await session.run(
     `CREATE TABLE link AS
      WITH coded AS (
-       SELECT ${placeIn(file)}, ${rowHoldsCpf(lineage, (column) => `s.${quoteName(column)}`)} AS holds_cpf, ${rule('unit_code')} AS unit_code,
+       SELECT ${positionColumns(file)}, ${rowHoldsCpf(lineage, (column) => `s.${quoteName(column)}`)} AS holds_cpf, ${rule('unit_code')} AS unit_code,
          ${rule('cnes_code')} AS cnes_code, ${rule('legal_name')} AS legal_name, ${rule('trade_name')} AS trade_name, ${active} AS is_active,
          ${rule('facility_type_code')} AS facility_type_code, ${rule('management_type')} AS management_type, ${rule('legal_nature_code')} AS legal_nature_code,
          ${latitude === undefined ? 'false' : `trim(s.${quoteName(latitude.column)}) <> ''`} AS has_latitude, 
-         ${placeColumns(rule('municipality6'), stateOfRow(input.family, rule('managing_state'), rule('unit_code')))},
+         ${municipalityColumns(rule('municipality6'), stateOfRow(input.family, rule('managing_state'), rule('unit_code')))},
          CASE WHEN regexp_full_match(cnes_code, '[0-9]{7}') THEN CAST(cnes_code AS INTEGER) END AS cnes_number
        FROM st_fac s
      )
      SELECT coded.* EXCLUDE (legal_name, trade_name, published6, code_state, row_state),
        ${input.hasCadger ? 'coalesce(cad.trade_name, cad.legal_name)' : 'coalesce(coded.trade_name, coded.legal_name)'} AS facility_name,
-       ${PLACE},
+       ${MUNICIPALITY},
        CASE WHEN cnes_number IS NULL THEN 'invalid_cnes_code' WHEN municipality_ibge_code IS NULL THEN 'unknown_municipality' END AS reason
      FROM coded
-     ${placeJoins('coded')}
+     ${municipalityJoins('coded')}
      ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = coded.cnes_code' : ''}`,
   )
   await markDuplicates(
@@ -91,7 +91,7 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
     CONTEXT.filter((column) => column !== 'uf' && column !== 'municipality_name'),
     'is_unknown_municipality',
   )
-  await setAside(session, file, 'link', 'facilities')
+  await collectRejectedRows(session, file, 'link', 'facilities')
   return enumerate(session, 'link', [
     'uf',
     'municipality_name',
@@ -101,11 +101,11 @@ export async function makeLinks(session: Session, input: PeriodInput): Promise<s
   ])
 }
 
-/** SELECT of the rows that become facilities: published cells and what makeLinks made of them. */
+/** SELECT of the accepted rows, with their published cells and the columns of link. */
 function facilityRows(input: PeriodInput): string {
-  const place = placeIn(fileOf(input, 'fac')).split(', ')
-  return `SELECT s.*, link.* EXCLUDE (${[...place, 'reason'].join(', ')}) FROM st_fac AS s
-     JOIN link ON ${place.map((column) => `link.${column} = s.${column}`).join(' AND ')} WHERE link.reason IS NULL`
+  const position = positionColumns(fileOf(input, 'fac')).split(', ')
+  return `SELECT s.*, link.* EXCLUDE (${[...position, 'reason'].join(', ')}) FROM st_fac AS s
+     JOIN link ON ${position.map((column) => `link.${column} = s.${column}`).join(' AND ')} WHERE link.reason IS NULL`
 }
 
 const FLAG_OF: Readonly<Record<FactName, string>> = {
@@ -114,24 +114,24 @@ const FLAG_OF: Readonly<Record<FactName, string>> = {
   specialized_services: 'has_services',
 }
 
-/** What a facility has, from its facts; null where its state's were not collected in the month. */
-function flags(input: PeriodInput): string {
+/** SQL of the flags has_… and offers_any_sus. A flag is null if the facts of the facility's state were not collected. */
+function flagColumns(input: PeriodInput): string {
   const has = (fact: FactName, flag: 'has' | 'has_sus'): string =>
     input.facts.has(fact) ? `coalesce(flags_${fact}.${flag}, false)` : 'false'
   const flag = (fact: FactName): string => {
-    const covered = coveredSql(input, fact)
+    const covered = coverageCondition(input, fact)
     return `${covered === 'true' ? has(fact, 'has') : `CASE WHEN ${covered} THEN ${has(fact, 'has')} END`} AS ${FLAG_OF[fact]}`
   }
   const sus = FACT_NAMES.map((fact) => has(fact, 'has_sus')).join(' OR ')
-  const covered = FACT_NAMES.map((fact) => coveredSql(input, fact)).filter((sql) => sql !== 'true')
-  // Null where a fact was not collected, unless one that was collected answers yes.
+  const covered = FACT_NAMES.map((fact) => coverageCondition(input, fact)).filter((sql) => sql !== 'true')
+  // An uncollected fact makes the result null, unless a collected fact already makes it true.
   const offers =
     covered.length === 0 ? sus : `CASE WHEN ${sus} THEN true WHEN ${covered.join(' AND ')} THEN false END`
   return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
 }
 
-/** SQL: was a fact collected for the facility's state? */
-function coveredSql({ covered }: PeriodInput, fact: FactName): string {
+/** SQL condition that the fact was collected for the facility's state. */
+function coverageCondition({ covered }: PeriodInput, fact: FactName): string {
   const states = covered.get(fact) ?? []
   if (states === 'all') return 'true'
   return states.length === 0
@@ -139,7 +139,7 @@ function coveredSql({ covered }: PeriodInput, fact: FactName): string {
     : `CAST(f.uf AS VARCHAR) IN (${states.map((uf) => `'${uf}'`).join(', ')})`
 }
 
-/** The dataset: each rule runs once and before the sort, as most values are smaller than their text. */
+/** Writes the dataset. Rules run before the sort, because most values are smaller than their published text. */
 export async function writeFacilities(
   session: Session,
   staging: string,
@@ -156,19 +156,19 @@ export async function writeFacilities(
   const name = (attribute: 'legal_name' | 'trade_name'): string =>
     input.hasCadger ? `cad.${attribute}` : value(attribute)
   const stored = storedColumns(datasetOf('facilities'))
-  const parts = ADDRESS.map((part) => quoteName(`address.${part}`))
-  const after: Record<string, string> = {
-    address: `CASE WHEN ${parts.map((part) => `${part} IS NOT NULL`).join(' OR ')} THEN struct_pack(${ADDRESS.map((part) => `${quoteName(part)} := CAST(${quoteName(`address.${part}`)} AS VARCHAR)`).join(', ')}) END`,
+  const addressColumns = ADDRESS.map((part) => quoteName(`address.${part}`))
+  const derived: Record<string, string> = {
+    address: `CASE WHEN ${addressColumns.map((part) => `${part} IS NOT NULL`).join(' OR ')} THEN struct_pack(${ADDRESS.map((part) => `${quoteName(part)} := CAST(${quoteName(`address.${part}`)} AS VARCHAR)`).join(', ')}) END`,
     search_text: foldText(`coalesce(legal_name, '') || ' ' || coalesce(trade_name, '')`),
   }
   const linked: readonly string[] = ['cnes_code', ...CONTEXT]
   const joined: readonly string[] = [
-    ...NAMED.map(([, named]) => named),
+    ...NAMED_CODES.map(([, named]) => named),
     ...Object.values(FLAG_OF),
     'offers_any_sus',
   ]
   const values = [
-    ...stored.filter((field) => after[field] === undefined),
+    ...stored.filter((field) => derived[field] === undefined),
     ...ADDRESS.map((part) => `address.${part}`),
   ]
     .filter((field) => !joined.includes(field))
@@ -183,16 +183,16 @@ export async function writeFacilities(
     staging,
     'facilities',
     input.period,
-    `SELECT *, ${Object.entries(after)
+    `SELECT *, ${Object.entries(derived)
       .map(([field, sql]) => `${sql} AS ${field}`)
       .join(', ')}
      FROM (
-       SELECT f.*, ${NAMED.map(([, named, table]) => `${table}.${named}`).join(', ')}, ${flags(input)}
+       SELECT f.*, ${NAMED_CODES.map(([, named, table]) => `${table}.${named}`).join(', ')}, ${flagColumns(input)}
        FROM (
          SELECT s.cnes_number, ${values.join(', ')} FROM (${facilityRows(input)}) AS s
          ${input.hasCadger ? 'LEFT JOIN cad ON cad.cnes_code = s.cnes_code' : ''}
        ) AS f
-       ${NAMED.map(([code, , table]) => `LEFT JOIN ${table} ON ${table}.${code} = f.${code}`).join(' ')}
+       ${NAMED_CODES.map(([code, , table]) => `LEFT JOIN ${table} ON ${table}.${code} = f.${code}`).join(' ')}
        ${facts.map((fact) => `LEFT JOIN flags_${fact} ON flags_${fact}.cnes_number = f.cnes_number`).join(' ')}
        ORDER BY f.cnes_number
      )`,
@@ -200,7 +200,7 @@ export async function writeFacilities(
   )
 }
 
-/** Where an old municipality code is mapped: stored where a table that maps them was imported. */
+/** Provenance of a mapped old municipality code. The columns exist if a mapping table was imported. */
 const OLD_CODES = [
   { name: 'old_code_file', type: 'VARCHAR' },
   { name: 'old_code_row', type: 'INTEGER' },
@@ -227,7 +227,7 @@ export async function writeFacilityProvenance(
       ...(input.municipalityTable === null ? [] : OLD_CODES),
     ],
   }
-  const old =
+  const oldCode =
     input.municipalityTable === null
       ? ''
       : `, CASE WHEN s.old_row IS NOT NULL THEN ${quoteText(input.municipalityTable)} END AS old_code_file, s.old_row AS old_code_row, s.old_label AS old_code_label`
@@ -236,7 +236,7 @@ export async function writeFacilityProvenance(
     staging,
     shape,
     input.period,
-    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}${old}
+    `SELECT s.cnes_code, ${fileOf(input, 'fac')} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line, 's.holds_cpf')} AS ${quoteName(line.column)}`).join(', ')}${oldCode}
      FROM (${facilityRows(input)} ORDER BY link.cnes_number) AS s`,
     'sorted',
   )

@@ -1,8 +1,7 @@
 /**
- * Names and addresses of facilities that the files by state do not carry: CADGER, and the table of names (TCNES…DBF) for
- * facilities that CADGER does not name.
+ * Adds facility names and addresses, which state files lack. CADGER is the main source; TCNES…DBF names the other facilities.
  *
- * In: opened files. Out: cad (one row a facility) and facility_names_provenance (the rows and cells they came from).
+ * In: opened files. Out: cad (one row per facility) and facility_names_provenance (the source rows and cells).
  */
 import { CADGER_LINEAGE, FACILITY_NAME_LINEAGE } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
@@ -15,7 +14,7 @@ import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
 
 const columnsOf = (lineage: readonly Lineage[]): string[] => published(lineage).map(({ column }) => column)
 
-/** SELECT of the first row of each facility. */
+/** SELECT of the first row of each facility, by file name and row. */
 function firstRows(table: string, lineage: readonly Lineage[]): string {
   const values = lineage.map(
     ({ attribute, column, rule }) =>
@@ -28,9 +27,9 @@ function firstRows(table: string, lineage: readonly Lineage[]): string {
 }
 
 /**
- * cad: names and addresses by facility. cad_first, names_first: the published rows they are of.
+ * Makes cad (names and addresses by facility) and its source rows, cad_first and names_first.
  *
- * @returns whether there are any
+ * @returns false if there is no source of names, and then no table is made
  */
 export async function stageFacilityNames(
   session: Session,
@@ -52,7 +51,7 @@ export async function stageFacilityNames(
   }
   appender.closeSync()
   const attributes = CADGER_LINEAGE.map(({ attribute }) => attribute).filter((name) => name !== 'cnes_code')
-  const own = attributes.map((attribute) =>
+  const values = attributes.map((attribute) =>
     attribute === 'trade_name'
       ? 'coalesce(cad_first.trade_name, names_first.trade_name) AS trade_name'
       : `cad_first.${quoteName(attribute)}`,
@@ -60,20 +59,20 @@ export async function stageFacilityNames(
   await session.run(
     `CREATE TABLE cad_first AS ${firstRows('cadger_rows', CADGER_LINEAGE)};
      CREATE TABLE names_first AS ${firstRows('name_rows', FACILITY_NAME_LINEAGE)};
-     CREATE TABLE cad AS SELECT coalesce(cad_first.cnes_code, names_first.cnes_code) AS cnes_code, ${own.join(', ')}
+     CREATE TABLE cad AS SELECT coalesce(cad_first.cnes_code, names_first.cnes_code) AS cnes_code, ${values.join(', ')}
      FROM cad_first FULL JOIN names_first ON names_first.cnes_code = cad_first.cnes_code;
      DROP TABLE cadger_rows; DROP TABLE name_rows`,
   )
   return true
 }
 
-/** facility_names_provenance: the rows that name a facility of the release, as published. */
+/** Writes facility_names_provenance: the published rows that name a facility of the release. */
 export function writeFacilityNames(session: Session, staging: string): Promise<DatasetOutput> {
   const columns = [...new Set([...columnsOf(CADGER_LINEAGE), ...columnsOf(FACILITY_NAME_LINEAGE)])]
   const rows = (table: string, lineage: readonly Lineage[], where: string): string => {
-    const own = columnsOf(lineage)
+    const tableColumns = columnsOf(lineage)
     const cells = columns.map((column) =>
-      own.includes(column)
+      tableColumns.includes(column)
         ? `${quoteName(`raw_${column}`)} AS ${quoteName(column)}`
         : `NULL::VARCHAR AS ${quoteName(column)}`,
     )

@@ -1,8 +1,8 @@
 /**
- * The facts of one month → their partitions of the datasets and of their provenance.
+ * Writes the facts of one month (beds, equipment, services) and their provenance.
  *
- * In: st_<fact> (rows as published, with source_file and source_row), link (facilities.ts), now_<catalog>.
- * Out: fact_<fact>, flags_<fact>, Parquet. Rows that cannot be loaded go to set_aside.
+ * In: st_<fact> (published rows with source_file and source_row), link (facilities.ts), now_<catalog>.
+ * Out: fact_<fact>, flags_<fact> and Parquet files. Rejected rows go to set_aside.
  */
 import { FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import { datasetOf } from '../../model/datasets.ts'
@@ -15,23 +15,23 @@ import { type DatasetOutput, writeDataset, writeParquet } from '../write-parquet
 import { addUpRows, equipmentSus, isQuantityFact, repeatedKeys } from './added-rows.ts'
 import { CONTEXT } from './facilities.ts'
 import {
+  collectRejectedRows,
   enumerate,
   fileOf,
   type PeriodInput,
-  placeIn,
+  positionColumns,
   published,
   rawColumn,
   ruleOf,
-  setAside,
 } from './published-rows.ts'
 
-/** Attributes of a fact's key beside the facility. */
+/** Attributes of a fact's key other than the facility. */
 const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>
   lineage.filter(
     ({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute),
   )
 
-/** Names of the codes of a key: [catalog of the month, its columns]. */
+/** Catalogs that name the codes of a fact's key, and their name columns. */
 const KEY_NAMES: Readonly<Record<FactName, readonly (readonly [string, readonly string[]])[]>> = {
   bed_capacity: [['now_bed_types', ['bed_type_name']]],
   equipment_inventory: [
@@ -43,7 +43,7 @@ const KEY_NAMES: Readonly<Record<FactName, readonly (readonly [string, readonly 
     ['now_specialized_service_classifications', ['classification_name']],
   ],
 }
-/** Columns by which a catalog is joined. */
+/** Join columns of each catalog. */
 const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
   now_bed_types: ['bed_type_code'],
   now_equipment_types: ['category_code', 'equipment_code'],
@@ -53,10 +53,10 @@ const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * code_<fact>: the codes of a key, each distinct cell parsed once, with a rank among themselves: rows are sorted by whole
- * numbers, faster than by text. key_<fact>: the names of each rank.
+ * Makes code_<fact> (parsed codes of each distinct cell, with a rank) and key_<fact> (names of each rank).
+ * Rows are sorted by the integer rank, because sorting by text is slower.
  *
- * @returns types to drop after them
+ * @returns names of the ENUM types to drop after the tables
  */
 export async function makeCodes(session: Session, input: PeriodInput, fact: FactName): Promise<string[]> {
   const codes = codesOf(fact, FACT_LINEAGE[fact][input.family])
@@ -80,7 +80,7 @@ export async function makeCodes(session: Session, input: PeriodInput, fact: Fact
   ]
 }
 
-/** SELECT of published rows with the facility and the codes they name. @param join LEFT keeps rows of unknown facilities */
+/** SELECT of published rows with their facility and codes. @param join LEFT keeps rows of unknown facilities */
 function linkedRows(input: PeriodInput, fact: FactName, join: 'LEFT' | 'INNER'): string {
   const lineage = FACT_LINEAGE[fact][input.family]
   const codes = codesOf(fact, lineage)
@@ -92,8 +92,8 @@ function linkedRows(input: PeriodInput, fact: FactName, join: 'LEFT' | 'INNER'):
 }
 
 /**
- * fact_<fact>: one row a published row: its place, facility, rank of the codes, measures, and reason where it is set aside.
- * Published cells stay where they are. flags_<fact> with it.
+ * Makes fact_<fact> and flags_<fact>. A row of fact_<fact> has the file and row number of a published row, its facility,
+ * rank of codes, measures, and the reason if it is rejected. Published cells stay in st_<fact>.
  */
 export async function makeFact(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
   const lineage = FACT_LINEAGE[fact][input.family]
@@ -104,14 +104,14 @@ export async function makeFact(session: Session, input: PeriodInput, fact: FactN
   )
   const measures = [
     ...others.map(({ attribute }) => attribute),
-    ...(fact === 'specialized_services' ? PROVIDER : []),
+    ...(fact === 'specialized_services' ? PROVIDER_COLUMNS : []),
   ]
   const names = codes.map(({ attribute }) => attribute)
   const required = [...names, ...(fact === 'bed_capacity' ? ['bed_category_code'] : [])]
   const quantities = others.filter(({ rule }) => rule === 'quantity').map(({ attribute }) => attribute)
   await session.run(
     `CREATE TABLE fact_${fact} AS
-     SELECT ${[placeIn(file), 'cnes_number', 'rank', ...names, ...new Set(measures)].join(', ')}, CASE
+     SELECT ${[positionColumns(file), 'cnes_number', 'rank', ...names, ...new Set(measures)].join(', ')}, CASE
          WHEN cnes_code IS NULL THEN 'unknown_facility'
          ${required.map((attribute) => `WHEN ${attribute} IS NULL THEN 'missing_${attribute}'`).join(' ')}
          ${quantities.map((attribute) => `WHEN ${attribute} IS NULL THEN 'invalid_${attribute}'`).join(' ')}
@@ -123,34 +123,34 @@ export async function makeFact(session: Session, input: PeriodInput, fact: FactN
      )`,
   )
   if (isQuantityFact(fact)) await addUpRows(session, input, fact)
-  await setAside(session, file, `fact_${fact}`, fact)
+  await collectRejectedRows(session, file, `fact_${fact}`, fact)
   await makeFlags(session, input, fact)
 }
 
-const PROVIDER = ['provider_kind', 'provider_code', 'address_code'] as const
+const PROVIDER_COLUMNS = ['provider_kind', 'provider_code', 'address_code'] as const
 
 /**
- * What the code of the third-party provider is; only CNES codes and CNPJs are stored. An own service without one has none to
- * tell, in both families.
+ * SQL of the third-party provider's kind and code. Only CNES codes and CNPJs are stored.
+ * A service that the facility itself provides (characteristic 1) without a provider gets NOT_APPLICABLE in both families.
  */
 function providerColumns(input: PeriodInput): string {
   const code = ruleOf(FACT_LINEAGE.specialized_services[input.family], 'provider_code')
-  const own = "CASE WHEN characteristic_code = '1' THEN 'NOT_APPLICABLE' ELSE 'NOT_INFORMED' END"
+  const withoutProvider = "CASE WHEN characteristic_code = '1' THEN 'NOT_APPLICABLE' ELSE 'NOT_INFORMED' END"
   const kind =
     input.family === 'base'
-      ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN ${own}
+      ? `CASE WHEN published_provider = 'NAO INFORMADO' THEN ${withoutProvider}
            WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
            WHEN ${isCnpj('published_provider')} THEN 'CNPJ'
-           WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN ${own}
+           WHEN published_provider IS NULL OR strip_accents(upper(published_provider)) = 'NAO INFORMADO' THEN ${withoutProvider}
            WHEN strip_accents(upper(published_provider)) = 'NAO SE APLICA' THEN 'NOT_APPLICABLE'
            ELSE 'OTHER_SENTINEL' END`
       : `CASE ${input.period >= PROVIDERS_BY_STATE_UNTIL ? 'WHEN published_provider IS NULL THEN NULL' : ''} WHEN regexp_full_match(published_provider, '[0-9]{7}') AND published_provider <> '0000000' THEN 'CNES'
-           WHEN published_provider IS NULL THEN ${own} ELSE 'OTHER_SENTINEL' END`
+           WHEN published_provider IS NULL THEN ${withoutProvider} ELSE 'OTHER_SENTINEL' END`
   return `${code} AS published_provider, ${kind} AS provider_kind,
     CASE WHEN provider_kind IN ('CNES', 'CNPJ') THEN upper(published_provider) END AS provider_code${input.family === 'base' ? '' : ', NULL::VARCHAR AS address_code'}`
 }
 
-/** flags_<fact>: does a facility have any, and for SUS? */
+/** Makes flags_<fact>: whether each facility has any, and whether it offers any to SUS. */
 async function makeFlags(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
   const conditions: Readonly<Record<FactName, readonly [has: string, hasSus: string]>> = {
     bed_capacity: ['beds_existing > 0', 'beds_sus > 0'],
@@ -182,7 +182,7 @@ export async function writeFact(
   const rows = isQuantityFact(fact) ? `record_${fact}` : `(SELECT * FROM fact_${fact} WHERE reason IS NULL)`
   const from = `${rows} AS f JOIN (SELECT * FROM link WHERE reason IS NULL) AS link ON link.cnes_number = f.cnes_number JOIN ${key} ON ${key}.rank = f.rank`
   const order = 'ORDER BY f.cnes_number, f.rank'
-  // What is sorted is as narrow as can be; texts are put together after it.
+  // Concatenate texts after the sort, so that the sorted rows stay narrow.
   const select: Readonly<Record<FactName, string>> = {
     bed_capacity: `SELECT ${columns}, f.bed_category_code, f.beds_existing, f.beds_sus, f.beds_existing - f.beds_sus AS beds_non_sus, now_bed_categories.bed_category_name
       FROM ${from}
@@ -203,9 +203,9 @@ export async function writeFact(
 const DECLARED = ['characteristic_code', 'provider_kind', 'provider_code', 'address_code'] as const
 const DECLARED_FLAGS = ['has_ambulatory', 'has_ambulatory_sus', 'has_hospital', 'has_hospital_sus'] as const
 const CONSOLIDATED = ['characteristic_code', 'provider_kind', ...DECLARED_FLAGS] as const
-const declaration = `struct_pack(${[...DECLARED, ...DECLARED_FLAGS].map((member) => `${member} := ${member}`).join(', ')})`
+const DECLARATION = `struct_pack(${[...DECLARED, ...DECLARED_FLAGS].map((member) => `${member} := ${member}`).join(', ')})`
 
-/** repeated: the offerings that are declared more than once, which are few; only they go through the costly grouping. */
+/** Makes `repeated`, the services declared more than once by a facility. They are few, so the costly grouping runs only on them. */
 async function groupOfferings(session: Session, file: string): Promise<void> {
   const kinds = `['CNES', 'CNPJ', 'NOT_INFORMED', 'NOT_APPLICABLE', 'OTHER_SENTINEL']`
   await session.run(
@@ -214,24 +214,24 @@ async function groupOfferings(session: Session, file: string): Promise<void> {
        CASE count(DISTINCT characteristic_code) WHEN 0 THEN NULL WHEN 1 THEN min(characteristic_code) ELSE '3' END AS characteristic_code,
        ${kinds}[min(list_position(${kinds}, provider_kind))] AS provider_kind,
        ${DECLARED_FLAGS.map((flag) => `bool_or(${flag}) AS ${flag}`).join(', ')},
-       list(${declaration} ORDER BY ${placeIn(file)}) AS declarations
+       list(${DECLARATION} ORDER BY ${positionColumns(file)}) AS declarations
      FROM fact_specialized_services SEMI JOIN (${repeatedKeys('specialized_services')}) USING (cnes_number, rank)
      WHERE reason IS NULL GROUP BY cnes_number, rank`,
   )
 }
 
-/** An offering takes the place of its first declaration. Lists are made after the sort, because sorting them is slow. */
+/** SELECT of services, each at its first declaration. Lists are built after the sort, because sorting them is slow. */
 function servicesSelect(columns: string, from: string, order: string, file: string): string {
-  const place = file === 'source_file' ? 'f.source_file' : file
+  const sourceFile = file === 'source_file' ? 'f.source_file' : file
   return `SELECT * EXCLUDE (declarations, ${CONSOLIDATED.join(', ')}), service_code || ':' || classification_code AS classification_key,
         all_has_ambulatory_sus OR all_has_hospital_sus AS offers_any_sus, ${CONSOLIDATED.map((member) => `all_${member} AS ${member}`).join(', ')},
-        CASE WHEN declarations IS NULL THEN [${declaration}] ELSE declarations END AS declarations
+        CASE WHEN declarations IS NULL THEN [${DECLARATION}] ELSE declarations END AS declarations
       FROM (
         SELECT ${columns}, ${[...DECLARED, ...DECLARED_FLAGS].map((member) => `f.${member}`).join(', ')},
           ${CONSOLIDATED.map((member) => `CASE WHEN r.cnes_number IS NULL THEN f.${member} ELSE r.${member} END AS all_${member}`).join(', ')}, r.declarations
         FROM ${from}
         LEFT JOIN repeated AS r ON r.cnes_number = f.cnes_number AND r.rank = f.rank
-        WHERE (r.cnes_number IS NULL OR (${place} = r.first_place.file AND f.source_row = r.first_place.place))
+        WHERE (r.cnes_number IS NULL OR (${sourceFile} = r.first_place.file AND f.source_row = r.first_place.place))
         ${order}
       )`
 }
@@ -264,8 +264,8 @@ export async function writeFactProvenance(
     `SELECT ${key.map((column) => `s.${column}`).join(', ')}, ${file} AS source_file, s.source_row, ${lineage.map((line) => `${rawColumn(line)} AS ${quoteName(line.column)}`).join(', ')}
      FROM (
        SELECT * FROM (${linkedRows(input, fact, 'INNER')})
-       ANTI JOIN (SELECT ${placeIn(file)} FROM fact_${fact} WHERE reason IS NOT NULL) USING (${placeIn(file)})
-       ORDER BY cnes_number, rank, ${placeIn(file)}
+       ANTI JOIN (SELECT ${positionColumns(file)} FROM fact_${fact} WHERE reason IS NOT NULL) USING (${positionColumns(file)})
+       ORDER BY cnes_number, rank, ${positionColumns(file)}
      ) AS s`,
     'sorted',
   )

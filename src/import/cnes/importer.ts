@@ -1,8 +1,8 @@
 /**
- * CNES snapshots of any number of months and states → the datasets of one cnes release.
+ * Imports CNES files of any number of months and states into one cnes release.
  *
- * In: files of the national base and by state, and the municipality list (Parquet of a demography release). Out: Parquet in
- * the staging folder and what the manifest says of it. A month is either national (family base) or made of files by state.
+ * In: files of the national base, state files, and the municipality list (Parquet of a demography release). Out: Parquet in
+ * the staging folder and its manifest entries. A month comes either from the national base or from state files, never both.
  */
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -39,20 +39,19 @@ import { coverStates, GROUP_FACT, rowsOfStates } from './state-coverage.ts'
 import { isStateTable, openStateFile, recogniseStateFile } from './state-files.ts'
 import { columnsOf, stageStateMonth } from './state-month.ts'
 
-/** Stands for the states of a national table. */
+/** State code used for the rows of a national table. */
 const NATIONAL = 'BR'
-/** Table of rows that could not be loaded, staged and in the release. */
+/** Name of the table of rejected rows, both staged and in the release. */
 const SET_ASIDE = 'set_aside'
 
 const BASE_ARCHIVE = new RegExp(`^BASE_DE_DADOS_CNES_(\\d{6})${COPY_MARK}\\.zip$`, 'i')
 
 interface CnesFiles {
-  /** Tables of the national base by month. */
+  /** Tables of the national base by month (YYYYMM). */
   readonly base: ReadonlyMap<number, readonly FoundFile[]>
   readonly state: readonly FoundFile[]
   /** br_municip.cnv. */
   readonly municipalities: readonly FoundFile[]
-  /** Code tables published apart from the national base. */
   readonly tables: readonly FoundFile[]
 }
 
@@ -62,12 +61,12 @@ export const CNES: AreaImporter = {
   async recognises(name, readHead) {
     if (tableOfFile(name) !== null || isMunicipalityTable(name) || isCodeTable(name)) return true
     const state = recogniseStateFile(name)
-    // Only the table of names is published as text.
+    // Only CADGER is published as CSV. For other CSV names, test that the content is a packed table.
     return (
       state !== null && (state.group === 'CADGER' || !/\.csv$/i.test(name) || isStateTable(await readHead()))
     )
   },
-  /** Tables of the national base are read inside their archive, whose name says the month; its other tables are not needed. */
+  /** Reads tables of the national base inside their archive, whose name states the month, and skips its other tables. */
   placeOf(entry, archive) {
     const month = BASE_ARCHIVE.exec(archive)?.[1]
     const table = tableOfFile(basename(entry))
@@ -82,7 +81,7 @@ export const CNES: AreaImporter = {
   },
   async open(files) {
     const found = sortFiles(files)
-    // Code tables alone name nothing: there is no month whose codes they could name.
+    // Code tables alone are not enough, because there is no month whose codes they could name.
     if (found.base.size === 0 && found.state.length === 0) return null
     let reading: BaseReading | null = null
     return {
@@ -97,7 +96,7 @@ export const CNES: AreaImporter = {
   },
 }
 
-/** @throws ImportError where a table of a month is there twice, in two folders of one archive for example */
+/** @throws ImportError if a table of a month occurs twice, for example in two folders of one archive */
 function sortFiles(files: readonly FoundFile[]): CnesFiles {
   const base = new Map<number, FoundFile[]>()
   const tables = new Map<string, FoundFile>()
@@ -126,7 +125,7 @@ function sortFiles(files: readonly FoundFile[]): CnesFiles {
 
 const monthsOf = ({ base }: CnesFiles) => [...base].sort(([left], [right]) => left - right)
 
-/** @param begun the first month of the national base, which is being read already */
+/** @param begun reading of the first month of the national base, already in progress */
 async function buildCnes(
   found: CnesFiles,
   { session, staging, needed, onProgress }: BuildContext,
@@ -160,8 +159,8 @@ async function buildCnes(
   const headers = new HeaderList()
   const periods: number[] = []
   const published: PublishedRows[] = []
-  let read = 0
-  /** @param files rows of the published files of the month */
+  let rowsRead = 0
+  /** @param files number of rows in each published file of the month */
   const finishPeriod = async (
     input: PeriodInput,
     covered: ReadonlyMap<Table, Coverage>,
@@ -209,7 +208,7 @@ async function buildCnes(
     await noteAside(session, SET_ASIDE, GROUP_FACT[file.group] ?? 'facilities', name, deleted)
   }
   const tables = await readCodeTables(found.tables)
-  for (const { file, columns, read: own } of tables.headers) headers.add(file, columns, own)
+  for (const { file, columns, read: used } of tables.headers) headers.add(file, columns, used)
   for (const [dataset, codes] of tables.codes) await addTableCodes(session, dataset, codes)
   for (const { file, row } of tables.unread)
     await session.run(
@@ -222,15 +221,15 @@ async function buildCnes(
     ...tables.snapshots,
   ]) {
     snapshots.push(snapshot)
-    read += snapshot.rows
+    rowsRead += snapshot.rows
   }
   for (const [period, files] of monthsOf(found)) {
     const reading = begun?.period === period ? begun : beginBaseMonth(session, period, files, onProgress)
     const tables = await reading.tables
     const fileOfView = await stageBaseMonth(session, period, tables)
     snapshots.push(...tables.snapshots)
-    read += tables.snapshots.reduce((sum, { rows }) => sum + rows, 0)
-    for (const { file, columns, read: own } of tables.headers) headers.add(file, columns, own)
+    rowsRead += tables.snapshots.reduce((sum, { rows }) => sum + rows, 0)
+    for (const { file, columns, read: used } of tables.headers) headers.add(file, columns, used)
     const national: Coverage = { family: 'base', states: 'all' }
     await finishPeriod(
       {
@@ -293,7 +292,7 @@ async function buildCnes(
     counts,
     setAside,
     rejected: rejectedRows(setAside),
-    read,
+    read: rowsRead,
     checks,
     coverage,
     emptied: findEmptied(published),
@@ -310,13 +309,13 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
   for (const { name, path, archive, shown } of files) {
     const bytes = await readFile(path)
     const file = await openStateFile(name, bytes)
-    const twice = opened.find(
+    const twin = opened.find(
       ({ file: other }) => other.group === file.group && other.uf === file.uf && other.period === file.period,
     )
-    if (twice !== undefined)
+    if (twin !== undefined)
       throw new ImportError(
         shown,
-        `is the same month and state as ${twice.shown}`,
+        `is the same month and state as ${twin.shown}`,
         'Import one copy of each file',
       )
     opened.push({
@@ -336,7 +335,7 @@ async function openStateFiles(files: readonly FoundFile[]): Promise<OpenedState[
   return opened
 }
 
-/** Staged tables of a month go before the next comes: memory holds one month. */
+/** Drops the staged tables of a month, so that memory holds only one month at a time. */
 async function dropStaged(session: Session): Promise<void> {
   const tables = await session.rows(
     `SELECT table_name AS name, table_type AS kind FROM information_schema.tables WHERE starts_with(table_name, 'st_') ORDER BY table_type DESC`,

@@ -1,8 +1,8 @@
 /**
- * One month of CNES, of either family, staged → its partitions of the four datasets and of their provenance.
+ * Writes one staged CNES month, of either family, to the four datasets and their provenance.
  *
- * In: st_fac and st_<fact> (rows as published, with source_file and source_row), mun (municipalities), now_<catalog>. Out:
- * Parquet. Staged rows are in the order of their files, and Parquet is written in that order.
+ * In: st_fac and st_<fact> (published rows with source_file and source_row), mun (municipalities), now_<catalog>.
+ * Out: Parquet files. Staged rows keep the order of their files.
  */
 import { join } from 'node:path'
 import type { FactName } from '../../model/cnes/lineage.ts'
@@ -19,10 +19,10 @@ export interface PeriodOutput {
   readonly checks: readonly NamedCheck[]
 }
 
-/** Those with most rows first, so that the longest work begins first. */
+/** Facts with most rows come first, so that the longest work begins first. */
 const FACTS: readonly FactName[] = ['specialized_services', 'equipment_inventory', 'bed_capacity']
 
-/** The manifest lists them so. */
+/** Order of the checks in the manifest. */
 const ORDER_OF_CHECKS = ['bed_capacity', 'equipment_inventory', 'specialized_services', 'facilities'] as const
 
 export async function buildPeriod(
@@ -33,45 +33,45 @@ export async function buildPeriod(
   const facts = FACTS.filter((fact) => input.facts.has(fact))
   const published = new Map<FactName, readonly number[]>()
   const types = await session.all([
-    (own) => makeLinks(own, input),
-    ...facts.map((fact) => async (own: Session) => {
-      published.set(fact, await publishedTotals(own, input, fact))
-      return makeCodes(own, input, fact)
+    (lane) => makeLinks(lane, input),
+    ...facts.map((fact) => async (lane: Session) => {
+      published.set(fact, await publishedTotals(lane, input, fact))
+      return makeCodes(lane, input, fact)
     }),
   ])
   const checks = new Map<string, readonly NamedCheck[]>()
   const outputs: DatasetOutput[] = []
   const counts: Record<string, number> = {}
   const write = async (output: Promise<DatasetOutput>): Promise<void> => void outputs.push(await output)
-  // Promises that other work waits for. Work is begun in this order, so that no lane waits for work it has yet to begin.
-  const made = new Map<FactName, Promise<void>>()
+  // Other tasks wait for these promises. Tasks begin in the listed order, so no lane waits for a task that has not begun.
+  const madeFacts = new Map<FactName, Promise<void>>()
   let facilities: Promise<void> | undefined
   await session.all<void>([
-    ...facts.map((fact) => (own: Session) => {
-      const making = makeFact(own, input, fact)
-      made.set(fact, making)
+    ...facts.map((fact) => (lane: Session) => {
+      const making = makeFact(lane, input, fact)
+      madeFacts.set(fact, making)
       return making
     }),
-    (own) => write(writeFacilityProvenance(own, staging, input)),
-    (own) => {
-      // Flags of a facility (has_beds …) come from its facts, so these are made first.
-      facilities = Promise.all(made.values()).then(() => write(writeFacilities(own, staging, input)))
+    (lane) => write(writeFacilityProvenance(lane, staging, input)),
+    (lane) => {
+      // Wait for the facts, because a facility's flags (has_beds …) come from them.
+      facilities = Promise.all(madeFacts.values()).then(() => write(writeFacilities(lane, staging, input)))
       return facilities
     },
-    ...facts.map((fact) => async (own: Session) => {
-      await made.get(fact)
-      await write(writeFact(own, staging, input, fact))
+    ...facts.map((fact) => async (lane: Session) => {
+      await madeFacts.get(fact)
+      await write(writeFact(lane, staging, input, fact))
     }),
-    ...facts.map((fact) => async (own: Session) => {
-      await made.get(fact)
-      checks.set(fact, await checkFact(own, input, fact, published.get(fact) ?? []))
-      await write(writeFactProvenance(own, staging, input, fact))
+    ...facts.map((fact) => async (lane: Session) => {
+      await madeFacts.get(fact)
+      checks.set(fact, await checkFact(lane, input, fact, published.get(fact) ?? []))
+      await write(writeFactProvenance(lane, staging, input, fact))
     }),
-    async (own) => void Object.assign(counts, await countMalformed(own, input)),
-    async (own) => {
+    async (lane) => void Object.assign(counts, await countMalformed(lane, input)),
+    async (lane) => {
       await facilities
-      checks.set('facilities', await checkFacilities(own, input))
-      Object.assign(counts, await countPeriod(own, input, join(staging, partOf('facilities', input.period))))
+      checks.set('facilities', await checkFacilities(lane, input))
+      Object.assign(counts, await countPeriod(lane, input, join(staging, partOf('facilities', input.period))))
     },
   ])
   const tables = [

@@ -1,9 +1,9 @@
 /**
- * Which municipality a facility is in, where the published code alone does not say: old codes by DATASUS's own table, and the
- * state of facilities that carry no code.
+ * Finds the municipality of a facility when its published code is old or missing.
  *
- * In: br_municip.cnv, the states of files by state. Out: old_mun (a code, the code that the table puts it under, and where the
- * table says so), and the SQL of a facility's state. Municipalities themselves are the demography release's.
+ * br_municip.cnv, a table of DATASUS, maps old codes. A facility without a code gets the state of its row or file.
+ * In: br_municip.cnv and the state of each state file. Out: old_mun (old code, target code, source line) and SQL fragments.
+ * The list of municipalities comes from the demography release.
  */
 
 import type { Family } from '../../model/cnes/lineage.ts'
@@ -22,15 +22,15 @@ export const isMunicipalityTable = (fileName: string): boolean => /^br_municip\.
 
 export interface MunicipalityTable {
   readonly snapshots: readonly Snapshot[]
-  /** Lines that do not fit the layout: set aside. */
+  /** Lines that do not fit the layout and are rejected. */
   readonly unread: readonly { readonly file: string; readonly row: number }[]
 }
 
 /**
- * Makes old_mun, empty without a table. The last line that names a code decides, as TabWin does.
+ * Makes old_mun, which stays empty without a table. The last line that lists a code wins, as in TabWin.
  *
- * @param name of the table that is made
- * @throws ImportError where there are two tables: which one is newer, nothing in them says
+ * @param name name of the table to create
+ * @throws ImportError if there are two tables, because their content does not show which is newer
  */
 export async function stageMunicipalityCodes(
   session: Session,
@@ -80,7 +80,7 @@ export async function stageMunicipalityCodes(
   }
 }
 
-/** Makes st_states: the state of each file by state, which the rows without a municipality code belong to. */
+/** Makes st_states, the state of each state file. Rows without a municipality code belong to it. */
 export async function stageFileStates(
   session: Session,
   files: readonly { readonly name: string; readonly uf: string }[],
@@ -96,45 +96,42 @@ export async function stageFileStates(
 
 const STATE_CODES = STATES.map(({ ibge_code }) => `'${ibge_code}'`).join(', ')
 
-/** SQL: the first two of some digits where they are a state's code, else null. */
+/** SQL of the first two digits if they are a state's code, else null. */
 const stateIn = (text: string): string =>
   `CASE WHEN left(${text}, 2) IN (${STATE_CODES}) THEN left(${text}, 2) END`
 
 /**
- * SQL of the state that a row of st_fac (named s) says it is in beside its municipality code, as two digits.
+ * SQL of a row's state as two digits, without use of its municipality code. The row comes from st_fac, aliased s.
  *
- * @param managing SQL of the managing state; @param unit SQL of the facility's unit code; both of the national base
+ * @param managing SQL of the managing state, in the national base @param unit SQL of the unit code, in the national base
  */
 export const stateOfRow = (family: Family, managing: string, unit: string): string =>
   family === 'base'
     ? `CASE WHEN length(${managing}) = 2 AND ${stateIn(managing)} IS NOT NULL THEN ${managing} ELSE ${stateIn(unit)} END`
     : '(SELECT state_code FROM st_states WHERE st_states.source_file = s.source_file)'
 
-/** SQL of a municipality code without its check digit; null where the cell holds none. */
+/** SQL of a municipality code without its check digit, or null if the cell holds no code. */
 const sixDigits = (cell: string): string =>
   `CASE WHEN regexp_full_match(${cell}, '[0-9]{6,7}') THEN left(${cell}, 6) END`
 
-/** SQL of the code that stands for all of the Federal District, and of any other code as it is. */
-const asListed = (code6: string): string =>
+/** SQL that maps every code of the Federal District to its one listed municipality and leaves other codes unchanged. */
+const listedCode = (code6: string): string =>
   `CASE WHEN starts_with(${code6}, '53') THEN '530010' ELSE ${code6} END`
 
-/**
- * SQL of columns that placeJoins() reads, of a row of st_fac. @param cell SQL of the municipality code
- * @param state stateOfRow()
- */
-export const placeColumns = (cell: string, state: string): string =>
+/** SQL of the columns that municipalityJoins() reads. @param cell SQL of the municipality code @param state result of stateOfRow() */
+export const municipalityColumns = (cell: string, state: string): string =>
   `${sixDigits(cell)} AS published6, ${stateIn('published6')} AS code_state, coalesce(code_state, ${state}) AS row_state`
 
-/** Where the row's municipality is found: its own code, an old code's, the ignored one of its state. */
-export const placeJoins = (rows: string): string =>
-  `LEFT JOIN mun ON mun.code6 = ${asListed(`${rows}.published6`)}
-     LEFT JOIN (SELECT old_mun.*, mun.ibge_code, mun.name, mun.uf FROM old_mun JOIN mun ON mun.code6 = ${asListed('old_mun.target6')}) AS old ON old.code6 = ${rows}.published6
-     LEFT JOIN mun AS ignored ON ignored.code6 = ${asListed(`(${rows}.row_state || '0000')`)}`
+/** SQL joins that find a row's municipality: by its code, by the old-code table, else the state's "ignored" municipality. */
+export const municipalityJoins = (rows: string): string =>
+  `LEFT JOIN mun ON mun.code6 = ${listedCode(`${rows}.published6`)}
+     LEFT JOIN (SELECT old_mun.*, mun.ibge_code, mun.name, mun.uf FROM old_mun JOIN mun ON mun.code6 = ${listedCode('old_mun.target6')}) AS old ON old.code6 = ${rows}.published6
+     LEFT JOIN mun AS ignored ON ignored.code6 = ${listedCode(`(${rows}.row_state || '0000')`)}`
 
-const place = (column: string): string => `coalesce(mun.${column}, old.${column}, ignored.${column})`
+const firstFound = (column: string): string => `coalesce(mun.${column}, old.${column}, ignored.${column})`
 
-/** What placeJoins() found: the municipality, how it was found, and the line of the table that an old code is in. */
-export const PLACE = `${place('ibge_code')} AS municipality_ibge_code, ${place('name')} AS municipality_name, ${place('uf')} AS uf,
+/** SQL columns of municipalityJoins()'s result: the municipality, how it was found, and the line that maps an old code. */
+export const MUNICIPALITY = `${firstFound('ibge_code')} AS municipality_ibge_code, ${firstFound('name')} AS municipality_name, ${firstFound('uf')} AS uf,
        mun.ibge_code IS NULL AND old.ibge_code IS NULL AS is_unknown_municipality, is_unknown_municipality AND code_state IS NULL AS has_no_municipality_code,
        mun.ibge_code IS NULL AND old.ibge_code IS NOT NULL AS has_old_municipality_code,
        CASE WHEN has_old_municipality_code THEN old.label END AS old_label, CASE WHEN has_old_municipality_code THEN old.source_row END AS old_row`

@@ -1,7 +1,8 @@
 /**
- * One month of the national base → staged tables. In: its CSV files, in a zip or a folder. Out: st_<table> with the views st_fac
- * and st_<fact>, its catalogs, what the manifest says of the files. Refuses a month that lacks a table, a text that is UTF-8
- * already, and rows of another month.
+ * Stages one month of the national base. In: its CSV files, in a zip or a folder. Out: st_<table>, the views st_fac and
+ * st_<fact>, the catalogs, and the manifest entries of the files.
+ *
+ * The import rejects a month that lacks a required table, a file that is already UTF-8, and rows of another month.
  */
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -21,29 +22,27 @@ import { FACT_TABLES, PUBLISHED_TABLES, type PublishedTable, tableOfFile } from 
 
 export const PUBLISHER = 'DATASUS'
 
-/** Tables of a month as they are published. */
 export interface BaseTables {
   readonly snapshots: readonly Snapshot[]
-  /** Columns of each table. */
   readonly headers: readonly TableHeader[]
-  /** Published columns of the facility table. */
+  /** Published columns of tbEstabelecimento. */
   readonly facilityColumns: readonly string[]
-  /** Table → file. */
+  /** File name by table name. */
   readonly files: ReadonlyMap<string, string>
-  /** SQL of the rows that were not read: their values in set_aside. */
+  /** SQL values of the rejected rows, for an INSERT into set_aside. */
   readonly unread: readonly string[]
 }
 
-/** Tables of a month that are being read. */
+/** A reading of a month's tables in progress. */
 export interface BaseReading {
   readonly period: number
   /** @throws ImportError */
   readonly tables: Promise<BaseTables>
-  /** Reads no further. Resolves when nothing of it is running. */
+  /** Stops the reading. Resolves when no work is left running. */
   stop(): Promise<void>
 }
 
-/** Begins to read a month: st_<table> of each of its tables. Needs no other table. */
+/** Begins to read a month into st_<table>. It needs no other staged table, so it can run ahead. */
 export function beginBaseMonth(
   session: Session,
   period: number,
@@ -52,7 +51,7 @@ export function beginBaseMonth(
 ): BaseReading {
   const stopped = new AbortController()
   const tables = readTables(session, period, files, onProgress, stopped.signal)
-  // It may fail before it is awaited.
+  // Handle the rejection here, because the promise may fail before anyone awaits it.
   const ended = tables.then(
     () => undefined,
     () => undefined,
@@ -97,12 +96,12 @@ async function readTables(
     const table = tableOfFile(basename(found.name))?.table
     if (table !== undefined) present.push({ table, found, bytes: (await stat(found.path)).size })
   }
-  // The longest table is begun first; tables of an archive stay in its order, in which they are unpacked.
+  // Begin with the longest table. Tables of one archive keep its order, because they are unpacked in that order.
   present.sort((left, right) => right.bytes - left.bytes)
   const reading = readTexts(folder, present, onProgress)
   try {
     await session.all(
-      present.map(({ table, found }) => async (own: Session) => {
+      present.map(({ table, found }) => async (laneSession: Session) => {
         const name = basename(found.name)
         const shown = found.archive === null ? name : `${found.archive.file}/${name}`
         const { path, bytes, sha256, wasUtf8 } = await (reading.texts.get(found) as Promise<StagedFile>)
@@ -114,7 +113,7 @@ async function readTables(
             'is UTF-8 where ISO-8859-1 is expected',
             'Import the file as DATASUS publishes it, not converted',
           )
-        const { rows, rejected, published, columns } = await stageCsv(own, {
+        const { rows, rejected, published, columns } = await stageCsv(laneSession, {
           file: shown,
           path,
           table: `st_${table.name}`,
@@ -131,16 +130,16 @@ async function readTables(
       }),
     )
   } finally {
-    // No text may still be written when the folder is removed.
+    // Wait for the last write, because the folder is removed afterwards.
     await reading.stop()
   }
   return { snapshots, headers, facilityColumns, files: tableFiles, unread }
 }
 
 /**
- * Tables that were read → the views st_fac and st_<fact>, catalogs, rows set aside.
+ * Makes the views st_fac and st_<fact> and the catalogs from the tables of a month, and records the rejected rows.
  *
- * @returns the file of each of the views
+ * @returns file name by view, without the prefix st_
  * @throws ImportError
  */
 export async function stageBaseMonth(
@@ -149,7 +148,7 @@ export async function stageBaseMonth(
   { files: catalogFiles, unread }: BaseTables,
 ): Promise<ReadonlyMap<string, string>> {
   if (unread.length > 0) await session.run(`INSERT INTO set_aside VALUES ${unread.join(', ')}`)
-  // Each view names the file its rows came from: provenance is by file and row in both families.
+  // Each view adds source_file, because provenance identifies cells by file and row in both families.
   const withFile = (view: string, table: string): string =>
     `CREATE VIEW ${view} AS SELECT ${quoteText(catalogFiles.get(table) ?? '')} AS source_file, * FROM st_${table}`
   const tableFiles = new Map([['fac', catalogFiles.get('tbEstabelecimento') ?? '']])
@@ -168,7 +167,7 @@ export async function stageBaseMonth(
   return tableFiles
 }
 
-/** A base is exported within weeks of its month: rows updated long after it mean another month under this name. */
+/** Rejects a base with rows updated long after its month. Bases are exported within weeks, so the file has a wrong name. */
 async function refuseOtherMonth(session: Session, period: number, file: string): Promise<void> {
   const limit = `make_date(${Math.floor(period / 100)}, ${period % 100}, 1) + INTERVAL 3 MONTH`
   const [row] = await session.rows(
@@ -183,33 +182,33 @@ async function refuseOtherMonth(session: Session, period: number, file: string):
     )
 }
 
-/** A table's text in UTF-8 on disk, with the digest of the published bytes. */
+/** A table on disk as UTF-8 text, with the digest of its published bytes. */
 type StagedFile = Extracted & { readonly path: string }
 
 interface PresentTable {
   readonly table: PublishedTable
   readonly found: FoundFile
-  /** Of the file, or of the archive it is in. */
+  /** Size of the file, or of its archive. */
   readonly bytes: number
 }
 
 interface Reading {
   readonly texts: ReadonlyMap<FoundFile, Promise<StagedFile>>
-  /** Begins no other text. Resolves when the one being read is finished. */
+  /** Prevents further reads. Resolves when the current read is finished. */
   stop(): Promise<void>
 }
 
-/** Reads texts one after the other, ahead of the tables that are made of them; each can be awaited by itself. */
+/** Reads the texts one after the other, ahead of the tables made from them. Each text has its own promise. */
 function readTexts(
   folder: string,
   present: readonly PresentTable[],
   onProgress: (step: string) => void,
 ): Reading {
-  const waiting = new Map<FoundFile, { done(text: StagedFile): void; failed(error: unknown): void }>()
+  const settlers = new Map<FoundFile, { done(text: StagedFile): void; failed(error: unknown): void }>()
   const texts = new Map<FoundFile, Promise<StagedFile>>()
   for (const { found } of present) {
-    const text = new Promise<StagedFile>((done, failed) => waiting.set(found, { done, failed }))
-    // It may fail before it is awaited.
+    const text = new Promise<StagedFile>((done, failed) => settlers.set(found, { done, failed }))
+    // Handle the rejection here, because the promise may fail before anyone awaits it.
     text.catch(() => undefined)
     texts.set(found, text)
   }
@@ -223,7 +222,7 @@ function readTexts(
       const [first] = group
       const destination = ({ name }: FoundFile): string => join(folder, basename(name))
       if (first?.archive === null)
-        waiting
+        settlers
           .get(first)
           ?.done({ path: destination(first), ...(await transcodeFile(path, destination(first))) })
       else {
@@ -233,7 +232,7 @@ function readTexts(
           isText: true,
           onEntry(name, text) {
             const found = group.find((other) => other.name === name)
-            if (found !== undefined) waiting.get(found)?.done({ path: destination(found), ...text })
+            if (found !== undefined) settlers.get(found)?.done({ path: destination(found), ...text })
           },
         })
       }
@@ -245,8 +244,8 @@ function readTexts(
       (error: unknown) => error,
     )
     .then((reason) => {
-      // Promises that are fulfilled already are not changed by this.
-      for (const { failed } of waiting.values()) failed(reason)
+      // This has no effect on promises that are already settled.
+      for (const { failed } of settlers.values()) failed(reason)
     })
   return {
     texts,

@@ -1,6 +1,6 @@
 /**
- * The tables of the national base (BASE_DE_DADOS_CNES_AAAAMM) that a release is made of: which columns must be there,
- * which come and go. Columns with personal data are not named here, so they are never read.
+ * Lists the tables of the national base (BASE_DE_DADOS_CNES_AAAAMM) that an import reads, with required and optional columns.
+ * Columns with personal data are not listed, so they are never read.
  */
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName } from '../../model/cnes/lineage.ts'
 import type { Lineage } from '../../model/types.ts'
@@ -11,7 +11,7 @@ export interface PublishedTable {
   readonly name: string
   readonly required: readonly string[]
   readonly optional: readonly string[]
-  /** A month without the table: an error, or an empty table. */
+  /** A month without a required table is an error. A missing optional table counts as empty. */
   readonly presence: 'required' | 'optional'
 }
 
@@ -77,7 +77,7 @@ export const PUBLISHED_TABLES: readonly PublishedTable[] = [
   catalog('tbNaturezaJuridica', ['CO_NATUREZA_JUR', 'DS_NATUREZA_JUR']),
   catalog('tbMotivoDesativacao', ['DS_MOTIVO_DESAB'], 'required', ['CO_MOTIVO_DESAB', 'CD_MOTIVO_DESAB']),
   catalog('tbTurnoAtendimento', ['CO_TURNO_ATENDIMENTO', 'DS_TURNO_ATENDIMENTO']),
-  // Names of the two columns of these were not seen in every month: a table without them names nothing.
+  // The columns of these tables are not confirmed for every month. A table without them names nothing.
   catalog('tbGestao', [], 'optional', ['CO_GESTAO', 'DS_GESTAO']),
   catalog('tbAtividadeEnsino', [], 'optional', ['CO_ATIVIDADE', 'DS_ATIVIDADE']),
   catalog('tbFluxoDadosClientela', [], 'optional', ['CO_CLIENTELA', 'DS_CLIENTELA']),

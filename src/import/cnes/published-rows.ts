@@ -1,7 +1,8 @@
 /**
- * What facilities and facts of a month share: what a month is made of, the place of a published row, the rule of an attribute
- * and its published cell as SQL, and the few statements over tables of either: repeated keys, rows set aside, ENUMs. Every
- * expression comes from model/cnes/lineage.ts, so that provenance shows what was done.
+ * Holds what facilities and facts of a month share: the description of a month, the SQL of attributes and published cells,
+ * and statements for repeated keys, rejected rows and ENUMs.
+ *
+ * All expressions come from model/cnes/lineage.ts, so that provenance shows how each value was derived.
  */
 import type { FactName, Family } from '../../model/cnes/lineage.ts'
 import { GUARDED_RULES } from '../../model/rules.ts'
@@ -13,31 +14,31 @@ import { quoteName, quoteText, type Session } from '../session.ts'
 export interface PeriodScope {
   readonly period: number
   readonly family: Family
-  /** Facts this month has rows of. */
+  /** Facts with files in this month. */
   readonly facts: ReadonlySet<FactName>
 }
 
 export interface PeriodInput extends PeriodScope {
-  /** The table that maps old municipality codes, where there is one. */
+  /** File name of the table that maps old municipality codes, or null without one. */
   readonly municipalityTable: string | null
-  /** States each fact was collected for; what is not in it, was not. */
+  /** States for which each fact was collected. A missing state was not collected. */
   readonly covered: ReadonlyMap<FactName, readonly string[] | 'all'>
-  /** Is there a table of names beside the files by state? */
+  /** True if a table of facility names was imported with the state files. */
   readonly hasCadger: boolean
-  /** Published columns present in the staged facility table (files vary). */
+  /** Published columns of the staged facility table, which vary between files. */
   readonly facilityColumns: readonly string[]
-  /** The one file each staged table was read from; null where one table holds rows of several files. */
+  /** File name by staged table, or null if a table holds rows of several files. */
   readonly files: ReadonlyMap<string, string> | null
 }
 
-/** SQL of the file a staged row came from: a literal where the whole table came from one, so that no row carries it. */
+/** SQL of a staged row's file name. It is a literal if the table came from one file, so that rows need not store it. */
 export const fileOf = (input: PeriodInput, table: string): string => {
   const file = input.files?.get(table)
   return file === undefined ? 'source_file' : quoteText(file)
 }
 
-/** Order of published rows; a literal orders nothing. */
-export const placeIn = (file: string): string =>
+/** SQL columns that order published rows. A file name that is a literal is left out, because it orders nothing. */
+export const positionColumns = (file: string): string =>
   file === 'source_file' ? 'source_file, source_row' : 'source_row'
 
 export const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''): string => {
@@ -48,10 +49,10 @@ export const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''
 }
 
 /**
- * Later rows of a key are set aside; which is first is decided by what is known of it, then by file name and row. A row that repeats
- * the first in everything but its place loses nothing and is counted apart.
+ * Rejects all rows of a key but the first. Rows with known content come first, then file name and row number decide.
+ * A row with the content of the first gets the reason `duplicate_identical`, because nothing is lost with it.
  *
- * @param repeated SELECT of the keys that are there more than once @param unknown SQL that is true of rows that say less
+ * @param repeated SELECT of the keys that occur more than once @param unknown SQL condition of rows with unknown content
  */
 export async function markDuplicates(
   session: Session,
@@ -70,7 +71,7 @@ export async function markDuplicates(
        CASE WHEN ${values} IS NOT DISTINCT FROM first_value(${values}) OVER same_key THEN 'duplicate_identical' ELSE 'duplicate_key' END AS reason
      FROM ${table} SEMI JOIN (${repeated}) USING (${columns})
      WHERE reason IS NULL
-     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY ${unknown}, ${placeIn(file)})
+     WINDOW same_key AS (PARTITION BY ${columns} ORDER BY ${unknown}, ${positionColumns(file)})
      QUALIFY row_number() OVER same_key > 1`,
   )
   if ((await session.number('SELECT count(*) FROM later')) > 0)
@@ -80,7 +81,7 @@ export async function markDuplicates(
   await session.run('DROP TABLE later')
 }
 
-export async function setAside(
+export async function collectRejectedRows(
   session: Session,
   file: string,
   table: string,
@@ -91,7 +92,7 @@ export async function setAside(
   )
 }
 
-/** A published cell, or null where its rule guards against a CPF and left no value. */
+/** SQL of a published cell. It is null if the cell's rule guards against CPFs and the cell may hold one. */
 export const rawColumn = ({ column, rule }: Lineage, flag: string | null = null): string => {
   const cell = `s.${quoteName(column)}`
   if (!GUARDED_RULES.has(rule)) return cell
@@ -108,9 +109,9 @@ export const published = (lineage: readonly Lineage[]): Lineage[] =>
   lineage.filter(({ column }, index) => lineage.findIndex((other) => other.column === column) === index)
 
 /**
- * Texts of few kinds become an ENUM, a number with a name: rows that carry them are sorted with less to move.
+ * Converts columns with few distinct texts to ENUMs, so that sorts move less data.
  *
- * @returns the types, to be dropped after the tables that use them
+ * @returns names of the types, which must be dropped after the table
  */
 export async function enumerate(
   session: Session,

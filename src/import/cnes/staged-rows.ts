@@ -1,4 +1,4 @@
-/** Rows of files by state as staged tables of text, each with the file and the row it came from. */
+/** Stages the rows of state files as text tables with source_file and source_row. */
 import type { Snapshot } from '../../release/manifest.ts'
 import { quoteName, type Session } from '../session.ts'
 import type { StateFile } from './state-files.ts'
@@ -6,7 +6,7 @@ import type { StateFile } from './state-files.ts'
 export interface OpenedState {
   readonly file: StateFile
   readonly name: string
-  /** Its path, for messages. */
+  /** Path for messages. */
   readonly shown: string
   readonly snapshot: Snapshot
 }
@@ -16,7 +16,7 @@ export const createTextTable = (session: Session, table: string, columns: readon
     `CREATE TABLE ${table} (source_file VARCHAR, source_row INTEGER, ${columns.map((column) => `${quoteName(column)} VARCHAR`).join(', ')})`,
   )
 
-/** A column that the file lacks is null, so that provenance does not point at it. */
+/** Appends rows to a staged table. A column that the file lacks is null, so that provenance does not point to it. */
 export async function appendRows(
   session: Session,
   table: string,

@@ -1,6 +1,6 @@
 /**
- * What the files by state of a month cover: the states of each table, and the rows that each file published. In: opened files.
- * Out: values. Not here: what the rows carry (file-contents.ts).
+ * Lists the states that a month's state files cover, by table, and the row count of each file.
+ * file-contents.ts examines the content of the rows.
  */
 import type { FactName } from '../../model/cnes/lineage.ts'
 import type { Table } from '../../model/required-tables.ts'
@@ -36,7 +36,7 @@ export function coverStates(files: readonly OpenedState[]): Map<Table, Coverage>
   return covered
 }
 
-/** @returns rows that each file of a month published; the table of names is of no month */
+/** @returns row count of each file of a month. CADGER is left out, because it belongs to no month. */
 export const rowsOfStates = (files: readonly OpenedState[], period: number): PublishedRows[] =>
   files.flatMap(({ file }) => {
     const table = file.group === 'ST' ? 'facilities' : GROUP_FACT[file.group]

@@ -1,9 +1,9 @@
 /**
- * Monthly CNES files of one state (ST, LT, EQ, SR; .dbc, .dbf, gzip around either) and CADGER, the name table.
+ * Reads the monthly CNES files of one state (ST, LT, EQ, SR; .dbc or .dbf, optionally gzipped) and CADGER, the name table.
  *
- * In: file name and bytes. Out: raw cells of the columns requested, by row of the file (header = 1, first record = 2).
- * State and month of the name are compared with every row. Personal data stops here: columns outside the lists
- * below cannot be requested, and CPF_CNPJ is empty where it holds a CPF.
+ * In: file name and bytes. Out: raw cells of the requested columns by row number (header = 1, first record = 2).
+ * Every row must match the state and month in the file name. Personal data stops here: only the columns listed below
+ * can be read, and CPF_CNPJ reads as empty if it holds a CPF.
  */
 import { CADGER_LINEAGE, FACILITY_LINEAGE, FACT_LINEAGE } from '../../model/cnes/lineage.ts'
 import { STATES } from '../../model/territory/states.ts'
@@ -30,15 +30,15 @@ export interface StateFile {
   readonly uf: string
   /** YYYYMM; null for CADGER, which has no month. */
   readonly period: number | null
-  /** Columns of the file, in order. */
+  /** All columns of the file, in file order. */
   readonly published: readonly string[]
-  /** Columns of the file that may be read. */
+  /** Columns that read() accepts. */
   readonly columns: readonly string[]
-  /** Records published, deleted ones not counted. */
+  /** Number of records without the deleted ones. */
   readonly rows: number
-  /** Rows that carry a deletion mark. */
+  /** Numbers of the rows with a deletion mark. */
   readonly deleted: readonly number[]
-  /** @param columns a column the file lacks reads as '' */
+  /** @param columns columns to read; a column that the file lacks reads as '' */
   read(columns: readonly string[]): Iterable<StateRow>
 }
 
@@ -52,40 +52,40 @@ interface RawTable {
 const names = (lineage: readonly Lineage[]): string[] => lineage.map(({ column }) => column)
 const COMMON = [...names(FACILITY_LINEAGE.state), 'COMPETEN', 'CODUFMUN', 'PF_PJ']
 const GROUPS: Readonly<
-  Record<StateGroup, { readonly own: readonly string[]; readonly required: readonly string[] }>
+  Record<StateGroup, { readonly columns: readonly string[]; readonly required: readonly string[] }>
 > = {
   ST: {
-    own: names(FACILITY_LINEAGE.state),
+    columns: names(FACILITY_LINEAGE.state),
     required: ['CNES', 'CODUFMUN', 'TP_UNID', 'TPGESTAO', 'COMPETEN', 'VINC_SUS'],
   },
   LT: {
-    own: names(FACT_LINEAGE.bed_capacity.state),
+    columns: names(FACT_LINEAGE.bed_capacity.state),
     required: ['CNES', 'CODUFMUN', 'COMPETEN', 'CODLEITO', 'TP_LEITO', 'QT_EXIST', 'QT_SUS'],
   },
   EQ: {
-    own: names(FACT_LINEAGE.equipment_inventory.state),
+    columns: names(FACT_LINEAGE.equipment_inventory.state),
     required: ['CNES', 'CODUFMUN', 'COMPETEN', 'TIPEQUIP', 'CODEQUIP', 'QT_EXIST', 'QT_USO', 'IND_SUS'],
   },
   SR: {
-    own: names(FACT_LINEAGE.specialized_services.state),
+    columns: names(FACT_LINEAGE.specialized_services.state),
     required: ['CNES', 'CODUFMUN', 'COMPETEN', 'SERV_ESP', 'CLASS_SR', 'CARACTER', 'AMB_SUS', 'HOSP_SUS'],
   },
   CADGER: {
-    own: [...names(CADGER_LINEAGE), 'CODUFMUN', 'EXCLUIDO'],
+    columns: [...names(CADGER_LINEAGE), 'CODUFMUN', 'EXCLUIDO'],
     required: ['CNES', 'FANTASIA', 'RAZ_SOCI', 'CODUFMUN'],
   },
 }
 
-/** A name with a copy's mark, as browsers and file managers write it, is the same file. */
+/** Published file names. A suffix such as " (1)", which browsers add to repeated downloads, is accepted. */
 const FILE_NAME = new RegExp(
   `^(ST|LT|EQ|SR)([A-Z]{2})(\\d{2})(\\d{2})${COPY_MARK}\\.(dbc|dbf|csv)(\\.gz)?$`,
   'i',
 )
-/** Bounds memory and time: 1.7 million equal records of 4 MB took 750 MiB and 29 s of work. */
+/** Largest number of records, to limit memory and time: 1.7 million equal records in 4 MB took 750 MiB and 29 s. */
 const RECORDS_MAX = 1_500_000
 const CADGER_NAME = /^cadger_?([A-Z]{2})?.*\.(dbc|dbf|csv)(\.gz)?$/i
 
-/** @returns what a file name promises, or null when it is no file of this family */
+/** @returns group, state and month in the file name, or null if the name matches no CNES state file */
 export function recogniseStateFile(
   fileName: string,
 ): { group: StateGroup; uf: string | null; period: number | null } | null {
@@ -103,12 +103,12 @@ export function recogniseStateFile(
 }
 
 /**
- * @param fileName as published: it promises group, state and month
- * @throws ImportError when a column is missing or the rows are of another state or month
+ * @param fileName published name, which states the group, state and month
+ * @throws ImportError if a column is missing or a row belongs to another state or month
  */
 export async function openStateFile(fileName: string, bytes: Buffer): Promise<StateFile> {
-  const promise = recogniseStateFile(fileName)
-  if (promise === null)
+  const named = recogniseStateFile(fileName)
+  if (named === null)
     throw new ImportError(
       fileName,
       'is not named like a CNES file by state',
@@ -116,21 +116,21 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
     )
   if (bytes.length === 0) throw new ImportError(fileName, 'is empty', 'Fetch the file again')
   const table = await openRaw(fileName, bytes)
-  const { own, required } = GROUPS[promise.group]
-  refuseOtherTable(fileName, promise.group, table.columns)
+  const { columns: groupColumns, required } = GROUPS[named.group]
+  refuseOtherTable(fileName, named.group, table.columns)
   const missing = required.filter((column) => !table.columns.includes(column))
   if (missing.length > 0)
     throw new ImportError(
       fileName,
-      `lacks the column ${missing.join(', ')} of a ${promise.group} file`,
+      `lacks the column ${missing.join(', ')} of a ${named.group} file`,
       'Check that the file has its published name, or fetch it again',
     )
-  const allowed = new Set(promise.group === 'CADGER' ? own : [...COMMON, ...own])
-  const uf = checkRows(fileName, table, promise)
+  const allowed = new Set(named.group === 'CADGER' ? groupColumns : [...COMMON, ...groupColumns])
+  const uf = checkRows(fileName, table, named)
   return {
-    group: promise.group,
+    group: named.group,
     uf,
-    period: promise.period,
+    period: named.period,
     published: table.columns,
     columns: table.columns.filter((column) => allowed.has(column)),
     rows: table.rows,
@@ -150,24 +150,24 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
   }
 }
 
-/** @returns the state all rows belong to */
+/** @returns code of the state to which all rows belong */
 function checkRows(
   fileName: string,
   table: RawTable,
-  promise: { group: StateGroup; uf: string | null; period: number | null },
+  named: { group: StateGroup; uf: string | null; period: number | null },
 ): string {
-  let state = promise.uf === null ? null : STATES.find(({ uf }) => uf === promise.uf)
-  if (promise.uf !== null && state === undefined)
-    throw new ImportError(fileName, `names no state (${promise.uf})`, 'Keep the published name')
+  let state = named.uf === null ? null : STATES.find(({ uf }) => uf === named.uf)
+  if (named.uf !== null && state === undefined)
+    throw new ImportError(fileName, `names no state (${named.uf})`, 'Keep the published name')
   let isFirst = true
   for (const { row, cell } of table.records) {
     const code = cell('CODUFMUN').slice(0, 2)
-    const own = STATES.find(({ ibge_code }) => String(ibge_code) === code)
-    state ??= own
-    // Blank, 000000, 999999: the row names no state; it is of the file's.
-    if (own !== undefined && own !== state)
+    const rowState = STATES.find(({ ibge_code }) => String(ibge_code) === code)
+    state ??= rowState
+    // A row with a blank code, 000000 or 999999 names no state and belongs to the file's state.
+    if (rowState !== undefined && rowState !== state)
       throw rowUnlikeName(fileName, { row, column: 'CODUFMUN', what: 'state', isFirst })
-    if (promise.period !== null && cell('COMPETEN').trim() !== String(promise.period))
+    if (named.period !== null && cell('COMPETEN').trim() !== String(named.period))
       throw rowUnlikeName(fileName, { row, column: 'COMPETEN', what: 'month', isFirst })
     isFirst = false
   }
@@ -181,7 +181,7 @@ async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = await gunzipWithin(bytes, fileName)
   refuseLargeTable(fileName, bytes.length)
   const plainName = fileName.replace(/\.gz$/i, '')
-  // The bytes tell, whatever the ending says; of what is neither, the ending says what it should have been.
+  // Detect the format from the bytes. The extension decides only if the bytes match neither format.
   if (isDbc(bytes)) return openDbfTable(await decodeDbc(bytes, fileName), fileName)
   if (isDbase(bytes) && !/\.dbc$/i.test(plainName)) return openDbfTable(bytes, fileName)
   if (isDbase(bytes) && isWholeDbf(bytes)) return openDbfTable(bytes, fileName)
@@ -189,7 +189,7 @@ async function openRaw(fileName: string, published: Buffer): Promise<RawTable> {
   return openDbfTable(/\.dbc$/i.test(plainName) ? await decodeDbc(bytes, fileName) : bytes, fileName)
 }
 
-/** Does a file of this name hold a table, packed or not? A text under the name of one does not. */
+/** True if the file starts like a dBase or gzip file, false for plain text under such a name. */
 export const isStateTable = (head: Buffer): boolean => isDbase(head) || (head[0] === 0x1f && head[1] === 0x8b)
 
 function openDbfTable(bytes: Buffer, fileName: string): RawTable {
@@ -225,7 +225,10 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   }
 }
 
-/** CADGER as text: `;` separated, UTF-8 or Windows-1252, one record a line, no quotes. The last line may lack its line break. */
+/**
+ * Opens CADGER as text: separated by `;`, UTF-8 or Windows-1252, one record per line, no quotes.
+ * The last line may lack its line break.
+ */
 function openCsv(fileName: string, bytes: Buffer): RawTable {
   const lines = decodeText(bytes).split(/\r?\n/)
   const columns = (lines[0] ?? '').split(';')
